@@ -1,0 +1,288 @@
+"""The compiled world of a model: the program, what follows from its schema, the properties and the
+explorer's kernel, as one piece of machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from checker import kernel
+from invariants import MODULES
+from invariants.registry import HISTORY, STEP, Property
+from zabspec.language import derive, frontend, llvm_text
+from zabspec.language.jit import MachineCode, compile_cached
+from zabspec.language.program import own_names
+from zabspec.language.reference import StateView
+from zabspec.model import Model
+
+__all__ = ["Compiled", "full_namespace", "judge_text"]
+
+I64, PTR = ctypes.c_int64, ctypes.c_void_p
+GENERATED = "<derived from the schema>"
+
+EXPORTS: dict[str, tuple[Any, ...]] = {
+    "expand": (I64, PTR, I64, I64, I64, PTR, PTR, PTR, I64, PTR, PTR, PTR, PTR, PTR, I64, I64, I64, I64),
+    "insert": (I64, PTR, I64, I64, PTR, I64, PTR, I64, I64, PTR, PTR),
+    "rehash": (None, PTR, I64, PTR, I64),
+    "successors": (I64, PTR, PTR, I64, PTR),
+    "fingerprint": (I64, PTR, PTR, PTR, PTR, PTR),
+    "take": (None, PTR, I64),
+    "pack_state": (I64, PTR, PTR),
+    "unpack_state": (I64, PTR, PTR),
+    "judge_state": (I64, PTR, I64),
+    "witness_state": (I64, PTR, I64),
+    "judge_one_step": (None, PTR, PTR, PTR, I64, I64),
+}
+
+
+def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
+    """The kernel text that judges a state, or a step, by the given properties; bit k of every mask
+    is the k-th property. One over nothing but the observed history is judged only where that
+    changed (`history_reads` names those)."""
+    lines = ["def judge(s: State, live: int, changed: bool) -> int:", "    broken = 0"]
+    again = ["def witness(s: State, want: int, changed: bool) -> int:", "    met = 0"]
+    for gated in (True, False):
+        indent = "        " if gated else "    "
+        body: list[str] = []
+        meet: list[str] = []
+        for k, p in enumerate(properties):
+            if p.of == STEP or (p.holds.__name__ in history_reads) != gated:
+                continue
+            body += [
+                f"{indent}if (live & {1 << k}) != 0 and not {p.holds.__name__}(s):",
+                f"{indent}    broken = broken | {1 << k}",
+            ]
+            meet += [
+                f"{indent}if (want & {1 << k}) != 0 and {p.witness.__name__}(s):",
+                f"{indent}    met = met | {1 << k}",
+            ]
+        if gated and body:
+            lines.append("    if changed:")
+            again.append("    if changed:")
+        lines += body
+        again += meet
+    lines += ["    return broken"]
+    again += ["    return met"]
+    step = [
+        "def judge_step(before: State, after: State, report: Words, live: int, want: int, parent: int, ordinal: int) -> None:",
+        "    seen = report[R_STEP_WITNESSES]",
+    ]
+    for k, p in enumerate(properties):
+        if p.of == STEP:
+            step += [
+                f"    if (live & {1 << k}) != 0 and not {p.holds.__name__}(before, after, after):",
+                f"        if report[R_BROKEN + {k}] == 0:",
+                f"            report[R_BROKEN + {k}] = parent + 1",
+                f"            report[R_BROKEN_ORDINAL + {k}] = ordinal",
+                f"    if (want & {1 << k}) != 0 and (seen & {1 << k}) == 0 and {p.witness.__name__}(before, after, after):",
+                f"        seen = seen | {1 << k}",
+            ]
+    step.append("    report[R_STEP_WITNESSES] = seen")
+    extra = """
+def witness_state(s: State, want: int) -> int:
+    return witness(s, want, True)
+
+
+def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
+    judge_step(before, after, report, live, want, 0, 0)
+"""
+    return "\n\n".join(["\n".join(lines), "\n".join(again), "\n".join(step), extra])
+
+
+def same_text(size: int) -> str:
+    """Whether a step left the observed history as it was."""
+    lines = [
+        "def observed_changed(before: State, after: State) -> bool:",
+        "    a = as_bytes(before)",
+        "    b = as_bytes(after)",
+        "    d = 0",
+    ]
+    lines += [f"    d = d | (load_word(a, {k}) ^ load_word(b, {k}))" for k in range(0, size, 8)]
+    lines.append("    return d != 0")
+    return "\n".join(lines)
+
+
+def full_namespace(model: Model, properties: Sequence[Property]) -> dict[str, Any]:
+    """The program's names together with those of the properties."""
+    names: dict[str, Any] = {}
+    for module in MODULES:
+        for name, value in own_names(module).items():
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                if names.get(name, value) is not value:
+                    raise ValueError(f"two properties define {name}")
+                names[name] = value
+    program = dict(model.program.namespace)
+    clash = [n for n in names if n in program and program[n] is not names[n]]
+    if clash:
+        raise ValueError(f"a property and the program both define {clash[0]}")
+    return names | program
+
+
+def sources_digest() -> str:
+    """A hash of every source file that the compiled code is made from."""
+    root = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for folder in ("zabspec", "invariants"):
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    for name in ("kernel.py", "compiled.py"):
+        digest.update((root / "checker" / name).read_bytes())
+    return digest.hexdigest()
+
+
+class Compiled:
+    """A model in machine code.
+
+    Args:
+        model: what is explored.
+        properties: what is judged, in the order of the bits of every mask.
+        symmetry: whether states that are renamings of each other count once.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
+        self.model = model
+        self.properties = tuple(properties)
+        self.symmetry = symmetry
+        self.layout = model.program.layout
+        nodes = model.configuration.nodes
+        tables = derive.Permutations(nodes)
+        self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
+        self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
+        key = repr((model.configuration, [p.name for p in properties], symmetry, sources_digest()))
+        self.code: MachineCode = compile_cached(key, self._make)
+        for name, (result, *arguments) in EXPORTS.items():
+            setattr(self, name, self.code.function(name, result, *arguments))
+        self.sites: list[str] = self.code.facts["sites"]
+        self.steps: list[str] = self.code.facts["steps"]
+        self.history_properties: list[str] = self.code.facts["history"]
+
+    expand: Any
+    insert: Any
+    rehash: Any
+    successors: Any
+    fingerprint: Any
+    take: Any
+    pack_state: Any
+    unpack_state: Any
+    judge_state: Any
+    witness_state: Any
+    judge_one_step: Any
+
+    @cached_property
+    def most_steps(self) -> int:
+        """More than the steps, counted with their choices, that any state can have."""
+        c = self.model.configuration
+        up, down = self.model.channels
+        n = c.nodes
+        bound = n * (3 * n + 8) + n * 4
+        if c.network != "fifo":
+            bound += 3 * n * n * up + 3 * n * down
+        if c.partitions:
+            bound += 1 << (n - 1)
+        return bound
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Sizes and offsets the kernel refers to by name."""
+        total, n = self.layout.total, self.model.configuration.nodes
+        ring: int = kernel.RING
+        limit = derive.packed_limit(self.layout)
+        steps_at = total
+        meta_at = steps_at + 8 * (self.most_steps + 1)
+        colour_at = meta_at + 8 * 4 * ring
+        spare_at = colour_at + 8 * n
+        ring_at = spare_at + total
+        image_at = ring_at + ring * total
+        return {
+            "SYMMETRY": int(self.symmetry),
+            "TOTAL": total,
+            "STEPS_AT": steps_at,
+            "META_AT": meta_at,
+            "COLOUR_AT": colour_at,
+            "SPARE_AT": spare_at,
+            "RING_AT": ring_at,
+            "IMAGE_AT": image_at,
+            "WORK": image_at + ring * total,
+            "MARGIN": (self.most_steps + ring) * (kernel.HEADER + limit),
+            "PACKED_LIMIT": limit,
+        }
+
+    def typed_namespace(self) -> dict[str, Any]:
+        """Every name the compiled code refers to, the generated functions among them."""
+        names = full_namespace(self.model, self.properties)
+        reads = frontend.FrontEnd(self.layout, names, self.model.program.types, self.model.program.handlers)
+        observed = {f.name for f in self.layout.schema.fields if f.observed}
+        history = set()
+        for p in self.properties:
+            if p.of != STEP:
+                reads.function(p.holds.__name__)
+                reads.function(p.witness.__name__)
+                touched = reads.program.reads[p.holds.__name__] | reads.program.reads[p.witness.__name__]
+                if touched <= observed:
+                    history.add(p.holds.__name__)
+                elif p.of == HISTORY:
+                    raise ValueError(f"{p.name} is declared over the history and reads {sorted(touched - observed)}")
+        self._history = sorted(history)
+        text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
+        text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
+        frontend.register_source(GENERATED, text)
+        made: dict[str, Any] = {}
+        exec(compile(text, GENERATED, "exec"), made)
+        names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        names |= {k: v for k, v in own_names(kernel).items() if not k.startswith("_")}
+        names |= self.numbers
+        names["SYMMETRY"] = bool(self.symmetry)
+        return names
+
+    def _make(self) -> tuple[str, dict[str, Any]]:
+        program = self.model.program
+        front = frontend.FrontEnd(self.layout, self.typed_namespace(), program.types, program.handlers)
+        front.program.steps = program.steps
+        for name in EXPORTS:
+            front.function(name)
+        assembly = llvm_text.emit_program(front.program, self.layout, set(EXPORTS))
+        return assembly, {
+            "sites": [s.sentence() for s in front.program.sites],
+            "steps": program.steps,
+            "history": self._history,
+        }
+
+    # --- single states, for tests, traces and the first state ---------------------------------
+
+    def work(self) -> Any:
+        """Room for the kernel to work in; one for each thread."""
+        return ctypes.create_string_buffer(self.numbers["WORK"] + 64)
+
+    def state(self, data: bytes) -> Any:
+        """A state in memory the kernel can read and write."""
+        buffer = ctypes.create_string_buffer(self.layout.total)
+        ctypes.memmove(buffer, data, len(data))
+        return buffer
+
+    def canonical(self, data: bytes) -> tuple[int, bytes]:
+        """The fingerprint of a state and the state that stands for its orbit."""
+        to = self.state(b"")
+        h = self.fingerprint(self.state(data), to, self.work(), self.perms, self.rank)
+        return h, bytes(to.raw[: self.layout.size])
+
+    def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
+        """The steps possible in a state (word with choice), each with the state after it,
+        scratch included, in the order that ordinals count."""
+        total = self.layout.total
+        out = ctypes.create_string_buffer((self.most_steps + 1) * (total + 8))
+        n = self.successors(self.state(data), out, self.most_steps, self.work())
+        if n < 0:
+            raise AssertionError("a state has more steps than the bound says")
+        result = []
+        for k in range(n):
+            at = k * (total + 8)
+            result.append((int.from_bytes(out.raw[at : at + 8], "little"), out.raw[at + 8 : at + 8 + total]))
+        return result
+
+    def view(self, data: bytes) -> StateView:
+        return StateView(self.layout, data)

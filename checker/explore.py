@@ -1,0 +1,394 @@
+"""Breadth-first exploration in the compiled world, on any number of threads.
+
+A level is expanded in batches of units (a unit is a buffer of packed states). First every unit of
+a batch is expanded, the table being only read; then the sixteen groups of new fingerprints are
+inserted, each by one thread, in the order of the units. So counts, the order of every level and
+the parent kept for each state do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from checker import kernel
+from checker.compiled import Compiled
+from checker.memory import Block, Pool, peak_bytes, resident_bytes
+from checker.result import Exploration, Found, Limits
+from invariants.registry import STEP
+
+__all__ = ["Explorer", "Progress"]
+
+GROUPS: int = kernel.GROUPS
+UNIT = 64 << 10  # bytes of packed states in a unit
+BATCH = 16  # units expanded between two rounds of insertion
+FIRST_CAPACITY = 1 << 12
+LOAD = 0.82  # fill at which a group's table grows
+GROWTH = 1.5
+PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
+
+Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
+
+
+@dataclass
+class Chunk:
+    """A buffer of packed states."""
+
+    block: Block
+    used: int = 0
+    count: int = 0
+
+
+class Group:
+    """The fingerprints of one group."""
+
+    def __init__(self) -> None:
+        self.capacity = FIRST_CAPACITY
+        self.block = Block(8 * self.capacity)
+        self.count = 0
+
+
+class LevelGroup:
+    """The states of one level that fall in one group, in the order they were found."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Chunk] = []
+        self.preds = Block(PREDECESSOR * 64)
+        self.info = Block(8 * (3 + 64))
+
+    @property
+    def count(self) -> int:
+        return self.info.get(2)
+
+    def room(self, states: int) -> None:
+        """Make room for that many more predecessors."""
+        need = PREDECESSOR * (self.count + states)
+        if need > self.preds.size:
+            larger = Block(max(need, self.preds.size * 3 // 2))
+            larger.map[: self.preds.size] = self.preds.map[:]
+            self.preds = larger
+
+
+class Slot:
+    """What expanding one unit of a batch needs for itself."""
+
+    def __init__(self, work: int, section: int) -> None:
+        self.work = Block(work)
+        self.report = Block(8 * kernel.REPORT)
+        self.section = section
+        self.outs: list[tuple[Block, Block]] = []
+        self.used = 0
+
+    def next_out(self) -> tuple[Block, Block]:
+        if self.used == len(self.outs):
+            self.outs.append((Block(GROUPS * self.section), Block(8 * GROUPS)))
+        out = self.outs[self.used]
+        out[1].map[:] = bytes(out[1].size)
+        self.used += 1
+        return out
+
+
+class Explorer:
+    """Explores a compiled model breadth-first."""
+
+    def __init__(self, compiled: Compiled, threads: int = 0) -> None:
+        """
+        Args:
+            compiled: the model, its properties and symmetry.
+            threads: how many cores to use; 0 for all.
+        """
+        self.code = compiled
+        self.threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1
+        self.groups = [Group() for _ in range(GROUPS)]
+        self.where = Block(16 * GROUPS)
+        self.pool = Pool(UNIT)
+        section = compiled.numbers["MARGIN"] + (48 << 10)
+        self.slots = [Slot(compiled.numbers["WORK"], section) for _ in range(BATCH)]
+        self.preds: list[list[tuple[int, bytes]]] = []  # per level and group: count, predecessors
+        self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
+        self.all = (1 << len(compiled.properties)) - 1
+
+    # --- one exploration -------------------------------------------------------------------------
+
+    def run(self, limits: Limits, keep_going: bool = False, progress: Progress | None = None) -> Exploration:
+        """Explore from the initial state.
+
+        Args:
+            limits: a depth, and where to give up.
+            keep_going: go on past violations, for the shortest of every property.
+            progress: called after each batch.
+        """
+        started, cpu = time.perf_counter(), time.process_time()
+        result = Exploration(self.code.properties, self.code.symmetry)
+        self.result, self.limits, self.deadline = result, limits, started + (limits.seconds or float("inf"))
+        self.started, self.progress = started, progress
+        pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        try:
+            level = self.first_level()
+            while not self.finished(level, keep_going):
+                level = self.next_level(level, pool)
+        except KeyboardInterrupt:
+            result.stopped = "interrupted"
+        except MemoryError:
+            result.stopped = "out of memory"
+        finally:
+            if pool is not None:
+                pool.shutdown(wait=True, cancel_futures=True)
+        self.collect_counts()
+        result.seconds = time.perf_counter() - started
+        result.cpu_seconds = time.process_time() - cpu
+        result.memory = peak_bytes()
+        return result
+
+    def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
+        r = self.result
+        if r.stopped or r.error or (r.violations and not keep_going):
+            return True
+        if not any(g.count for g in level):
+            r.complete = True
+            r.levels.pop()
+            return True
+        return self.limits.depth is not None and r.depth >= self.limits.depth
+
+    def first_level(self) -> list[LevelGroup]:
+        """The initial state, judged and put in the table."""
+        code = self.code
+        initial = code.model.program.initial().key()
+        fingerprint, state = code.canonical(initial)
+        level = [LevelGroup() for _ in range(GROUPS)]
+        g = (fingerprint >> 60) & 15
+        capacity = self.groups[g].capacity
+        place = (((fingerprint << 4) & (2**64 - 1)) * capacity) >> 64
+        self.groups[g].block.put(place, fingerprint)
+        self.groups[g].count = 1
+        chunk = Chunk(self.pool.take())
+        chunk.used = code.pack_state(code.state(state), chunk.block.address)
+        chunk.count = 1
+        level[g].chunks.append(chunk)
+        level[g].info.put(2, 1)
+        self.result.levels.append(1)
+        self.keep_predecessors(level)
+        broken = code.judge_state(code.state(state), self.all & ~self.steps_properties)
+        for k, p in enumerate(code.properties):
+            if broken >> k & 1:
+                self.result.violations[p.name] = Found(p, ())
+        met = code.witness_state(code.state(state), self.all & ~self.steps_properties)
+        self.meet(met, 0)
+        return level
+
+    def next_level(self, level: list[LevelGroup], pool: ThreadPoolExecutor | None) -> list[LevelGroup]:
+        """Expand every state of a level; returns the level of their new successors."""
+        r = self.result
+        new = [LevelGroup() for _ in range(GROUPS)]
+        size, expanded = r.levels[-1], 0
+        r.levels.append(0)
+        units = self.units(level)
+        batch = [u for _, u in zip(range(BATCH), units, strict=False)]
+        while batch:
+            self.place_tables()
+            jobs = list(zip(self.slots, batch, strict=False))
+            self.each(pool, lambda job: self.expand(*job), jobs)
+            self.each(pool, lambda g: self.insert(g, new[g], len(jobs)), range(GROUPS))
+            for _, (chunk, _) in jobs:
+                self.pool.give(chunk.block)
+                expanded += chunk.count
+            r.levels[-1] = sum(g.count for g in new)
+            if self.progress is not None:
+                self.collect_counts()
+                r.seconds = time.perf_counter() - self.started
+                self.progress(r, expanded, size)
+            if self.cut_short():
+                break
+            batch = [u for _, u in zip(range(BATCH), units, strict=False)]
+        else:
+            r.expanded_levels += 1
+        self.keep_predecessors(new)
+        self.look_at_reports(new)
+        return new
+
+    def units(self, level: list[LevelGroup]) -> Iterable[tuple[Chunk, int]]:
+        first = 0
+        for group in level:
+            for chunk in group.chunks:
+                yield chunk, first
+                first += chunk.count
+
+    @staticmethod
+    def each(pool: ThreadPoolExecutor | None, function: Callable[..., None], items: Iterable[object]) -> None:
+        if pool is None:
+            for item in items:
+                function(item)
+        else:
+            for _ in pool.map(function, items):
+                pass
+
+    # --- the two phases of a batch ---------------------------------------------------------------
+
+    def place_tables(self) -> None:
+        """Tell the kernel where every group's table is."""
+        base = self.groups[0].block.address
+        for g, group in enumerate(self.groups):
+            self.where.put(2 * g, (group.block.address - base) // 8)
+            self.where.put(2 * g + 1, group.capacity)
+
+    def masks(self) -> tuple[int, int, int, int]:
+        """The properties still to be judged, of states and of steps, and premises still to be met."""
+        r = self.result
+        live = sum(1 << k for k, p in enumerate(self.code.properties) if p.name not in r.violations)
+        want = sum(1 << k for k, p in enumerate(self.code.properties) if p.name not in r.witnessed)
+        steps = self.steps_properties
+        return live & ~steps, live & steps, want & ~steps, want & steps
+
+    def expand(self, slot: Slot, unit: tuple[Chunk, int]) -> None:
+        chunk, first = unit
+        code = self.code
+        live, live_steps, want, want_steps = self.masks()
+        slot.used = 0
+        done = offset = 0
+        while done < chunk.count:
+            out, filled = slot.next_out()
+            done += code.expand(
+                chunk.block.address, offset, chunk.count - done, first + done,
+                self.groups[0].block.address, self.where.address, out.address, slot.section, filled.address,
+                slot.work.address, slot.report.address, code.perms, code.rank, live, live_steps, want, want_steps,
+            )  # fmt: skip
+            offset = slot.report.get(kernel.R_OFFSET)
+
+    def insert(self, g: int, new: LevelGroup, jobs: int) -> None:
+        group = self.groups[g]
+        sources = [
+            (out, filled.get(g), slot.section)
+            for slot in self.slots[:jobs]
+            for out, filled in slot.outs[: slot.used]
+            if filled.get(g)
+        ]
+        most = sum(used for _, used, _ in sources) // kernel.HEADER
+        if not most:
+            return
+        if group.count + most > LOAD * group.capacity:
+            self.grow(group, most)
+        new.room(most)
+        before = new.count
+        for out, used, section in sources:
+            at, end = g * section, g * section + used
+            while at < end:
+                if not new.chunks:
+                    new.chunks.append(Chunk(self.pool.take()))
+                chunk = new.chunks[-1]
+                new.info.put(1, chunk.count)
+                at = self.code.insert(
+                    out.address, at, end, group.block.address, group.capacity, chunk.block.address,
+                    chunk.used, UNIT, new.preds.address, new.info.address,
+                )  # fmt: skip
+                chunk.used, chunk.count = new.info.get(0), new.info.get(1)
+                if at < end:
+                    new.chunks.append(Chunk(self.pool.take()))
+        group.count += new.count - before
+
+    def grow(self, group: Group, more: int) -> None:
+        """A larger table for the group, with room for `more`."""
+        capacity = group.capacity
+        while group.count + more > LOAD * capacity:
+            capacity = int(capacity * GROWTH)
+        block = Block(8 * capacity, huge=True)
+        self.code.rehash(group.block.address, group.capacity, block.address, capacity)
+        group.block, group.capacity = block, capacity
+
+    # --- what the kernel reported ----------------------------------------------------------------
+
+    def keep_predecessors(self, level: list[LevelGroup]) -> None:
+        self.preds.append([(g.count, g.preds.bytes(0, PREDECESSOR * g.count)) for g in level])
+
+    def meet(self, mask: int, depth: int) -> None:
+        for k, p in enumerate(self.code.properties):
+            if mask >> k & 1:
+                self.result.witnessed.setdefault(p.name, depth)
+
+    def look_at_reports(self, new: list[LevelGroup]) -> None:
+        """Premises met, and violations found, while this level was made."""
+        r, depth = self.result, self.result.depth
+        for slot in self.slots:
+            self.meet(slot.report.get(kernel.R_WITNESSES) | slot.report.get(kernel.R_STEP_WITNESSES), depth)
+        for k, p in enumerate(self.code.properties):
+            if p.name in r.violations:
+                continue
+            if p.of == STEP:
+                self.look_at_steps(k)
+                continue
+            first = 0
+            for group in new:
+                if group.info.get(3 + k):
+                    words = self.words_to(depth, first + group.info.get(3 + k) - 1)
+                    r.violations[p.name] = Found(p, words)
+                    break
+                first += group.count
+
+    def look_at_steps(self, k: int) -> None:
+        found = [
+            (slot.report.get(kernel.R_BROKEN + k) - 1, slot.report.get(kernel.R_BROKEN_ORDINAL + k))
+            for slot in self.slots
+            if slot.report.get(kernel.R_BROKEN + k)
+        ]
+        if found:
+            p = self.code.properties[k]
+            parent, ordinal = min(found)
+            self.result.violations[p.name] = Found(p, self.words_to(self.result.depth - 1, parent, (ordinal,)))
+
+    def cut_short(self) -> bool:
+        """Whether a limit, or an error, ends the exploration here."""
+        r, limits = self.result, self.limits
+        for slot in self.slots:
+            site = slot.report.get(kernel.R_ERROR)
+            if site:
+                r.error = self.code.sites[site - 1]
+        if limits.max_states is not None and r.distinct >= limits.max_states:
+            r.stopped = f"--max-states {limits.max_states} reached"
+        elif time.perf_counter() > self.deadline:
+            r.stopped = f"--time-limit {limits.seconds:g} s reached"
+        elif limits.memory is not None and resident_bytes() > limits.memory:
+            r.stopped = f"--memory-limit {limits.memory // (1 << 20)} MiB reached"
+        return bool(r.stopped or r.error)
+
+    def collect_counts(self) -> None:
+        """Add up what the slots have counted."""
+        r, code = self.result, self.code
+        totals = [0] * kernel.R_BROKEN
+        for slot in self.slots:
+            for k, v in enumerate(slot.report.words(0, kernel.R_BROKEN)):
+                totals[k] += v
+        r.generated = totals[kernel.R_GENERATED]
+        r.terminal = totals[kernel.R_DEADLOCKS]
+        r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
+        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_EVENTS + 32]) if v}
+
+    # --- the way back ------------------------------------------------------------------------------
+
+    def words_to(self, depth: int, index: int, last: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """The steps from the initial state to a state of a level (and on by `last` ordinals): the
+        stored ordinals say which successors of the states that stand for their orbits; the steps
+        are those that lead through the same orbits from the initial state as it is."""
+        ordinals = list(last)
+        for level in range(depth, 0, -1):
+            at = index
+            for count, preds in self.preds[level]:
+                if at < count:
+                    entry = preds[PREDECESSOR * at : PREDECESSOR * at + PREDECESSOR]
+                    index = int.from_bytes(entry[:4], "little")
+                    ordinals.insert(0, int.from_bytes(entry[4:], "little"))
+                    break
+                at -= count
+        code, size = self.code, self.code.layout.size
+        concrete = code.model.program.initial().key()
+        _, image = code.canonical(concrete)
+        words: list[int] = []
+        for ordinal in ordinals:
+            target, image = code.canonical(code.next_states(image)[ordinal][1][:size])
+            for word, after in code.next_states(concrete):
+                if code.canonical(after[:size])[0] == target:
+                    words.append(word)
+                    concrete = after[:size]
+                    break
+        return tuple(words)

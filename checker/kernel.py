@@ -1,0 +1,296 @@
+"""The explorer's inner loops, in the kernel language; compiled together with the program.
+
+`expand` takes packed states of one level and puts their successors that are not in the table into
+buffers, one per group of fingerprints. `insert` takes one group's buffers, in order, and keeps
+the first of each new state. While states are expanded the table is only read, while they are
+inserted each group is touched by one thread: no locks, and the same result with any number of
+threads. The first to reach a state is its least parent, since buffers are read in parents' order.
+
+A fingerprint's top four bits are its group; within the group its place is its remaining bits
+scaled to the group's size, then the next free one.
+
+Names not defined here (`unpack`, `pack`, `canonical`, `enabled`, `apply`, `judge_...`) are the
+program's: see `checker/compiled.py`.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Bytes, State, Words
+
+GROUPS = 16
+RING = 16  # successors between the prefetch of a table entry and its use
+
+# A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2),
+# violated properties (8), then the packed state.
+HEADER = 24
+
+# Words of a unit's report
+(
+    R_GENERATED, R_DEADLOCKS, R_ERROR, R_ERROR_PARENT, R_ERROR_ORDINAL, R_STEP_WITNESSES, R_OFFSET,
+    R_WITNESSES,
+) = range(8)  # fmt: skip
+R_STEPS = 8  # 64 counters: transitions that entered each paper step
+R_EVENTS = 72  # 32 counters: transitions of each kind of event
+R_BROKEN = 104  # for each of 64 step properties: first parent + 1 that breaks it
+R_BROKEN_ORDINAL = 168
+REPORT = 232
+
+
+def expand(
+    source: Bytes,
+    offset: int,
+    count: int,
+    first: int,
+    tables: Words,
+    where: Words,
+    out: Bytes,
+    section: int,
+    filled: Words,
+    work: Bytes,
+    report: Words,
+    perms: Bytes,
+    rank: Bytes,
+    live: int,
+    live_steps: int,
+    want: int,
+    want_steps: int,
+) -> int:
+    """Expand up to `count` states packed in `source` from `offset`; returns how many were.
+
+    Args:
+        first: the number of the first of them in its level.
+        tables: the fingerprint table; `where[2g]` is group g's first entry, `where[2g + 1]` its size.
+        out: candidates, `section` bytes for each group; `filled[g]` is how many are used.
+        work: room for states; see WORK.
+        live: the state properties still to be judged; `live_steps`: those of steps.
+        want: the state properties whose premise is still to be met; `want_steps`: those of steps.
+    """
+    parent = state_at(work, 0)
+    steps = words_at(work, STEPS_AT)
+    meta = words_at(work, META_AT)
+    colour = words_at(work, COLOUR_AT)
+    spare = state_at(work, SPARE_AT)
+    done = 0
+    head = 0
+    tail = 0
+    while done < count:
+        full = False
+        for g in range(GROUPS):
+            if filled[g] + MARGIN > section:
+                full = True
+        if full:
+            break
+        offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
+        enabled(parent, steps)
+        if steps[0] == 0:
+            report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
+        ordinal = 0
+        for k in range(steps[0]):
+            choice = 0
+            choices = 1
+            while choice < choices:
+                slot = head & (RING - 1)
+                child = state_at(work, RING_AT + slot * TOTAL)
+                copy_bytes(as_bytes(child), as_bytes(parent), TOTAL)
+                apply(child, steps[1 + k] | (choice << 32))
+                choices = child.choices
+                if child.error != 0 and report[R_ERROR] == 0:
+                    report[R_ERROR] = child.error
+                    report[R_ERROR_PARENT] = first + done
+                    report[R_ERROR_ORDINAL] = ordinal
+                report[R_GENERATED] = report[R_GENERATED] + 1
+                report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
+                taken = child.steps
+                at = R_STEPS
+                while taken != 0:
+                    report[at] = report[at] + (taken & 1)
+                    taken = shr(taken, 1)
+                    at = at + 1
+                judge_step(parent, child, report, live_steps, want_steps, first + done, ordinal)
+                changed = observed_changed(parent, child)
+                if SYMMETRY:
+                    image = state_at(work, IMAGE_AT + slot * TOTAL)
+                    h = canonical(child, image, spare, colour, perms, rank)
+                else:
+                    h = hash_state(child)
+                g = shr(h, 60)
+                place = where[2 * g] + mulhi(h << 4, where[2 * g + 1])
+                prefetch(tables, place)
+                meta[4 * slot] = h
+                meta[4 * slot + 1] = place
+                meta[4 * slot + 2] = first + done
+                meta[4 * slot + 3] = ordinal + (65536 if changed else 0)
+                head = head + 1
+                if head - tail == RING:
+                    settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
+                    tail = tail + 1
+                ordinal = ordinal + 1
+                choice = choice + 1
+        done = done + 1
+    while tail < head:
+        settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
+        tail = tail + 1
+    report[R_OFFSET] = offset
+    return done
+
+
+def settle(
+    work: Bytes, slot: int, tables: Words, where: Words, out: Bytes, section: int, filled: Words,
+    report: Words, live: int, want: int,
+) -> None:
+    """Look a successor up; if it is not in the table, judge it and write it out as a candidate."""
+    meta = words_at(work, META_AT)
+    h = meta[4 * slot]
+    place = meta[4 * slot + 1]
+    g = shr(h, 60)
+    end = where[2 * g] + where[2 * g + 1]
+    while tables[place] != 0:
+        if tables[place] == h:
+            return
+        place = place + 1
+        if place == end:
+            place = where[2 * g]
+    if SYMMETRY:
+        s = state_at(work, IMAGE_AT + slot * TOTAL)
+    else:
+        s = state_at(work, RING_AT + slot * TOTAL)
+    at = g * section + filled[g]
+    size = pack(s, as_bytes(state_at(out, at + HEADER)))
+    store_word(out, at, h)
+    store_half(out, at + 8, meta[4 * slot + 2])
+    store_short(out, at + 12, meta[4 * slot + 3] & 65535)
+    store_short(out, at + 14, size)
+    changed = meta[4 * slot + 3] > 65535
+    store_word(out, at + 16, judge(s, live, changed))
+    if want != 0:
+        report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want, changed)
+    filled[g] = filled[g] + HEADER + size
+
+
+def insert(
+    source: Bytes,
+    start: int,
+    end: int,
+    table: Words,
+    capacity: int,
+    level: Bytes,
+    used: int,
+    limit: int,
+    preds: Bytes,
+    info: Words,
+) -> int:
+    """Insert one group's candidates from `start` to `end`; returns where it stopped.
+
+    It stops early when the level's buffer is full (`info[0]` bytes used).
+
+    Args:
+        table, capacity: the group's part of the table.
+        level: the buffer that new states are appended to, from `used` up to `limit`.
+        preds: six bytes for each state of the level in this group: parent, ordinal.
+        info: [bytes used, states in this buffer, states of this group in the level, then for each
+            of 64 properties the first state of the group that breaks it, from 1].
+    """
+    at = start
+    ahead = start
+    lead = 0
+    while at < end:
+        while ahead < end and lead < 12:
+            prefetch(table, mulhi(load_word(source, ahead) << 4, capacity))
+            ahead = ahead + HEADER + load_short(source, ahead + 14)
+            lead = lead + 1
+        h = load_word(source, at)
+        size = load_short(source, at + 14)
+        place = mulhi(h << 4, capacity)
+        known = False
+        while table[place] != 0 and not known:
+            if table[place] == h:
+                known = True
+            else:
+                place = place + 1
+                if place == capacity:
+                    place = 0
+        if not known:
+            if used + size + 16 > limit:
+                info[0] = used
+                return at
+            table[place] = h
+            copy_bytes(as_bytes(state_at(level, used)), as_bytes(state_at(source, at + HEADER)), size)
+            used = used + size
+            index = info[2]
+            store_half(preds, 6 * index, load_half(source, at + 8))
+            store_short(preds, 6 * index + 4, load_short(source, at + 12))
+            broken = load_word(source, at + 16)
+            p = 0
+            while broken != 0:
+                if (broken & 1) != 0 and info[3 + p] == 0:
+                    info[3 + p] = index + 1
+                broken = shr(broken, 1)
+                p = p + 1
+            info[1] = info[1] + 1
+            info[2] = index + 1
+        at = at + HEADER + size
+        lead = lead - 1
+    info[0] = used
+    return at
+
+
+def rehash(old: Words, old_capacity: int, new: Words, capacity: int) -> None:
+    """Move a group's fingerprints into a larger, empty table."""
+    for k in range(old_capacity):
+        h = old[k]
+        if h != 0:
+            place = mulhi(h << 4, capacity)
+            while new[place] != 0:
+                place = place + 1
+                if place == capacity:
+                    place = 0
+            new[place] = h
+
+
+def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
+    """Every successor of a state as it is, in order: a word (the step and its choice), then the
+    state with its scratch. Returns how many; -1 if there is no room."""
+    steps = words_at(work, STEPS_AT)
+    enabled(source, steps)
+    n = 0
+    for k in range(steps[0]):
+        choice = 0
+        choices = 1
+        while choice < choices:
+            if n == most:
+                return -1
+            at = n * (TOTAL + 8)
+            child = state_at(out, at + 8)
+            copy_bytes(as_bytes(child), as_bytes(source), TOTAL)
+            store_word(out, at, steps[1 + k] | (choice << 32))
+            apply(child, steps[1 + k] | (choice << 32))
+            choices = child.choices
+            choice = choice + 1
+            n = n + 1
+    return n
+
+
+def fingerprint(s: State, to: State, work: Bytes, perms: Bytes, rank: Bytes) -> int:
+    """The fingerprint of a state, and in `to` the state that stands for its orbit."""
+    if SYMMETRY:
+        return canonical(s, to, state_at(work, SPARE_AT), words_at(work, COLOUR_AT), perms, rank)
+    copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
+    return hash_state(s)
+
+
+def take(s: State, word: int) -> None:
+    """One step, as `apply` of the CPython world."""
+    apply(s, word)
+
+
+def pack_state(s: State, out: Bytes) -> int:
+    return pack(s, out)
+
+
+def unpack_state(source: Bytes, s: State) -> int:
+    return unpack(source, s)
+
+
+def judge_state(s: State, live: int) -> int:
+    """The properties among `live` that the state breaks."""
+    return judge(s, live, True)

@@ -1,0 +1,96 @@
+"""PO causal order and strict causality (DSN'11, section III.B), over the observed history.
+
+One abcast PO-precedes another when it was broadcast earlier by the same primary instance, or when
+the primary of the later one had delivered it before broadcasting, or through a chain of these
+(`docs/readings.md`: PO precedence). Identities follow the order of abcasts, so a chain only ever
+leads from a lower to a higher identity.
+"""
+
+from __future__ import annotations
+
+from invariants.core import place, same_instance, second_of_instance, was_abcast
+from invariants.registry import HISTORY, Property
+from zabspec.language.lang import State
+
+
+def directly_precedes(h: State, j: int, k: int) -> bool:
+    """Whether abcast j PO-precedes abcast k without anything in between."""
+    return j < k and (same_instance(h, j, k) or j in h.abcast_after[k])
+
+
+def precedes(h: State, j: int, k: int) -> bool:
+    """Whether abcast j PO-precedes abcast k (III.B)."""
+    reached = 1 << k
+    for back in range(k + 1):
+        b = k - back
+        if ((reached >> b) & 1) == 1:
+            for a in range(b):
+                if directly_precedes(h, a, b):
+                    reached = reached | (1 << a)
+    return j != k and ((reached >> j) & 1) == 1
+
+
+def po_causal_order(h: State) -> bool:
+    """PO causal order (III.B): if <v, z> PO-precedes <v', z'> and a process delivers <v', z'>,
+    then it must also deliver <v, z>, before <v', z'>."""
+    for p in range(h.NODES):
+        for j in range(len(h.delivered[p])):
+            t = h.delivered[p][j]
+            if was_abcast(h, t):
+                # a chain holds if each of its links does
+                for k in range(t.value - 1):
+                    if directly_precedes(h, k, t.value - 1):
+                        i = place(h, p, h.abcast_txn[k])
+                        if i < 0 or i > j:
+                            return False
+    return True
+
+
+def preceded_delivery(h: State) -> bool:
+    """A process delivers a transaction that another PO-precedes."""
+    for p in range(h.NODES):
+        for j in range(len(h.delivered[p])):
+            t = h.delivered[p][j]
+            if was_abcast(h, t):
+                for k in range(t.value - 1):
+                    if directly_precedes(h, k, t.value - 1):
+                        return True
+    return False
+
+
+def strict_causality(h: State) -> bool:
+    """Strict causality (III.B): if some process delivers <v, z> and <v', z'>, then one of them
+    PO-precedes the other."""
+    for p in range(h.NODES):
+        for j in range(len(h.delivered[p])):
+            for i in range(j):
+                t = h.delivered[p][i]
+                u = h.delivered[p][j]
+                if was_abcast(h, t) and was_abcast(h, u):
+                    a = min(t.value, u.value) - 1
+                    b = max(t.value, u.value) - 1
+                    if not precedes(h, a, b):
+                        return False
+    return True
+
+
+def two_delivered(h: State) -> bool:
+    """Some process delivers two transactions."""
+    for p in range(h.NODES):
+        if len(h.delivered[p]) > 1:
+            return True
+    return False
+
+
+PROPERTIES = (
+    Property(
+        "po-causal-order", HISTORY, "DSN'11 III.B",
+        "a transaction that another PO-precedes is delivered", po_causal_order, preceded_delivery,
+    ),
+    Property(
+        "strict-causality", HISTORY, "DSN'11 III.B",
+        "a process delivers two transactions", strict_causality, two_delivered,
+    ),
+)  # fmt: skip
+
+__all__ = ["PROPERTIES", "po_causal_order", "precedes", "second_of_instance", "strict_causality"]

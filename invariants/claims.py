@@ -1,0 +1,84 @@
+"""What DSN'11's argument claims on the way (sections III, V and VI), over ghosts of the protocol."""
+
+from __future__ import annotations
+
+from invariants.core import some_delivery, was_abcast
+from invariants.registry import HISTORY, Property
+from zabspec.language.lang import State
+
+
+def one_primary_an_epoch(h: State) -> bool:
+    """III: the value of e is unique for different primary instances: no two instances broadcast
+    in one epoch."""
+    for k in range(h.TXNS):
+        if k < h.abcasts and h.abcast_attempt[k] > 0:
+            return False
+    return True
+
+
+def some_abcast(h: State) -> bool:
+    """A primary broadcasts."""
+    return h.abcasts > 0
+
+
+def one_leader_an_epoch(h: State) -> bool:
+    """V.C: no two processes can become established leaders for the same epoch e."""
+    for e in range(h.EPOCHS + 1):
+        if h.established[e] > 1:
+            return False
+    return True
+
+
+def two_established(h: State) -> bool:
+    """Leaders of two epochs have been established."""
+    seen = 0
+    for e in range(h.EPOCHS + 1):
+        if h.established[e] > 0:
+            seen = seen + 1
+    return seen > 1
+
+
+def chosen_in_later_histories(h: State) -> bool:
+    """VI: a transaction chosen in epoch e (accepted by a quorum at any time, in Phase 2 or 3) is in
+    the initial history of every later established epoch."""
+    for k in range(h.TXNS):
+        if h.chosen_epoch[k] > 0 and h.missing_epoch[k] > h.chosen_epoch[k]:
+            return False
+    return True
+
+
+def chosen_before_established(h: State) -> bool:
+    """A transaction is chosen in an epoch earlier than one that is established."""
+    for k in range(h.TXNS):
+        for e in range(h.EPOCHS + 1):
+            if h.chosen_epoch[k] > 0 and e > h.chosen_epoch[k] and h.established[e] > 0:
+                return True
+    return False
+
+
+def delivered_is_chosen(h: State) -> bool:
+    """VI: a process delivers chosen transactions only."""
+    for p in range(h.NODES):
+        for k in range(len(h.delivered[p])):
+            t = h.delivered[p][k]
+            if was_abcast(h, t) and h.chosen_epoch[t.value - 1] == 0:
+                return False
+    return True
+
+
+PROPERTIES = (
+    Property("one-primary-an-epoch", HISTORY, "DSN'11 III", "a primary broadcasts", one_primary_an_epoch, some_abcast),
+    Property(
+        "one-leader-an-epoch", HISTORY, "DSN'11 V.C",
+        "leaders of two epochs are established", one_leader_an_epoch, two_established,
+    ),
+    Property(
+        "chosen-in-later-histories", HISTORY, "DSN'11 VI",
+        "a transaction is chosen in an epoch earlier than an established one",
+        chosen_in_later_histories, chosen_before_established,
+    ),
+    Property(
+        "delivered-is-chosen", HISTORY, "DSN'11 VI",
+        "a transaction is delivered", delivered_is_chosen, some_delivery,
+    ),
+)  # fmt: skip

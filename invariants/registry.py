@@ -1,0 +1,50 @@
+"""What a property is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["HISTORY", "STATE", "STEP", "Property", "property_named"]
+
+HISTORY, STATE, STEP = "history", "state", "step"
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property and its witness.
+
+    Attributes:
+        name: as on the command line.
+        of: `history` or `state` (holds(s), witness(s)) or `step` (holds(before, event, after)).
+        source: where the paper states it.
+        premise: what the witness shows, in words.
+        default: whether it is judged unless named; a documented non-property is not.
+    """
+
+    name: str
+    of: str
+    source: str
+    premise: str
+    holds: Callable[..., Any]
+    witness: Callable[..., Any]
+    default: bool = True
+
+    @property
+    def statement(self) -> str:
+        """The paper's statement: the function's docstring."""
+        return inspect.cleandoc(self.holds.__doc__ or "")
+
+
+def property_named(name: str, properties: Iterable[Property]) -> Property:
+    """The property of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    for p in properties:
+        if p.name == name:
+            return p
+    raise KeyError(name)

@@ -1,0 +1,142 @@
+"""The observed history: what a run shows the outside, kept as ghost fields of the state.
+
+No handler reads these fields (the compiler checks); handlers cause them to change by calling the
+functions below, which are the world's. The properties of `invariants/` are judged over them.
+
+What is kept, and why it loses nothing:
+
+- every abcast, in the order they happened: a transaction's identity (`value`, from 1) is its
+  place in that order, so two transactions under one zxid stay two;
+- Delta_p (Definition VI.4): what process p delivered, each transaction once, in the order of
+  first delivery, over all its passes; `diverged` remembers that some pass of p was not
+  prefix-compatible with the ones before it;
+- for each transaction the least epoch in which a quorum ever accepted it. Later epochs need no
+  record: a transaction chosen in e must be in every later initial history, which includes those
+  later than any e' > e;
+- for each transaction the greatest established epoch whose initial history lacks it.
+
+`tests/test_history_abstraction.py` holds these against complete histories.
+"""
+
+from __future__ import annotations
+
+from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
+from zabspec.language.lang import History, Node, State, Txn
+
+__all__ = ["abcast", "abdeliver", "accept", "end_pass", "end_synchronization", "establish", "history_fields"]
+
+
+def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool) -> tuple[Field, ...]:
+    """The ghost fields of the observed history. `literal`: also what only the literal reading of
+    invariant 5 asks for."""
+    ghost = Role.GHOST
+
+    def fact(name: str, kind: Int | Record | Seq | SetOf, axes: tuple[str | int, ...], doc: str) -> Field:
+        return Field(name, kind, ghost, axes, doc, observed=True)
+
+    return (
+        fact("abcasts", Int(0, txns, "--txns"), (), "transactions abcast so far"),
+        fact("abcast_txn", txn, (txns,), "the transaction of each abcast"),
+        fact("abcast_by", NodeId.of(nodes), (txns,), "the primary that abcast it"),
+        fact("abcast_attempt", Int(0, txns, "--txns"), (txns,), "its instance: 0 for the first of its epoch to abcast"),
+        fact("abcast_after", SetOf(txns), (txns,), "what its primary had delivered by then (index = value - 1)"),
+        fact("chosen_epoch", epoch, (txns,), "least epoch in which a quorum accepted it (VI.1); 0: not chosen"),
+        fact("missing_epoch", epoch, (txns,), "greatest established epoch whose initial history lacks it"),
+        fact("accepted", SetOf(nodes, nodes=True), (epoch.hi + 1, txns), "who accepted it in an epoch before chosen_epoch"),
+        fact("established", Int(0, 2), (epoch.hi + 1,), "leaders established in each epoch (V.1); 2: two or more"),
+        fact("delivered", Seq(txn, txns, "--txns"), (NODE,), "Delta_p (VI.4): unique deliveries, in order of the first"),
+        fact("pass_length", Int(0, txns, "--txns"), (NODE,), "deliveries in the pass under way"),
+        fact("diverged", Bool(), (NODE,), "a pass was not prefix-compatible with an earlier one"),
+        fact("synced_length", Int(0, txns if literal else 0), (NODE,), "deliveries of the pass that were made in Phase 2"),
+        fact("abcast_in_pass", Bool(), (NODE,), "the leadership under way has abcast"),
+    )
+
+
+def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
+    """Primary p abcasts a new transaction under zxid <epoch, counter>."""
+    k = s.abcasts
+    t = Txn(epoch=epoch, counter=counter, value=k + 1)
+    attempt = 0
+    for j in range(s.TXNS):
+        if j < k and s.abcast_txn[j].epoch == epoch:
+            if s.abcast_in_pass[p] and s.abcast_by[j] == p:
+                attempt = s.abcast_attempt[j]
+            else:
+                attempt = s.abcast_attempt[j] + 1
+    s.abcast_txn[k] = t
+    s.abcast_by[k] = p
+    s.abcast_attempt[k] = attempt
+    for j in range(len(s.delivered[p])):
+        s.abcast_after[k].add(s.delivered[p][j].value - 1)
+    s.abcast_in_pass[p] = True
+    s.abcasts = k + 1
+    return t
+
+
+def abdeliver(s: State, p: Node, t: Txn) -> None:
+    """Process p delivers t, at the next place of its pass."""
+    place = s.pass_length[p]
+    if place < len(s.delivered[p]):
+        if s.delivered[p][place] != t:
+            s.diverged[p] = True
+            if not has_delivered(s, p, t):
+                s.delivered[p].append(t)
+    elif has_delivered(s, p, t):
+        s.diverged[p] = True
+    else:
+        s.delivered[p].append(t)
+    if place < s.TXNS:
+        s.pass_length[p] = place + 1
+
+
+def has_delivered(s: State, p: Node, t: Txn) -> bool:
+    """Whether t is in Delta_p."""
+    for k in range(len(s.delivered[p])):
+        if s.delivered[p][k] == t:
+            return True
+    return False
+
+
+def end_pass(s: State, p: Node) -> None:
+    """Process p gives up its iteration: the next delivery begins a new pass."""
+    s.pass_length[p] = 0
+    if s.LITERAL == 1:
+        s.synced_length[p] = 0
+    s.abcast_in_pass[p] = False
+
+
+def end_synchronization(s: State, p: Node) -> None:
+    """What process p has delivered in this pass, it delivered in Phase 2 (f.2.2)."""
+    if s.LITERAL == 1:
+        s.synced_length[p] = s.pass_length[p]
+
+
+def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
+    """Process p accepts the proposal <epoch, t> (f.2.1 or f.3.2); a quorum makes it chosen (VI.1)."""
+    s.accepts = s.accepts + 1
+    s.accept_epoch = epoch
+    if t.value == 0:
+        return
+    k = t.value - 1
+    chosen = s.chosen_epoch[k]
+    if chosen == 0 or epoch < chosen:
+        s.accepted[epoch][k].add(p)
+        if len(s.accepted[epoch][k]) >= s.MAJORITY:
+            s.chosen_epoch[k] = epoch
+            for e in range(s.EPOCHS + 1):
+                if e >= epoch:
+                    s.accepted[e][k].clear()
+
+
+def establish(s: State, epoch: int, initial: History) -> None:
+    """A quorum has accepted NEWLEADER(epoch, initial): its leader is established (V.1)."""
+    if s.established[epoch] < 2:
+        s.established[epoch] = s.established[epoch] + 1
+    for k in range(s.TXNS):
+        if k < s.abcasts and s.abcast_txn[k].epoch < epoch:
+            found = False
+            for j in range(len(initial)):
+                if initial[j] == s.abcast_txn[k]:
+                    found = True
+            if not found and s.missing_epoch[k] < epoch:
+                s.missing_epoch[k] = epoch

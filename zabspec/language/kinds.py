@@ -1,0 +1,188 @@
+"""The kinds of value a field of a state, a record or a message can hold.
+
+A kind fixes the range of a field and how many bytes it takes in memory. Every world stores a
+value in the same bytes: an integer as its distance from the low end of its range, so that all
+zero bytes are a legal value of every kind, and the canonical one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Bool", "Int", "Kind", "Message", "MessageUnion", "NodeId", "Record", "Seq", "SetOf"]
+
+
+def bits_for(span: int) -> int:
+    """The bits that hold 0..span."""
+    return max(span, 0).bit_length()
+
+
+def bytes_for(bits: int) -> int:
+    """The bytes of the smallest machine word (1, 2, 4 or 8) of that many bits."""
+    for size in (1, 2, 4, 8):
+        if bits <= 8 * size:
+            return size
+    raise ValueError(f"{bits} bits do not fit a 64-bit word")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a field can hold."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        raise NotImplementedError  # pragma: no cover - abstract
+
+    @property
+    def scalar(self) -> bool:
+        """Whether a value is one machine word (else the field is read by reference)."""
+        return True
+
+
+@dataclass(frozen=True)
+class Int(Kind):
+    """An integer in lo..hi (both included). `widen` names the flag that widens the range."""
+
+    lo: int
+    hi: int
+    widen: str = ""
+
+    @property
+    def bits(self) -> int:
+        return bits_for(self.hi - self.lo)
+
+    @property
+    def size(self) -> int:
+        return bytes_for(self.bits)
+
+
+@dataclass(frozen=True)
+class Bool(Int):
+    """False or True."""
+
+    lo: int = 0
+    hi: int = 1
+
+
+@dataclass(frozen=True)
+class NodeId(Int):
+    """A process, 0..nodes-1, or -1 for nobody. Renamed when processes are permuted."""
+
+    @staticmethod
+    def of(nodes: int) -> NodeId:
+        return NodeId(-1, nodes - 1)
+
+
+@dataclass(frozen=True)
+class SetOf(Kind):
+    """A set of the numbers 0..count-1, kept as a bit mask. `nodes`: its members are processes."""
+
+    count: int
+    nodes: bool = False
+
+    @property
+    def bits(self) -> int:
+        return self.count
+
+    @property
+    def size(self) -> int:
+        return bytes_for(self.count)
+
+
+@dataclass(frozen=True)
+class Record(Kind):
+    """A small immutable value with named fields, packed into one word, first field highest."""
+
+    name: str
+    fields: Mapping[str, Int] = field(hash=False)
+
+    @property
+    def bits(self) -> int:
+        return sum(k.bits for k in self.fields.values())
+
+    @property
+    def size(self) -> int:
+        return bytes_for(self.bits)
+
+    def shift(self, name: str) -> int:
+        """How far left the named field lies."""
+        names = list(self.fields)
+        return sum(self.fields[n].bits for n in names[names.index(name) + 1 :])
+
+    def pack(self, values: Mapping[str, int]) -> int:
+        return sum((values[n] - k.lo) << self.shift(n) for n, k in self.fields.items())
+
+    def unpack(self, word: int) -> dict[str, int]:
+        return {
+            n: ((word >> self.shift(n)) & ((1 << k.bits) - 1)) + k.lo
+            for n, k in self.fields.items()
+        }
+
+
+@dataclass(frozen=True)
+class Seq(Kind):
+    """A sequence of at most `capacity` elements: its length, then the elements, unused ones zero."""
+
+    element: Kind
+    capacity: int
+    widen: str = ""
+
+    @property
+    def header(self) -> int:
+        return bytes_for(bits_for(self.capacity))
+
+    @property
+    def size(self) -> int:
+        return self.header + self.capacity * self.element.size
+
+    @property
+    def scalar(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Message:
+    """The fields of one kind of message; `to` says which end of a connection receives it."""
+
+    name: str
+    fields: Mapping[str, Kind] = field(hash=False)
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class MessageUnion(Kind):
+    """Any one of several kinds of message: a tag byte (0 = none), then that kind's fields."""
+
+    messages: tuple[Message, ...]
+
+    def tag(self, name: str) -> int:
+        """The tag byte of the named message.
+
+        Raises:
+            KeyError: there is no such message in this union.
+        """
+        for k, m in enumerate(self.messages):
+            if m.name == name:
+                return k + 1
+        raise KeyError(name)
+
+    def named(self, name: str) -> Message:
+        return self.messages[self.tag(name) - 1]
+
+    def offsets(self, name: str) -> dict[str, int]:
+        """Where each field of the named message lies, in bytes from the tag."""
+        at, out = 1, {}
+        for fname, kind in self.named(name).fields.items():
+            out[fname] = at
+            at += kind.size
+        return out
+
+    @property
+    def size(self) -> int:
+        return 1 + max((sum(k.size for k in m.fields.values()) for m in self.messages), default=0)
+
+    @property
+    def scalar(self) -> bool:
+        return False

@@ -1,0 +1,70 @@
+"""The names a text of the language may use, as Python sees them.
+
+Types in annotations (`State`, `Node`, `Txn`, ...) and the few operations the language adds to
+Python. `docs/language.md` is the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "NOBODY",
+    "AnyMessage",
+    "Bytes",
+    "History",
+    "MessageName",
+    "Node",
+    "State",
+    "Txn",
+    "Words",
+    "forget",
+    "step",
+]
+
+State = Any  # the state of the whole system; `s.field[i]` reads and writes it
+Node = int  # a process, 0..NODES-1
+History = Any  # a sequence of transactions
+AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
+Words = Any  # (kernel) an array of 64-bit words
+Bytes = Any  # (kernel) an array of bytes
+
+NOBODY = -1
+
+
+class MessageName:
+    """The name of a kind of message: compares with `m.kind`, and called makes a message."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, **fields: Any) -> Any:
+        raise TypeError(f"{self.name}(...) makes a message inside a program only: see Program.load")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class _RecordName:
+    """The name of a record kind; a program binds it to the record of its schema."""
+
+    def __call__(self, **fields: Any) -> Any:
+        raise TypeError("Txn(...) makes a transaction inside a program only: see Program.load")
+
+
+Txn: Any = _RecordName()
+
+
+def step(name: str) -> Any:
+    """Marks a function as a step of the paper: entering it counts as taking that step."""
+
+    def mark(function: Any) -> Any:
+        function.paper_step = name
+        return function
+
+    return mark
+
+
+def forget(s: State, p: Node) -> None:
+    """Set every volatile field of process p to the low end of its range."""
+    s.forget(p)

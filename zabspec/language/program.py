@@ -1,0 +1,115 @@
+"""A program: the functions of a world, a protocol and a variant under one namespace.
+
+A variant is a set of functions that stand in for functions of the same name; nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any
+
+from zabspec.language import reference
+from zabspec.language import tree as t
+from zabspec.language.frontend import FrontEnd
+from zabspec.language.kinds import Kind
+from zabspec.language.lang import MessageName
+from zabspec.language.schema import Layout, Schema
+
+__all__ = ["Program"]
+
+
+def own_names(module: ModuleType) -> dict[str, Any]:
+    """The functions, integer constants and message names a module defines or imports."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("__") and isinstance(value, (FunctionType, int, MessageName))
+    }
+
+
+@dataclass
+class Program:
+    """What a schema, the world's modules, the protocol's module and its overrides make together."""
+
+    schema: Schema
+    types: Mapping[str, Kind]
+    world: Sequence[ModuleType]
+    protocol: Sequence[ModuleType]
+    overrides: Mapping[str, FunctionType] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.schema)
+
+    @cached_property
+    def namespace(self) -> dict[str, Any]:
+        """Every name: the protocol's stand over the world's, the overrides over both."""
+        out: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for module in (*self.world, *self.protocol):
+            for name, value in own_names(module).items():
+                if isinstance(value, FunctionType) and value.__module__ != module.__name__:
+                    out.setdefault(name, value)
+                else:
+                    own[name] = value
+        out.update(own)
+        for name, function in self.overrides.items():
+            if name not in out:
+                raise KeyError(f"the protocol has no function {name} to stand in for")
+            if hasattr(out[name], "paper_step"):
+                function.paper_step = out[name].paper_step  # type: ignore[attr-defined]
+            out[name] = function
+            helpers = {k: v for k, v in function.__globals__.items() if isinstance(v, FunctionType)}
+            for helper, value in helpers.items():
+                if value.__module__ == function.__module__ and helper not in out:
+                    out[helper] = value
+        out.update(self.extra)
+        return out
+
+    @cached_property
+    def handlers(self) -> frozenset[str]:
+        """The protocol's functions."""
+        names = {
+            name
+            for module in self.protocol
+            for name, value in own_names(module).items()
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__
+        }
+        return frozenset(names | set(self.overrides))
+
+    @cached_property
+    def steps(self) -> list[str]:
+        """The paper's steps that the program's functions are marked with, in the text's order."""
+        found: list[str] = []
+        for value in self.namespace.values():
+            name = getattr(value, "paper_step", None)
+            if name is not None and name not in found:
+                found.append(name)
+        return found
+
+    def typed(self, roots: Sequence[str]) -> t.TypedProgram:
+        """The typed tree of the roots and of all they call.
+
+        Raises:
+            LanguageError: something is outside the language.
+        """
+        front = FrontEnd(self.layout, self.namespace, self.types, self.handlers)
+        front.program.steps = self.steps
+        for root in roots:
+            front.function(root)
+        return front.program
+
+    @cached_property
+    def python(self) -> dict[str, Any]:
+        """The program in the CPython world."""
+        return reference.load(self.layout, self.namespace, self.types, self.steps)
+
+    def initial(self) -> reference.StateView:
+        """The state before any step: what `initialize` makes of all zero bytes."""
+        s = reference.StateView(self.layout)
+        self.python["initialize"](s)
+        return s

@@ -1,0 +1,391 @@
+"""The CPython world: the reference. Programs run as the Python they are, over views of the bytes.
+
+A state is the same bytes as in every other world, so states pass between worlds as they are. The
+views below read and write those bytes, and raise `RangeError` where a compiled program would
+report an error site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.lang import MessageName
+from zabspec.language.schema import Field, Layout, Role
+
+__all__ = ["MessageView", "RangeError", "RecordValue", "StateView", "kernel_operations", "load"]
+
+WORD = (1 << 64) - 1
+
+
+class RangeError(Exception):
+    """A value would leave its range: the field, the step that did it, and the flag that widens it."""
+
+    def __init__(self, field: str, problem: str, widen: str = "") -> None:
+        super().__init__(f"{field} {problem}" + (f"; widen it with {widen}" if widen else ""))
+        self.field, self.problem, self.widen = field, problem, widen
+
+
+class RecordValue:
+    """A record: immutable, compared by value."""
+
+    __slots__ = ("record", "word")
+
+    def __init__(self, record: Record, word: int) -> None:
+        object.__setattr__(self, "record", record)
+        object.__setattr__(self, "word", word)
+
+    record: Record
+    word: int
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("records do not change")
+
+    def __getattr__(self, name: str) -> int:
+        kind = self.record.fields[name]
+        return ((self.word >> self.record.shift(name)) & ((1 << kind.bits) - 1)) + kind.lo
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RecordValue) and self.word == other.word
+
+    def __hash__(self) -> int:
+        return hash(self.word)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k}={v}" for k, v in self.record.unpack(self.word).items())
+        return f"{self.record.name}({inner})"
+
+
+def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
+    """The value, or a view of it, that lies at a place."""
+    if isinstance(kind, Int):
+        word = int.from_bytes(buffer[at : at + kind.size], "little")
+        return bool(word) if isinstance(kind, Bool) else word + kind.lo
+    if isinstance(kind, Record):
+        return RecordValue(kind, int.from_bytes(buffer[at : at + kind.size], "little"))
+    if isinstance(kind, SetOf):
+        return SetView(buffer, at, kind, label)
+    if isinstance(kind, Seq):
+        return SeqView(buffer, at, kind, label)
+    assert isinstance(kind, MessageUnion)
+    return MessageView(buffer, at, kind)
+
+
+def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> None:
+    """Store a value, checking its range."""
+    if isinstance(kind, Int):
+        number = int(value)
+        if not kind.lo <= number <= kind.hi:
+            raise RangeError(label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+        buffer[at : at + kind.size] = (number - kind.lo).to_bytes(kind.size, "little")
+    elif isinstance(kind, Record):
+        buffer[at : at + kind.size] = value.word.to_bytes(kind.size, "little")
+    elif isinstance(kind, SetOf):
+        buffer[at : at + kind.size] = value.mask.to_bytes(kind.size, "little")
+    else:
+        buffer[at : at + kind.size] = value.raw()
+
+
+class SetView:
+    """A set of small numbers in a state."""
+
+    __slots__ = ("at", "buffer", "kind", "label")
+
+    def __init__(self, buffer: bytearray, at: int, kind: SetOf, label: str) -> None:
+        self.buffer, self.at, self.kind, self.label = buffer, at, kind, label
+
+    @property
+    def mask(self) -> int:
+        return int.from_bytes(self.buffer[self.at : self.at + self.kind.size], "little")
+
+    def _put(self, mask: int) -> None:
+        self.buffer[self.at : self.at + self.kind.size] = mask.to_bytes(self.kind.size, "little")
+
+    def _check(self, item: int) -> None:
+        if not 0 <= item < self.kind.count:
+            raise RangeError(self.label, f"takes members 0..{self.kind.count - 1} only")
+
+    def __contains__(self, item: int) -> bool:
+        return 0 <= item < self.kind.count and bool(self.mask >> item & 1)
+
+    def __iter__(self) -> Iterator[int]:
+        return (k for k in range(self.kind.count) if self.mask >> k & 1)
+
+    def __len__(self) -> int:
+        return self.mask.bit_count()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SetView) and self.mask == other.mask
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, item: int) -> None:
+        self._check(item)
+        self._put(self.mask | 1 << item)
+
+    def discard(self, item: int) -> None:
+        self._check(item)
+        self._put(self.mask & ~(1 << item))
+
+    def clear(self) -> None:
+        self._put(0)
+
+
+class SeqView:
+    """A sequence in a state or a message."""
+
+    __slots__ = ("at", "buffer", "kind", "label")
+
+    def __init__(self, buffer: bytearray, at: int, kind: Seq, label: str) -> None:
+        self.buffer, self.at, self.kind, self.label = buffer, at, kind, label
+
+    def raw(self) -> bytes:
+        return bytes(self.buffer[self.at : self.at + self.kind.size])
+
+    def __len__(self) -> int:
+        return int.from_bytes(self.buffer[self.at : self.at + self.kind.header], "little")
+
+    def _place(self, k: int) -> int:
+        if not 0 <= k < self.kind.capacity:
+            raise RangeError(self.label, f"has no place beyond {self.kind.capacity - 1}")
+        return self.at + self.kind.header + k * self.kind.element.size
+
+    def __getitem__(self, k: int) -> Any:
+        return read(self.buffer, self._place(k), self.kind.element, self.label)
+
+    def __setitem__(self, k: int, value: Any) -> None:
+        write(self.buffer, self._place(k), self.kind.element, value, self.label)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SeqView) and self.raw() == other.raw()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _resize(self, count: int) -> None:
+        self.buffer[self.at : self.at + self.kind.header] = count.to_bytes(self.kind.header, "little")
+
+    def append(self, value: Any) -> None:
+        count = len(self)
+        if count >= self.kind.capacity:
+            raise RangeError(self.label, f"would hold more than {self.kind.capacity}", self.kind.widen)
+        write(self.buffer, self._place(count), self.kind.element, value, self.label)
+        self._resize(count + 1)
+
+    def remove(self, k: int) -> None:
+        """Take out element k; those behind it move up."""
+        count = len(self)
+        if not 0 <= k < count:
+            raise RangeError(self.label, "has no such place")
+        size = self.kind.element.size
+        start = self.at + self.kind.header
+        rest = bytes(self.buffer[start + (k + 1) * size : start + count * size])
+        self.buffer[start + k * size : start + count * size] = rest + bytes(size)
+        self._resize(count - 1)
+
+    def clear(self) -> None:
+        self.buffer[self.at : self.at + self.kind.size] = bytes(self.kind.size)
+
+
+class MessageView:
+    """A message, in a state or made by a program."""
+
+    __slots__ = ("at", "buffer", "union")
+
+    def __init__(self, buffer: bytearray, at: int, union: MessageUnion) -> None:
+        self.buffer, self.at, self.union = buffer, at, union
+
+    def raw(self) -> bytes:
+        return bytes(self.buffer[self.at : self.at + self.union.size])
+
+    @property
+    def kind(self) -> _Tag:
+        return _Tag(self.buffer[self.at])
+
+    @property
+    def name(self) -> str:
+        """The kind's name; empty for no message."""
+        tag = self.buffer[self.at]
+        return self.union.messages[tag - 1].name if tag else ""
+
+    def __getattr__(self, name: str) -> Any:
+        message = self.union.messages[self.buffer[self.at] - 1]
+        if name not in message.fields:
+            raise AttributeError(f"{message.name} has no field {name}")
+        at = self.at + self.union.offsets(message.name)[name]
+        return read(self.buffer, at, message.fields[name], f"{message.name}.{name}")
+
+
+class _Tag(int):
+    """The tag of a message: equal to the name of its kind."""
+
+    def __eq__(self, other: object) -> bool:
+        return int(self) == int(other.tag if isinstance(other, _BoundName) else other)  # type: ignore[call-overload]
+
+    __hash__ = int.__hash__
+
+
+class _BoundName:
+    """The name of a kind of message, in one program: makes messages of that kind."""
+
+    def __init__(self, union: MessageUnion, name: str) -> None:
+        self.union, self.name, self.tag = union, name, union.tag(name)
+        self.fields = union.named(name).fields
+        self.offsets = union.offsets(name)
+
+    def __call__(self, **given: Any) -> MessageView:
+        if set(given) != set(self.fields):
+            raise TypeError(f"{self.name} takes exactly the fields {', '.join(self.fields)}")
+        buffer = bytearray(self.union.size)
+        buffer[0] = self.tag
+        for name, value in given.items():
+            write(buffer, self.offsets[name], self.fields[name], value, f"{self.name}.{name}")
+        return MessageView(buffer, 0, self.union)
+
+
+def _record_maker(record: Record) -> Any:
+    def make(**given: int) -> RecordValue:
+        if set(given) != set(record.fields):
+            raise TypeError(f"{record.name} takes exactly the fields {', '.join(record.fields)}")
+        for name, kind in record.fields.items():
+            if not kind.lo <= given[name] <= kind.hi:
+                raise RangeError(f"{record.name}.{name}", f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+        return RecordValue(record, record.pack(given))
+
+    return make
+
+
+class _Axis:
+    """A field over one or more axes, some of them already indexed."""
+
+    __slots__ = ("base", "buffer", "field", "sizes", "strides")
+
+    def __init__(self, buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self.buffer, self.field, self.base, self.sizes, self.strides = buffer, field, base, sizes, strides
+
+    def _at(self, index: int) -> int:
+        if not 0 <= index < self.sizes[0]:
+            raise RangeError(self.field.name, f"has no entry beyond {self.sizes[0] - 1}")
+        return self.base + index * self.strides[0]
+
+    def __getitem__(self, index: int) -> Any:
+        at = self._at(index)
+        if len(self.sizes) == 1:
+            return read(self.buffer, at, self.field.kind, self.field.name)
+        return _Axis(self.buffer, self.field, at, self.sizes[1:], self.strides[1:])
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        write(self.buffer, self._at(index), self.field.kind, value, self.field.name)
+
+    def __len__(self) -> int:
+        return self.sizes[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(self.sizes[0]))
+
+
+class StateView:
+    """A state, seen through its schema: `s.field[i]` reads and writes its bytes."""
+
+    __slots__ = ("buffer", "layout")
+
+    def __init__(self, layout: Layout, data: bytes | None = None) -> None:
+        object.__setattr__(self, "layout", layout)
+        buffer = bytearray(layout.total)
+        if data is not None:
+            buffer[: len(data)] = data
+        object.__setattr__(self, "buffer", buffer)
+
+    layout: Layout
+    buffer: bytearray
+
+    def __getattr__(self, name: str) -> Any:
+        layout = self.layout
+        constant = layout.schema.constants.get(name)
+        if constant is not None:
+            return constant
+        field = layout.fields.get(name)
+        if field is None:
+            raise AttributeError(f"the state has no field {name}")
+        base, strides = layout.strides(field)
+        if not strides:
+            return read(self.buffer, base, field.kind, name)
+        return _Axis(self.buffer, field, base, layout.axis_sizes(field), strides)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = self.layout.fields.get(name)
+        if field is None or field.axes:
+            raise AttributeError(f"{name} is not a plain field of the state")
+        write(self.buffer, self.layout.offset(name), field.kind, value, name)
+
+    def forget(self, p: int) -> None:
+        """Every volatile field of process p becomes the low end of its range."""
+        for field in self.layout.schema.fields:
+            if field.role is Role.VOLATILE:
+                base, strides = self.layout.strides(field)
+                at = base + p * strides[0]
+                size = self.layout.plain_count(field) * field.kind.size
+                self.buffer[at : at + size] = bytes(size)
+
+    def key(self) -> bytes:
+        """The state itself, without scratch: what two states are compared by."""
+        return bytes(self.buffer[: self.layout.size])
+
+    def copy(self) -> StateView:
+        return StateView(self.layout, bytes(self.buffer))
+
+
+def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind], steps: list[str]) -> dict[str, Any]:
+    """The program in CPython: every function bound to the program's own names.
+
+    Entering a function marked as a step of the paper sets that step's bit in `s.steps`.
+    """
+    out: dict[str, Any] = dict(kernel_operations())
+    union = types.get("AnyMessage")
+    for name, value in namespace.items():
+        if isinstance(value, MessageName) and isinstance(union, MessageUnion):
+            if any(m.name == value.name for m in union.messages):
+                out[name] = _BoundName(union, value.name)
+        elif not isinstance(value, FunctionType):
+            out[name] = value
+    for name, kind in types.items():
+        if isinstance(kind, Record):
+            out[name] = _record_maker(kind)
+    out["__builtins__"] = __builtins__
+    for name, value in namespace.items():
+        if isinstance(value, FunctionType):
+            bound = FunctionType(value.__code__, out, name, value.__defaults__, value.__closure__)
+            paper_step = getattr(value, "paper_step", None)
+            out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
+    out["forget"] = lambda s, p: s.forget(p)
+    return out
+
+
+def _counted(function: Any, bit: int) -> Any:
+    def entered(s: StateView, *args: Any) -> Any:
+        s.steps = s.steps | bit
+        return function(s, *args)
+
+    return entered
+
+
+def kernel_operations() -> dict[str, Any]:
+    """The kernel's operations on words, on Python integers and buffers."""
+
+    def signed(x: int) -> int:
+        x &= WORD
+        return x - (1 << 64) if x >> 63 else x
+
+    return {
+        "mulhi": lambda a, b: signed(((a & WORD) * (b & WORD)) >> 64),
+        "shr": lambda a, k: signed((a & WORD) >> k),
+        "wrap_mul": lambda a, b: signed(a * b),
+        "wrap_add": lambda a, b: signed(a + b),
+        "unsigned_less": lambda a, b: (a & WORD) < (b & WORD),
+        "count_bits": lambda a: (a & WORD).bit_count(),
+        "prefetch": lambda a, k: None,
+    }

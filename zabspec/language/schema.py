@@ -1,0 +1,170 @@
+"""The schema: the state of a system, declared once.
+
+From the declaration follow the layout in memory (here), hashing, packing and permuting
+(`derive.py`), the values a person reads (`reference.py`) and the fields of every trace.
+
+Layout. Fields are grouped by the axes they are declared over:
+
+    history   ghost fields of the observed history, contiguous, so that a step which observes
+              nothing is recognised by one comparison
+    plain     all other fields without a process axis
+    node      one block per process
+    pair      one block per ordered pair of processes
+    scratch   what a step reports about itself; not part of the state, never hashed
+
+Every block is padded with zeros to whole 64-bit words; a word of padding is never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from zabspec.language.kinds import Kind
+
+__all__ = ["NODE", "Block", "Field", "Layout", "Role", "Schema"]
+
+NODE = "node"
+
+
+class Role(Enum):
+    """Who may touch a field."""
+
+    PERSISTENT = "persistent"  # of a process, survives a crash (DSN'11 Table 1)
+    VOLATILE = "volatile"  # of a process, lost in a crash
+    GHOST = "ghost"  # bookkeeping of the checker; no handler may read it
+    NETWORK = "network"  # what is in flight, and what connections there are
+    BUDGET = "budget"  # what faults and requests are left
+    SCRATCH = "scratch"  # what the last step says about itself; not part of the state
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the state, over zero or more axes (`node` or a number of entries)."""
+
+    name: str
+    kind: Kind
+    role: Role
+    axes: tuple[str | int, ...] = ()
+    doc: str = ""
+    observed: bool = False  # a ghost that belongs to the observed history
+
+    @property
+    def node_axes(self) -> int:
+        count = 0
+        for axis in self.axes:
+            if axis != NODE:
+                break
+            count += 1
+        return count
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of fields with one layout, repeated `count` times every `stride` bytes."""
+
+    name: str
+    offset: int
+    stride: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields of a state and the constants its protocol text refers to as `s.NAME`."""
+
+    nodes: int
+    fields: tuple[Field, ...]
+    constants: Mapping[str, int] = field(hash=False)
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for f in self.fields:
+            if f.name in seen or f.name in self.constants:
+                raise ValueError(f"the schema declares {f.name!r} twice")
+            seen.add(f.name)
+
+
+BLOCKS = ("history", "history-node", "plain", "node", "pair", "scratch")
+
+
+class Layout:
+    """Where every element of every field lies, in bytes from the start of a state."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.fields: dict[str, Field] = {f.name: f for f in schema.fields}
+        self.blocks: dict[str, Block] = {}
+        self.inner: dict[str, int] = {}  # offset of a field inside its block
+        n = schema.nodes
+        counts = {"history-node": n, "node": n, "pair": n * n}
+        at = 0
+        for name in BLOCKS:
+            size = 0
+            for f in schema.fields:
+                if self.block_name(f) == name:
+                    self.inner[f.name] = size
+                    size += self.plain_count(f) * f.kind.size
+            stride = (size + 7) // 8 * 8
+            count = counts.get(name, 1)
+            self.blocks[name] = Block(name, at, stride, count)
+            at += stride * count
+        self.total = at
+        self.size = self.blocks["scratch"].offset  # the bytes that are the state
+        self.history_size = self.blocks["plain"].offset
+
+    @staticmethod
+    def block_name(f: Field) -> str:
+        if f.role is Role.SCRATCH:
+            return "scratch"
+        if f.observed:
+            return "history-node" if f.node_axes else "history"
+        return ("plain", "node", "pair")[f.node_axes]
+
+    @staticmethod
+    def inner_axes(f: Field) -> tuple[int, ...]:
+        """The sizes of the axes after the leading process axes."""
+        return tuple(int(a) for a in f.axes[f.node_axes :])
+
+    def plain_count(self, f: Field) -> int:
+        out = 1
+        for a in self.inner_axes(f):
+            out *= a
+        return out
+
+    def axis_sizes(self, f: Field) -> tuple[int, ...]:
+        return tuple(self.schema.nodes if a == NODE else int(a) for a in f.axes)
+
+    def strides(self, f: Field) -> tuple[int, tuple[int, ...]]:
+        """The offset of element (0, 0, ...) and the bytes each index moves by."""
+        block = self.blocks[self.block_name(f)]
+        out: list[int] = []
+        step = f.kind.size
+        for a in reversed(self.inner_axes(f)):
+            out.insert(0, step)
+            step *= a
+        if f.node_axes == 2:
+            out[:0] = [block.stride * self.schema.nodes, block.stride]
+        elif f.node_axes == 1:
+            out[:0] = [block.stride]
+        return block.offset + self.inner[f.name], tuple(out)
+
+    def offset(self, name: str, *index: int) -> int:
+        """Bytes from the start of the state to one element."""
+        base, strides = self.strides(self.fields[name])
+        return base + sum(i * k for i, k in zip(index, strides, strict=True))
+
+    def elements(self, name: str) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Every index of a field with its offset, in order."""
+        sizes = self.axis_sizes(self.fields[name])
+
+        def walk(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+            if len(prefix) == len(sizes):
+                yield prefix
+                return
+            for i in range(sizes[len(prefix)]):
+                yield from walk((*prefix, i))
+
+        for index in walk(()):
+            yield index, self.offset(name, *index)

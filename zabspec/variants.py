@@ -1,0 +1,3 @@
+VARIANTS: dict = {}
+def overrides(name):
+    return {}

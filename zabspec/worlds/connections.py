@@ -1,0 +1,360 @@
+"""The world of connections: FIFO channels that live and die with the connection they belong to.
+
+A follower opens a connection to its leader and has one at a time. Each connection has a channel
+in either direction. When it is lost, each end may still receive what had been sent to it, from
+the front, until it learns of the loss: whatever it has not received by then is gone. So the suffix
+that is lost is chosen when the end learns, not when the connection breaks; the runs are the same
+and the states fewer. What is sent into a lost connection is lost.
+
+A new connection between the same two processes opens when both ends have learned of the loss of
+the one before (`docs/readings.md`: reconnection), so nothing of the old one arrives after.
+
+This module also has the untimed world's steps: which are possible in a state (`enabled`) and what
+each does (`apply`). A step is one word: kind, then three operands (see `STEP_KINDS`).
+"""
+
+from __future__ import annotations
+
+from zabspec.language import NODE, Field, Int, MessageUnion, NodeId, Role, Seq
+from zabspec.language.lang import AnyMessage, Node, State, Words
+from zabspec.worlds.actor import (
+    DOWN,
+    ELECTION,
+    LEADING,
+    durable_points,
+    may_abcast,
+    may_time_out,
+    on_abcast,
+    on_crash,
+    on_follower_lost,
+    on_leader_lost,
+    on_oracle,
+    on_recovery,
+    on_timeout,
+    receivable,
+    receive_as_follower,
+    receive_as_leader,
+)
+
+# The state of a connection, by which ends still have something to learn.
+NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
+
+# The networks. FIFO is the paper's (II); the others break its assumptions.
+FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
+
+# The kinds of step, with what the operands a, b, c of the step word mean.
+(
+    ORACLE,  # a: process, b: the leader named
+    TO_LEADER,  # a: leader, b: follower, c: place in the channel
+    TO_FOLLOWER,  # a: follower, b: leader, c: place in the channel
+    LEADER_LEARNS,  # a: leader, b: follower
+    FOLLOWER_LEARNS,  # a: follower, b: leader
+    ABCAST,  # a: primary
+    TIMEOUT,  # a: process
+    CRASH,  # a: process
+    RECOVER,  # a: process
+    LOSE_CONNECTION,  # a: follower, b: leader
+    PARTITION,  # a: one side of the cut, as a bit mask; it has process 0 not in it
+    DROP_TO_LEADER,  # a: leader, b: follower, c: place
+    DROP_TO_FOLLOWER,  # a: follower, b: leader, c: place
+    REPEAT_TO_LEADER,  # a: leader, b: follower, c: place (received, and stays in the channel)
+    REPEAT_TO_FOLLOWER,  # a: follower, b: leader, c: place
+    CRASH_IN_RECEIPT,  # a: follower, b: leader, c: which durable point of the handler
+) = range(1, 17)
+
+STEP_KINDS: dict[int, str] = {
+    ORACLE: "oracle",
+    TO_LEADER: "receive",
+    TO_FOLLOWER: "receive",
+    LEADER_LEARNS: "learn of loss",
+    FOLLOWER_LEARNS: "learn of loss",
+    ABCAST: "abcast",
+    TIMEOUT: "timeout",
+    CRASH: "crash",
+    RECOVER: "recover",
+    LOSE_CONNECTION: "lose connection",
+    PARTITION: "partition",
+    DROP_TO_LEADER: "drop message",
+    DROP_TO_FOLLOWER: "drop message",
+    REPEAT_TO_LEADER: "receive a copy",
+    REPEAT_TO_FOLLOWER: "receive a copy",
+    CRASH_IN_RECEIPT: "crash inside a step",
+}
+
+
+def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field, ...]:
+    """The network's fields; `up` and `down` are the capacities of a channel in messages."""
+    net = Role.NETWORK
+    return (
+        Field("link", Int(0, 4), net, (NODE, NODE), "the connection of a follower (first index) to a leader"),
+        Field("to_leader", Seq(message, up, "--channel"), net, (NODE, NODE), "in flight from follower to leader"),
+        Field("to_follower", Seq(message, down, "--channel"), net, (NODE,), "in flight from its leader to a follower"),
+    )
+
+
+def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
+    """What the step just taken says about itself."""
+
+    def says(name: str, kind: Int | MessageUnion | NodeId, doc: str) -> Field:
+        return Field(name, kind, Role.SCRATCH, (), doc)
+
+    return (
+        says("steps", Int(0, 2**63 - 1), "the paper's steps it entered, a bit each"),
+        says("error", Int(0, 2**32 - 1), "the first error site it met; 0: none"),
+        says("choice", Int(0, 255), "which alternative `choose` takes"),
+        says("choices", Int(0, 255), "how many alternatives `choose` had; 1: it was not called"),
+        says("crash_at", Int(0, 255), "the durable point at which the process crashes; 0: none"),
+        says("accepts", Int(0, 255), "proposals accepted"),
+        says("accept_epoch", Int(0, 255), "the epoch they were accepted in"),
+        says("event", Int(0, 255), "its kind"),
+        says("event_process", Int(0, 255), "operand a: the process that took it, or a cut"),
+        says("event_peer", NodeId.of(nodes), "operand b: the other end"),
+        says("event_message", message, "the message received"),
+    )
+
+
+def initialize(s: State) -> None:
+    """Every process in ELECTION with empty history, no connection, all budgets full."""
+    s.timeouts_left = s.TIMEOUTS
+    s.crashes_left = s.CRASHES
+    s.losses_left = s.LOSSES
+    s.partitions_left = s.PARTITIONS
+    s.drops_left = s.DROPS
+    s.duplicates_left = s.DUPLICATES
+
+
+# --- what the world provides to handlers -------------------------------------------------------
+
+
+def connect(s: State, f: Node, l: Node) -> None:
+    """Follower f opens a connection to l."""
+    s.link[f][l] = OPEN
+
+
+def disconnect(s: State, p: Node) -> None:
+    """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
+    l = s.leader[p]
+    if l >= 0:
+        s.to_follower[p].clear()
+        if s.link[p][l] == FOLLOWER_OPEN or l == p or s.role[l] != LEADING:
+            s.link[p][l] = NONE
+            s.to_leader[p][l].clear()
+        else:
+            s.link[p][l] = LEADER_OPEN
+    if s.role[p] == LEADING:
+        close_accepted(s, p)
+
+
+def close_accepted(s: State, l: Node) -> None:
+    """Process l closes its end of every connection opened to it by another."""
+    for f in range(s.NODES):
+        if f != l:
+            s.to_leader[f][l].clear()
+            if s.link[f][l] == OPEN or s.link[f][l] == LOST:
+                s.link[f][l] = FOLLOWER_OPEN
+            elif s.link[f][l] == LEADER_OPEN:
+                s.link[f][l] = NONE
+
+
+def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
+    """The follower sends m to the leader it follows."""
+    l = s.leader[f]
+    if s.link[f][l] == OPEN:
+        s.to_leader[f][l].append(m)
+
+
+def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
+    """The leader sends m to follower f."""
+    if s.link[f][l] == OPEN:
+        s.to_follower[f].append(m)
+
+
+# --- the steps that are possible ---------------------------------------------------------------
+
+
+def emit(out: Words, kind: int, a: int, b: int, c: int) -> None:
+    """Append a step word; out[0] counts them."""
+    out[0] = out[0] + 1
+    out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
+
+
+def enabled(s: State, out: Words) -> None:
+    """Every step possible in s, in a fixed order."""
+    out[0] = 0
+    for p in range(s.NODES):
+        role = s.role[p]
+        if role == DOWN:
+            emit(out, RECOVER, p, 0, 0)
+        else:
+            if role == ELECTION:
+                for l in range(s.NODES):
+                    if s.link[p][l] == NONE:
+                        emit(out, ORACLE, p, l, 0)
+            else:
+                enabled_at_follower(s, out, p)
+                if role == LEADING:
+                    enabled_at_leader(s, out, p)
+                if s.timeouts_left > 0 and may_time_out(s, p):
+                    emit(out, TIMEOUT, p, 0, 0)
+            if s.crashes_left > 0:
+                emit(out, CRASH, p, 0, 0)
+    if s.partitions_left > 0:
+        for side in range(2 ** (s.NODES - 1) - 1):
+            if cuts(s, 2 * side + 2):
+                emit(out, PARTITION, 2 * side + 2, 0, 0)
+
+
+def enabled_at_follower(s: State, out: Words, f: Node) -> None:
+    """What can happen at the follower's end of its connection."""
+    l = s.leader[f]
+    link = s.link[f][l]
+    if len(s.to_follower[f]) > 0:
+        for k in range(s.DOWN):
+            if k < len(s.to_follower[f]) and (k == 0 or s.NETWORK == UNORDERED):
+                emit(out, TO_FOLLOWER, f, l, k)
+                if s.duplicates_left > 0:
+                    emit(out, REPEAT_TO_FOLLOWER, f, l, k)
+            if k < len(s.to_follower[f]) and s.drops_left > 0:
+                emit(out, DROP_TO_FOLLOWER, f, l, k)
+        if s.crashes_left > 0:
+            for point in range(durable_points(s, s.to_follower[f][0])):
+                emit(out, CRASH_IN_RECEIPT, f, l, point + 1)
+    if link == LOST or link == FOLLOWER_OPEN:
+        emit(out, FOLLOWER_LEARNS, f, l, 0)
+    if link == OPEN and f != l and s.losses_left > 0:
+        emit(out, LOSE_CONNECTION, f, l, 0)
+
+
+def enabled_at_leader(s: State, out: Words, l: Node) -> None:
+    """What can happen at the leader's ends of its connections, and at the primary."""
+    for f in range(s.NODES):
+        link = s.link[f][l]
+        if link == OPEN or link == LOST or link == LEADER_OPEN:
+            for k in range(s.UP):
+                if k < len(s.to_leader[f][l]):
+                    if (k == 0 or s.NETWORK == UNORDERED) and receivable(s, l, f, s.to_leader[f][l][k]):
+                        emit(out, TO_LEADER, l, f, k)
+                        if s.duplicates_left > 0:
+                            emit(out, REPEAT_TO_LEADER, l, f, k)
+                    if s.drops_left > 0:
+                        emit(out, DROP_TO_LEADER, l, f, k)
+            if link != OPEN:
+                emit(out, LEADER_LEARNS, l, f, 0)
+    if s.abcasts < s.TXNS and may_abcast(s, l):
+        emit(out, ABCAST, l, 0, 0)
+
+
+def cuts(s: State, side: int) -> bool:
+    """Whether some open connection has one end in `side` and the other not."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.link[f][l] == OPEN and ((side >> f) & 1) != ((side >> l) & 1):
+                return True
+    return False
+
+
+# --- what a step does --------------------------------------------------------------------------
+
+
+def apply(s: State, word: int) -> None:
+    """Take the step: s becomes the state after it."""
+    kind = (word >> 24) & 255
+    a = (word >> 16) & 255
+    b = (word >> 8) & 255
+    c = word & 255
+    s.steps = 0
+    s.accepts = 0
+    s.choices = 1
+    s.choice = (word >> 32) & 255
+    s.event = kind
+    s.event_process = a
+    s.event_peer = b
+    if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
+        s.event_message = s.to_leader[b][a][c]
+        if kind == TO_LEADER:
+            s.to_leader[b][a].remove(c)
+        else:
+            s.duplicates_left = s.duplicates_left - 1
+        receive_as_leader(s, a, b, s.event_message)
+    elif kind == TO_FOLLOWER or kind == REPEAT_TO_FOLLOWER:
+        s.event_message = s.to_follower[a][c]
+        if kind == TO_FOLLOWER:
+            s.to_follower[a].remove(c)
+        else:
+            s.duplicates_left = s.duplicates_left - 1
+        receive_as_follower(s, a, s.event_message)
+    elif kind == ORACLE:
+        on_oracle(s, a, b)
+    elif kind == LEADER_LEARNS:
+        s.to_leader[b][a].clear()
+        s.link[b][a] = FOLLOWER_OPEN if s.link[b][a] == LOST else NONE
+        on_follower_lost(s, a, b)
+    elif kind == FOLLOWER_LEARNS:
+        on_leader_lost(s, a)
+    elif kind == ABCAST:
+        on_abcast(s, a)
+    else:
+        apply_fault(s, kind, a, b, c)
+
+
+def apply_fault(s: State, kind: int, a: int, b: int, c: int) -> None:
+    """Take a step that costs a budget, or recover."""
+    if kind == TIMEOUT:
+        s.timeouts_left = s.timeouts_left - 1
+        on_timeout(s, a)
+    elif kind == CRASH:
+        s.crashes_left = s.crashes_left - 1
+        crash(s, a)
+    elif kind == RECOVER:
+        on_recovery(s, a)
+    elif kind == LOSE_CONNECTION:
+        s.losses_left = s.losses_left - 1
+        lose(s, a, b)
+    elif kind == PARTITION:
+        s.partitions_left = s.partitions_left - 1
+        for f in range(s.NODES):
+            for l in range(s.NODES):
+                if s.link[f][l] == OPEN and ((a >> f) & 1) != ((a >> l) & 1):
+                    lose(s, f, l)
+    elif kind == DROP_TO_LEADER:
+        s.drops_left = s.drops_left - 1
+        s.to_leader[b][a].remove(c)
+    elif kind == DROP_TO_FOLLOWER:
+        s.drops_left = s.drops_left - 1
+        s.to_follower[a].remove(c)
+    elif kind == CRASH_IN_RECEIPT:
+        s.crashes_left = s.crashes_left - 1
+        s.crash_at = c
+        s.event_message = s.to_follower[a][0]
+        s.to_follower[a].remove(0)
+        receive_as_follower(s, a, s.event_message)
+        s.crash_at = 0
+        crash(s, a)
+
+
+def lose(s: State, f: Node, l: Node) -> None:
+    """The open connection of f to l is lost. A process that does not lead has nothing to learn of
+    it: it reads its connections only when it begins to lead."""
+    if s.role[l] == LEADING:
+        s.link[f][l] = LOST
+    else:
+        s.link[f][l] = FOLLOWER_OPEN
+        s.to_leader[f][l].clear()
+
+
+def crash(s: State, p: Node) -> None:
+    """Process p loses its connections and its volatile fields."""
+    disconnect(s, p)
+    close_accepted(s, p)
+    on_crash(s, p)
+
+
+def choose(s: State, alternatives: int) -> int:
+    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
+    s.choices = alternatives
+    return s.choice
+
+
+def durable(s: State, point: int) -> bool:
+    """Whether the process crashes at this point of its handler, which must then return."""
+    return s.crash_at == point
