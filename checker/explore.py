@@ -23,7 +23,7 @@ from invariants.registry import STEP
 __all__ = ["Explorer", "Progress"]
 
 GROUPS: int = kernel.GROUPS
-UNIT = 64 << 10  # bytes of packed states in a unit
+UNIT = 256 << 10  # bytes of packed states in a unit
 BATCH = 16  # units expanded between two rounds of insertion
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
@@ -105,7 +105,7 @@ class Explorer:
         self.groups = [Group() for _ in range(GROUPS)]
         self.where = Block(16 * GROUPS)
         self.pool = Pool(UNIT)
-        section = compiled.numbers["MARGIN"] + (48 << 10)
+        section = compiled.numbers["MARGIN"] + (96 << 10)
         self.slots = [Slot(compiled.numbers["WORK"], section) for _ in range(BATCH)]
         self.preds: list[list[tuple[int, bytes]]] = []  # per level and group: count, predecessors
         self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
@@ -189,6 +189,7 @@ class Explorer:
         batch = [u for _, u in zip(range(BATCH), units, strict=False)]
         while batch:
             self.place_tables()
+            self.wanted = self.masks()
             jobs = list(zip(self.slots, batch, strict=False))
             self.each(pool, lambda job: self.expand(*job), jobs)
             self.each(pool, lambda g: self.insert(g, new[g], len(jobs)), range(GROUPS))
@@ -245,7 +246,7 @@ class Explorer:
     def expand(self, slot: Slot, unit: tuple[Chunk, int]) -> None:
         chunk, first = unit
         code = self.code
-        live, live_steps, want, want_steps = self.masks()
+        live, live_steps, want, want_steps = self.wanted
         slot.used = 0
         done = offset = 0
         while done < chunk.count:

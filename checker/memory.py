@@ -20,7 +20,7 @@ class Block:
 
     def __init__(self, size: int, huge: bool = False) -> None:
         self.size = max(size, 64)
-        self.map = mmap.mmap(-1, self.size)
+        self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if huge and self.size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
             self.map.madvise(mmap.MADV_HUGEPAGE)
         self._view = ctypes.c_char.from_buffer(self.map)

@@ -336,9 +336,9 @@ def f_3_2(s: State, f: Node, m: PROPOSE) -> None:
 def l_3_2(s: State, l: Node, f: Node, m: ACK) -> None:
     """A proposal acknowledged by a quorum: send COMMIT to all followers."""
     for k in range(len(s.log[l])):
-        if s.log[l][k] == m.txn:
+        if s.log[l][k] == m.txn and to_commit(s, l, k):
             s.acks[l][k].add(f)
-            if len(s.acks[l][k]) >= quorum(s) and to_commit(s, l, k):
+            if len(s.acks[l][k]) >= quorum(s):
                 commit(s, l, k)
 
 
@@ -350,6 +350,8 @@ def to_commit(s: State, l: Node, k: int) -> bool:
 def commit(s: State, l: Node, k: int) -> None:
     """l.3.2: COMMIT(e', <v, z>) for the k-th transaction of the leader's log."""
     s.committed[l] = max(s.committed[l], k + 1)
+    for j in range(s.committed[l]):
+        s.acks[l][j].clear()
     for g in range(s.NODES):
         if g in s.Q[l]:
             send_to_follower(s, l, g, COMMIT(epoch=s.new_epoch[l], txn=s.log[l][k]))
