@@ -15,7 +15,7 @@ from checker import kernel
 from invariants import MODULES
 from invariants.registry import HISTORY, STEP, Property
 from zabspec.language import derive, frontend, llvm_text
-from zabspec.language.jit import MachineCode, compile_cached
+from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
 from zabspec.model import Model
@@ -245,7 +245,7 @@ class Compiled:
         front.program.steps = program.steps
         for name in EXPORTS:
             front.function(name)
-        assembly = llvm_text.emit_program(front.program, self.layout, set(EXPORTS))
+        assembly = llvm_text.emit_program(front.program, self.layout, set(EXPORTS), has_bit_gather())
         return assembly, {
             "sites": [s.sentence() for s in front.program.sites],
             "steps": program.steps,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
@@ -57,26 +58,26 @@ def is_channel(field: Field) -> bool:
 # --- packing -----------------------------------------------------------------------------------
 
 
-class _Bits:
-    """Gathers bytes into groups of at most WIDEST bits; a group is one put or get."""
+@dataclass(frozen=True)
+class _Piece:
+    """The used bits of one word of memory: where the word lies, and which bits."""
 
-    def __init__(self) -> None:
-        self.groups: list[list[tuple[str, int]]] = []  # (byte offset expression, bits)
-        self.room = 0
+    place: str  # the byte offset, as text
+    mask: int
+    store: int = 8  # how many bytes of it may be written back
 
-    def add(self, place: str, bits: int) -> None:
-        if bits == 0:
-            return
-        if bits > self.room:
-            self.groups.append([])
-            self.room = WIDEST
-        self.groups[-1].append((place, bits))
-        self.room -= bits
+    @property
+    def bits(self) -> int:
+        return self.mask.bit_count()
+
+    @property
+    def signed_mask(self) -> int:
+        return self.mask - (1 << 64) if self.mask >> 63 else self.mask
 
 
-def fixed_bytes(layout: Layout) -> _Bits:
-    """Every byte of the state outside channels, and the channels' lengths."""
-    out = _Bits()
+def fixed_pieces(layout: Layout) -> list[_Piece]:
+    """Every used bit of the state outside channels, and the channels' lengths, word by word."""
+    used = bytearray(layout.size)
     for field in layout.schema.fields:
         if field.role is Role.SCRATCH:
             continue
@@ -86,14 +87,18 @@ def fixed_bytes(layout: Layout) -> _Bits:
             bits = bits[: field.kind.header]
         for _, offset in layout.elements(field.name):
             for k, b in enumerate(bits):
-                out.add(str(offset + k), b)
-    return out
+                used[offset + k] = (1 << b) - 1
+    words = ((at, int.from_bytes(used[at : at + 8], "little")) for at in range(0, layout.size, 8))
+    return [_Piece(str(at), mask) for at, mask in words if mask]
 
 
-def message_bytes(union: MessageUnion) -> _Bits:
-    out = _Bits()
-    for k, b in enumerate(used_bits(union)):
-        out.add(f"at + {k}", b)
+def message_pieces(union: MessageUnion) -> list[_Piece]:
+    """The used bits of a message that lies at `at`."""
+    used = bytes((1 << b) - 1 for b in used_bits(union))
+    out = []
+    for k in range(0, len(used), 8):
+        part = used[k : k + 8]
+        out.append(_Piece(f"at + {k}" if k else "at", int.from_bytes(part, "little"), len(part)))
     return out
 
 
@@ -105,11 +110,32 @@ def channels(layout: Layout) -> Iterator[tuple[int, Seq]]:
                 yield offset, field.kind
 
 
-def put_text(group: list[tuple[str, int]], indent: str) -> list[str]:
+def grouped(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
+    """Pieces together in one put or get, of at most WIDEST bits; one too wide is split."""
+    group: list[_Piece] = []
+    for piece in pieces:
+        for part in _split(piece):
+            if group and sum(p.bits for p in group) + part.bits > WIDEST:
+                yield group
+                group = []
+            group.append(part)
+    if group:
+        yield group
+
+
+def _split(piece: _Piece) -> list[_Piece]:
+    if piece.bits <= WIDEST:
+        return [piece]
+    low = piece.mask & 0xFFFFFFFF
+    return [_Piece(piece.place, low, piece.store), _Piece(piece.place, piece.mask & ~low, piece.store)]
+
+
+def put_text(group: list[_Piece], indent: str) -> list[str]:
     parts, shift = [], 0
-    for place, bits in group:
-        parts.append(f"(b[{place}] << {shift})" if shift else f"b[{place}]")
-        shift += bits
+    for piece in group:
+        part = f"extract(load_word(b, {piece.place}), {piece.signed_mask})"
+        parts.append(f"({part} << {shift})" if shift else part)
+        shift += piece.bits
     return [
         f"{indent}v = acc | (({' | '.join(parts)}) << (p & 7))",
         f"{indent}store_word(out, p >> 3, v)",
@@ -118,15 +144,14 @@ def put_text(group: list[tuple[str, int]], indent: str) -> list[str]:
     ]
 
 
-def get_text(group: list[tuple[str, int]], indent: str) -> list[str]:
-    out, shift = [], 0
-    lines = [f"{indent}v = shr(load_word(source, p >> 3), p & 7)"]
-    for place, bits in group:
-        lines.append(f"{indent}b[{place}] = shr(v, {shift}) & {(1 << bits) - 1}")
-        shift += bits
-    out.extend(lines)
-    out.append(f"{indent}p = p + {shift}")
-    return out
+def get_text(group: list[_Piece], indent: str) -> list[str]:
+    lines, shift = [f"{indent}v = shr(load_word(source, p >> 3), p & 7)"], 0
+    for piece in group:
+        part = f"deposit(shr(v, {shift}), {piece.signed_mask})" if shift else f"deposit(v, {piece.signed_mask})"
+        lines.append(f"{indent}store_word(b, {piece.place}, load_word(b, {piece.place}) | {part})")
+        shift += piece.bits
+    lines.append(f"{indent}p = p + {shift}")
+    return lines
 
 
 def pack_text(layout: Layout) -> str:
@@ -136,19 +161,9 @@ def pack_text(layout: Layout) -> str:
         "    p = 0",
         "    acc = 0",
     ]
-    for group in fixed_bytes(layout).groups:
+    for group in grouped(fixed_pieces(layout)):
         lines += put_text(group, "    ")
-    for offset, kind in channels(layout):
-        lines += [
-            f"    at = {offset + kind.header}",
-            f"    for k in range(b[{offset}]):",
-        ]
-        assert isinstance(kind.element, MessageUnion)
-        for group in message_bytes(kind.element).groups:
-            lines += put_text(group, "        ")
-        lines.append(f"        at = at + {kind.element.size}")
-    lines.append("    return (p + 7) >> 3")
-    return "\n".join(lines)
+    return "\n".join(lines + channel_text(layout, put_text))
 
 
 def unpack_text(layout: Layout) -> str:
@@ -158,26 +173,27 @@ def unpack_text(layout: Layout) -> str:
         f"    zero_bytes(b, {layout.size})",
         "    p = 0",
     ]
-    for group in fixed_bytes(layout).groups:
+    for group in grouped(fixed_pieces(layout)):
         lines += get_text(group, "    ")
+    return "\n".join(lines + channel_text(layout, get_text))
+
+
+def channel_text(layout: Layout, move: Callable[[list[_Piece], str], list[str]]) -> list[str]:
+    """The messages of every channel, each in the bits that any message uses."""
+    lines = []
     for offset, kind in channels(layout):
-        lines += [
-            f"    at = {offset + kind.header}",
-            f"    for k in range(b[{offset}]):",
-        ]
         assert isinstance(kind.element, MessageUnion)
-        for group in message_bytes(kind.element).groups:
-            lines += get_text(group, "        ")
+        lines += [f"    at = {offset + kind.header}", f"    for k in range(b[{offset}]):"]
+        for group in grouped(message_pieces(kind.element)):
+            lines += move(group, "        ")
         lines.append(f"        at = at + {kind.element.size}")
-    lines.append("    return (p + 7) >> 3")
-    return "\n".join(lines)
+    return [*lines, "    return (p + 7) >> 3"]
 
 
 def packed_limit(layout: Layout) -> int:
     """The most bytes a packed state can take, with a word to spare."""
-    bits = sum(b for group in fixed_bytes(layout).groups for _, b in group)
+    bits = sum(piece.bits for piece in fixed_pieces(layout))
     for _, kind in channels(layout):
-        assert isinstance(kind.element, MessageUnion)
         bits += kind.capacity * sum(used_bits(kind.element))
     return bits // 8 + 17
 
@@ -392,12 +408,11 @@ def masks(layout: Layout, block: str, want: Callable[[Kind], bool]) -> list[int]
 
 
 def colour_text(layout: Layout) -> str:
-    """A colour for every process that no renaming changes: one hash of what it holds, then one
-    round that adds what it shares with every other (Weisfeiler and Lehman)."""
+    """Colours of the processes that no renaming changes: `own_colours` hashes what each holds,
+    and `shared_colours` adds a round of what it shares with every other (Weisfeiler and Lehman)."""
     n = layout.schema.nodes
-    c = constants(2)
     ones = int.from_bytes(b"\1" * 8, "little", signed=True)
-    lines = ["def colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
+    c = constants(2)
 
     def is_id(kind: Kind) -> bool:
         return isinstance(kind, NodeId)
@@ -405,56 +420,63 @@ def colour_text(layout: Layout) -> str:
     def is_set(kind: Kind) -> bool:
         return isinstance(kind, SetOf)
 
-    def terms(i: int, j: int | None) -> list[str]:
-        """What process i is to itself (j None), or what i holds of j: words that renaming keeps."""
+    def held(i: int) -> list[str]:
+        """What process i holds, ids and sets of processes left out."""
         out: list[str] = []
-        shift = i if j is None else j
+        for block in ("history-node", "node"):
+            base = layout.blocks[block].offset + i * layout.blocks[block].stride
+            ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
+            for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
+                keep = ~(id_mask | set_mask)
+                if keep:
+                    word = f"load_word(b, {base + 8 * k})"
+                    out.append(f"({word} & {keep})" if keep != -1 else word)
+        return out
+
+    def holds_of(i: int, j: int) -> list[str]:
+        """What process i holds of j (of itself, and what all hold of it, when they are one)."""
+        out: list[str] = []
         for block in ("history", "plain", "history-node", "node"):
-            if j is not None and block in ("history", "plain"):
+            if j != i and block in ("history", "plain"):
                 continue
             base = layout.blocks[block].offset
             if block.endswith("node"):
                 base += i * layout.blocks[block].stride
             ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
             for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
-                word = f"load_word(b, {base + 8 * k})"
-                if j is None and block.endswith("node"):
-                    keep = ~(id_mask | set_mask)
-                    out.append(f"({word} & {keep})" if keep != -1 else word)
                 if set_mask:
-                    out.append(f"(shr({word}, {shift}) & {set_mask & ones})")
-                if id_mask:
-                    for byte in range(8):
-                        if id_mask >> (8 * byte) & 0xFF:
-                            out.append(f"(1 if b[{base + 8 * k + byte}] == {shift + 1} else 0)")
-        if layout.blocks["pair"].stride:
-            block_ = layout.blocks["pair"]
-            at = block_.offset + (i * n + (i if j is None else j)) * block_.stride
-            out += [f"load_word(b, {at + 8 * k})" for k in range(block_.stride // 8)]
-        return out
+                    out.append(f"(shr(load_word(b, {base + 8 * k}), {j}) & {set_mask & ones})")
+                for byte in range(8):
+                    if id_mask >> (8 * byte) & 0xFF:
+                        out.append(f"(1 if b[{base + 8 * k + byte}] == {j + 1} else 0)")
+        pair = layout.blocks["pair"]
+        at = pair.offset + (i * n + j) * pair.stride
+        return out + [f"load_word(b, {at + 8 * k})" for k in range(pair.stride // 8)]
 
-    def folded(name: str, words: list[str]) -> list[str]:
-        out = [f"    {name} = {next(c)}"]
+    def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> list[str]:
+        out = [f"    {name} = {start}"]
         for k in range(0, len(words), 2):
-            second = f"{words[k + 1]} ^ {next(c)}" if k + 1 < len(words) else str(next(c))
+            second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
             out.append(f"    {name} = mix({words[k]} ^ {name}, {second})")
         return out
 
-    # the constants must not depend on the process, or the colours would
-    first = list(range(n))
-    for i in first:
-        c = constants(3)
-        lines += folded(f"x{i}", terms(i, None))
+    # every process's hash uses the same constants, or the colours would depend on its number
+    lines = ["def own_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
+    start = str(next(c))
     for i in range(n):
+        lines += folded("x", held(i), start, constants(3))
+        lines.append(f"    c[{i}] = x")
+    lines += ["", "", "def shared_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
+    for i in range(n):
+        lines += folded(f"x{i}", holds_of(i, i), f"c[{i}]", constants(4))
         lines.append(f"    y{i} = 0")
+    start, one, two = str(next(c)), next(c), next(c)
     for i in range(n):
         for j in range(n):
             if i != j:
-                c = constants(4)
-                lines += folded("e", terms(i, j))
-                lines.append(f"    y{i} = wrap_add(y{i}, mix(e ^ x{j}, {next(c)}))")
-                lines.append(f"    y{j} = wrap_add(y{j}, mix(e ^ x{i}, {next(c)}))")
-    c = constants(5)
+                lines += folded("e", holds_of(i, j), start, constants(5))
+                lines.append(f"    y{i} = wrap_add(y{i}, mix(e ^ x{j}, {one}))")
+                lines.append(f"    y{j} = wrap_add(y{j}, mix(e ^ x{i}, {two}))")
     one, two = next(c), next(c)
     for i in range(n):
         lines.append(f"    c[{i}] = mix(x{i} ^ {one}, y{i} ^ {two})")
@@ -462,27 +484,35 @@ def colour_text(layout: Layout) -> str:
 
 
 def canonical_text(layout: Layout) -> str:
-    """The least of the orbit: processes in the order of their colours; among permutations that
-    order ties differently, the one whose state has the least hash. Returns that hash."""
+    """The least of the orbit: processes in the order of what each holds; if that leaves ties, in
+    the order of their shared colours; among permutations that order ties differently, the one
+    whose state has the least hash. Returns that hash."""
     n = layout.schema.nodes
     total = len(Permutations(n).all)
     stride = Permutations(n).stride
+
+    def places() -> list[str]:
+        lines = ["    digit = 0", "    seen = 0"]
+        for i in range(n):
+            less = [f"(1 if unsigned_less(c[{j}], c[{i}]) else 0)" for j in range(n) if j != i]
+            lines += [
+                f"    place = {' + '.join(less) or '0'}",
+                f"    digit = digit + place * {n**i}",
+                "    seen = seen | (1 << place)",
+            ]
+        return [
+            *lines,
+            f"    if seen == {(1 << n) - 1}:",
+            "        permute(s, to, table, load_short(rank, 2 * digit))",
+            "        return hash_state(to)",
+        ]
+
     lines = [
         "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:",
-        "    colours(s, c)",
-        "    digit = 0",
-        "    seen = 0",
-    ]
-    for i in range(n):
-        lines.append("    place = 0")
-        for j in range(n):
-            if j != i:
-                lines.append(f"    place = place + (1 if unsigned_less(c[{j}], c[{i}]) else 0)")
-        lines += [f"    digit = digit + place * {n**i}", "    seen = seen | (1 << place)"]
-    lines += [
-        f"    if seen == {(1 << n) - 1}:",
-        "        permute(s, to, table, load_short(rank, 2 * digit))",
-        "        return hash_state(to)",
+        "    own_colours(s, c)",
+        *places(),
+        "    shared_colours(s, c)",
+        *places(),
         "    best = 0",
         "    found = False",
         f"    for which in range({total}):",

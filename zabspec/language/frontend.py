@@ -48,6 +48,8 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
     "copy_bytes": ((t.BYTES, t.BYTES, t.INT), t.VOID),
     "zero_bytes": ((t.BYTES, t.INT), t.VOID),
     "count_bits": ((t.INT,), t.INT),
+    "extract": ((t.INT, t.INT), t.INT),  # the bits of a word under a constant mask, gathered low
+    "deposit": ((t.INT, t.INT), t.INT),  # its inverse
 }
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-__all__ = ["MachineCode", "cache_folder", "compile_cached", "machine_name"]
+__all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
 
 MAGIC = b"zabcheck object 1\n"
 _ready = False
@@ -41,6 +41,11 @@ def machine_name() -> str:
     features = llvm.get_host_cpu_features().flatten()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__} {python}"
+
+
+def has_bit_gather() -> bool:
+    """Whether the processor gathers and scatters bits in one instruction (x86 BMI2)."""
+    return bool(llvm.get_host_cpu_features().get("bmi2", False)) and llvm.get_process_triple().startswith("x86_64")
 
 
 def cache_folder() -> Path:

@@ -22,6 +22,10 @@ declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 """
+BIT_GATHER = """
+declare i64 @llvm.x86.bmi.pext.64(i64, i64)
+declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
+"""
 
 OPS = {"+": "add", "-": "sub", "*": "mul", "//": "sdiv", "%": "srem", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
@@ -31,11 +35,15 @@ MEMORY_OPS = {
 }  # fmt: skip
 
 
-def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str]) -> str:
-    """LLVM assembly of every function; those in `exported` can be called from outside."""
-    parts = [HEADER]
+def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bit_gather: bool = False) -> str:
+    """LLVM assembly of every function; those in `exported` can be called from outside.
+
+    Args:
+        bit_gather: the processor has instructions that gather and scatter bits (x86 BMI2).
+    """
+    parts = [HEADER, BIT_GATHER if bit_gather else ""]
     for function in program.functions.values():
-        parts.append(_Emitter(function, program, layout, function.name in exported).run())
+        parts.append(_Emitter(function, program, layout, function.name in exported, bit_gather).run())
     return "\n".join(parts)
 
 
@@ -50,7 +58,8 @@ def llvm_type(kind: t.AnyType) -> str:
 
 
 class _Emitter:
-    def __init__(self, function: t.Function, program: t.TypedProgram, layout: Layout, exported: bool) -> None:
+    def __init__(self, function: t.Function, program: t.TypedProgram, layout: Layout, exported: bool, bit_gather: bool) -> None:
+        self.bit_gather = bit_gather
         self.f = function
         self.program = program
         self.layout = layout
@@ -343,6 +352,10 @@ class _Emitter:
             case "zero_bytes":
                 self.zero(a[0], a[1])
                 return ""
+            case "extract" | "deposit":
+                mask = e.args[1]
+                assert isinstance(mask, t.Const), "the mask of extract and deposit is a constant"
+                return self.gather(e.op, a[0], mask.value & ((1 << 64) - 1))
             case "count_bits":
                 return self.value(f"call i64 @llvm.ctpop.i64(i64 {a[0]})")
         kind = MEMORY_OPS[e.op]
@@ -353,6 +366,29 @@ class _Emitter:
         narrow = a[2] if kind == "i64" else self.value(f"trunc i64 {a[2]} to {kind}")
         self.emit(f"store {kind} {narrow}, ptr {place}, align 1")
         return ""
+
+    def gather(self, op: str, word: str, mask: int) -> str:
+        """Gather (or scatter) the bits under a mask: one instruction, or a shift for each run."""
+        if self.bit_gather:
+            signed = mask - (1 << 64) if mask >> 63 else mask
+            name = "pext" if op == "extract" else "pdep"
+            return self.value(f"call i64 @llvm.x86.bmi.{name}.64(i64 {word}, i64 {signed})")
+        result, low, at = "0", 0, 0
+        while mask >> at:
+            if not mask >> at & 1:
+                at += 1
+                continue
+            size = 0
+            while mask >> (at + size) & 1:
+                size += 1
+            source, to = (at, low) if op == "extract" else (low, at)
+            run = (1 << size) - 1
+            part = self.value(f"lshr i64 {word}, {source}") if source else word
+            part = self.value(f"and i64 {part}, {run - (1 << 64) if run >> 63 else run}")
+            part = self.value(f"shl i64 {part}, {to}") if to else part
+            result = self.value(f"or i64 {result}, {part}")
+            low, at = low + size, at + size
+        return result
 
     def forget(self, e: t.Builtin) -> str:
         """Zero every volatile field of a process: all zero bytes are the low end of every range."""

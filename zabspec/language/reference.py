@@ -388,4 +388,16 @@ def kernel_operations() -> dict[str, Any]:
         "unsigned_less": lambda a, b: (a & WORD) < (b & WORD),
         "count_bits": lambda a: (a & WORD).bit_count(),
         "prefetch": lambda a, k: None,
+        "extract": lambda a, mask: signed(_gather(a & WORD, mask & WORD)),
+        "deposit": lambda a, mask: signed(_scatter(a & WORD, mask & WORD)),
     }
+
+
+def _gather(word: int, mask: int) -> int:
+    bits = [word >> k & 1 for k in range(64) if mask >> k & 1]
+    return sum(bit << k for k, bit in enumerate(bits))
+
+
+def _scatter(word: int, mask: int) -> int:
+    places = [k for k in range(64) if mask >> k & 1]
+    return sum((word >> k & 1) << place for k, place in enumerate(places))
