@@ -18,7 +18,7 @@ from __future__ import annotations
 from zabspec.language.lang import Bytes, State, Words
 
 GROUPS = 16
-RING = 16  # successors between the prefetch of a table entry and its use
+RING = 8  # successors between the prefetch of a table entry and its use
 
 # A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2),
 # violated properties (8), then the packed state.
@@ -101,11 +101,10 @@ def expand(
                 report[R_GENERATED] = report[R_GENERATED] + 1
                 report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
                 taken = child.steps
-                at = R_STEPS
                 while taken != 0:
-                    report[at] = report[at] + (taken & 1)
-                    taken = shr(taken, 1)
-                    at = at + 1
+                    at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
+                    report[at] = report[at] + 1
+                    taken = taken & (taken - 1)
                 judge_step(parent, child, report, live_steps, want_steps, first + done, ordinal)
                 changed = observed_changed(parent, child)
                 if SYMMETRY:
