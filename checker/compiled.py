@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -195,11 +196,13 @@ class Compiled:
         steps_at = total
         meta_at = steps_at + 8 * (self.most_steps + 1)
         colour_at = meta_at + 8 * 4 * ring
-        spare_at = colour_at + 8 * n
+        spare_at = colour_at + 8 * (n + 1)
         ring_at = spare_at + total
         image_at = ring_at + ring * total
         return {
             "SYMMETRY": int(self.symmetry),
+            "NODES": n,
+            "RENAMINGS": math.factorial(n) if self.symmetry else 1,
             "TOTAL": total,
             "STEPS_AT": steps_at,
             "META_AT": meta_at,

@@ -57,7 +57,7 @@ class LevelGroup:
     def __init__(self) -> None:
         self.chunks: list[Chunk] = []
         self.preds = Block(PREDECESSOR * 64)
-        self.info = Block(8 * (3 + 64))
+        self.info = Block(8 * kernel.INFO)
 
     @property
     def count(self) -> int:
@@ -150,6 +150,7 @@ class Explorer:
         if not any(g.count for g in level):
             r.complete = True
             r.levels.pop()
+            r.raw_levels.pop()
             return True
         return self.limits.depth is not None and r.depth >= self.limits.depth
 
@@ -170,6 +171,7 @@ class Explorer:
         level[g].chunks.append(chunk)
         level[g].info.put(2, 1)
         self.result.levels.append(1)
+        self.result.raw_levels.append(1)
         self.keep_predecessors(level)
         broken = code.judge_state(code.state(state), self.all & ~self.steps_properties)
         for k, p in enumerate(code.properties):
@@ -185,6 +187,7 @@ class Explorer:
         new = [LevelGroup() for _ in range(GROUPS)]
         size, expanded = r.levels[-1], 0
         r.levels.append(0)
+        r.raw_levels.append(0)
         units = self.units(level)
         batch = [u for _, u in zip(range(BATCH), units, strict=False)]
         while batch:
@@ -197,6 +200,7 @@ class Explorer:
                 self.pool.give(chunk.block)
                 expanded += chunk.count
             r.levels[-1] = sum(g.count for g in new)
+            r.raw_levels[-1] = sum(g.info.get(kernel.RAW) for g in new)
             if self.progress is not None:
                 self.collect_counts()
                 r.seconds = time.perf_counter() - self.started

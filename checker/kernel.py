@@ -20,8 +20,8 @@ from zabspec.language.lang import Bytes, State, Words
 GROUPS = 16
 RING = 8  # successors between the prefetch of a table entry and its use
 
-# A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2),
-# violated properties (8), then the packed state.
+# A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
+# properties (56 bits), the renamings that leave it as it is (8), then the packed state.
 HEADER = 24
 
 # Words of a unit's report
@@ -34,6 +34,8 @@ R_EVENTS = 72  # 32 counters: transitions of each kind of event
 R_BROKEN = 104  # for each of 64 step properties: first parent + 1 that breaks it
 R_BROKEN_ORDINAL = 168
 REPORT = 232
+RAW = 67
+INFO = 68
 
 
 def expand(
@@ -110,15 +112,17 @@ def expand(
                 if SYMMETRY:
                     image = state_at(work, IMAGE_AT + slot * TOTAL)
                     h = canonical(child, image, spare, colour, perms, rank)
+                    same = colour[NODES]
                 else:
                     h = hash_state(child)
+                    same = 1
                 g = shr(h, 60)
                 place = where[2 * g] + mulhi(h << 4, where[2 * g + 1])
                 prefetch(tables, place)
                 meta[4 * slot] = h
                 meta[4 * slot + 1] = place
                 meta[4 * slot + 2] = first + done
-                meta[4 * slot + 3] = ordinal + (65536 if changed else 0)
+                meta[4 * slot + 3] = ordinal | (65536 if changed else 0) | (same << 32)
                 head = head + 1
                 if head - tail == RING:
                     settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
@@ -159,8 +163,9 @@ def settle(
     store_half(out, at + 8, meta[4 * slot + 2])
     store_short(out, at + 12, meta[4 * slot + 3] & 65535)
     store_short(out, at + 14, size)
-    changed = meta[4 * slot + 3] > 65535
-    store_word(out, at + 16, judge(s, live, changed))
+    changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
+    same = meta[4 * slot + 3] >> 32
+    store_word(out, at + 16, judge(s, live, changed) | (same << 56))
     if want != 0:
         report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want, changed)
     filled[g] = filled[g] + HEADER + size
@@ -187,7 +192,8 @@ def insert(
         level: the buffer that new states are appended to, from `used` up to `limit`.
         preds: six bytes for each state of the level in this group: parent, ordinal.
         info: [bytes used, states in this buffer, states of this group in the level, then for each
-            of 64 properties the first state of the group that breaks it, from 1].
+            of 64 properties the first state of the group that breaks it, from 1, and how many
+            states there are when renamings count apart].
     """
     at = start
     ahead = start
@@ -218,7 +224,8 @@ def insert(
             index = info[2]
             store_half(preds, 6 * index, load_half(source, at + 8))
             store_short(preds, 6 * index + 4, load_short(source, at + 12))
-            broken = load_word(source, at + 16)
+            broken = load_word(source, at + 16) & ((1 << 56) - 1)
+            info[RAW] = info[RAW] + RENAMINGS // shr(load_word(source, at + 16), 56)
             p = 0
             while broken != 0:
                 if (broken & 1) != 0 and info[3 + p] == 0:

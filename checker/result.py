@@ -40,6 +40,7 @@ class Exploration:
     symmetry: bool = False
     engine: str = "compiled"
     levels: list[int] = field(default_factory=list)  # distinct states at each depth
+    raw_levels: list[int] = field(default_factory=list)  # the same, renamings counted apart
     generated: int = 0
     terminal: int = 0  # expanded states without a step
     step_counts: dict[str, int] = field(default_factory=dict)
@@ -58,6 +59,11 @@ class Exploration:
     @property
     def distinct(self) -> int:
         return sum(self.levels)
+
+    @property
+    def raw(self) -> int:
+        """The states that the distinct ones stand for: all renamings of each."""
+        return sum(self.raw_levels) or self.distinct
 
     @property
     def depth(self) -> int:

@@ -486,7 +486,8 @@ def colour_text(layout: Layout) -> str:
 def canonical_text(layout: Layout) -> str:
     """The least of the orbit: processes in the order of what each holds; if that leaves ties, in
     the order of their shared colours; among permutations that order ties differently, the one
-    whose state has the least hash. Returns that hash."""
+    whose state has the least hash. Returns that hash, and in c[n] how many renamings leave the
+    state as it is."""
     n = layout.schema.nodes
     total = len(Permutations(n).all)
     stride = Permutations(n).stride
@@ -509,6 +510,7 @@ def canonical_text(layout: Layout) -> str:
 
     lines = [
         "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:",
+        f"    c[{n}] = 1",
         "    own_colours(s, c)",
         *places(),
         "    shared_colours(s, c)",
@@ -527,7 +529,10 @@ def canonical_text(layout: Layout) -> str:
         "            if not found or unsigned_less(h, best):",
         "                best = h",
         "                found = True",
+        f"                c[{n}] = 0",
         f"                copy_bytes(as_bytes(to), as_bytes(spare), {layout.size})",
+        "            if h == best:",
+        f"                c[{n}] = c[{n}] + 1",
         "    return best",
     ]
     return "\n".join(lines)
