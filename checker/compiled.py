@@ -13,7 +13,8 @@ from types import FunctionType
 from typing import Any
 
 from checker import kernel
-from invariants import MODULES
+from checker.symmetry import why_not_symmetric
+from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STEP, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
@@ -108,22 +109,6 @@ def same_text(size: int) -> str:
     return "\n".join(lines)
 
 
-def full_namespace(model: Model, properties: Sequence[Property]) -> dict[str, Any]:
-    """The program's names together with those of the properties."""
-    names: dict[str, Any] = {}
-    for module in MODULES:
-        for name, value in own_names(module).items():
-            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                if names.get(name, value) is not value:
-                    raise ValueError(f"two properties define {name}")
-                names[name] = value
-    program = dict(model.program.namespace)
-    clash = [n for n in names if n in program and program[n] is not names[n]]
-    if clash:
-        raise ValueError(f"a property and the program both define {clash[0]}")
-    return names | program
-
-
 def sources_digest() -> str:
     """A hash of every source file that the compiled code is made from."""
     root = Path(__file__).parent.parent
@@ -131,7 +116,7 @@ def sources_digest() -> str:
     for folder in ("zabspec", "invariants"):
         for path in sorted((root / folder).rglob("*.py")):
             digest.update(path.read_bytes())
-    for name in ("kernel.py", "compiled.py"):
+    for name in ("kernel.py", "compiled.py", "symmetry.py"):
         digest.update((root / "checker" / name).read_bytes())
     return digest.hexdigest()
 
@@ -155,12 +140,29 @@ class Compiled:
         self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
         self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
         key = repr((model.configuration, [p.name for p in properties], symmetry, sources_digest()))
-        self.code: MachineCode = compile_cached(key, self._make)
+        code = compile_cached(key, self._make, self._examine)
+        self._bind(code)
+        self.sites: list[str] = code.facts["sites"]
+        self.steps: list[str] = code.facts["steps"]
+        self.asymmetry: str = code.facts["asymmetry"]
+
+    @classmethod
+    def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Compiled, str]:
+        """A model compiled with symmetry if that is asked for and sound, else without; with the
+        sentence that says why it is not sound (empty: it is, or was not asked for)."""
+        code = cls(model, properties, symmetry)
+        if code.asymmetry:
+            return cls(model, properties, False), code.asymmetry
+        return code, ""
+
+    def _bind(self, code: MachineCode) -> None:
+        self.code = code
         for name, (result, *arguments) in EXPORTS.items():
-            setattr(self, name, self.code.function(name, result, *arguments))
-        self.sites: list[str] = self.code.facts["sites"]
-        self.steps: list[str] = self.code.facts["steps"]
-        self.history_properties: list[str] = self.code.facts["history"]
+            setattr(self, name, code.function(name, result, *arguments))
+
+    def _examine(self, code: MachineCode) -> dict[str, str]:
+        self._bind(code)
+        return {"asymmetry": why_not_symmetric(self) if self.symmetry else ""}
 
     expand: Any
     insert: Any
@@ -230,7 +232,6 @@ class Compiled:
                     history.add(p.holds.__name__)
                 elif p.of == HISTORY:
                     raise ValueError(f"{p.name} is declared over the history and reads {sorted(touched - observed)}")
-        self._history = sorted(history)
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
         frontend.register_source(GENERATED, text)
@@ -252,13 +253,13 @@ class Compiled:
         return assembly, {
             "sites": [s.sentence() for s in front.program.sites],
             "steps": program.steps,
-            "history": self._history,
         }
 
     # --- single states, for tests, traces and the first state ---------------------------------
 
-    def work(self) -> Any:
-        """Room for the kernel to work in; one for each thread."""
+    @cached_property
+    def _work(self) -> Any:
+        """Room for the kernel to work in, for the calls below (not for use by several threads)."""
         return ctypes.create_string_buffer(self.numbers["WORK"] + 64)
 
     def state(self, data: bytes) -> Any:
@@ -270,22 +271,20 @@ class Compiled:
     def canonical(self, data: bytes) -> tuple[int, bytes]:
         """The fingerprint of a state and the state that stands for its orbit."""
         to = self.state(b"")
-        h = self.fingerprint(self.state(data), to, self.work(), self.perms, self.rank)
-        return h, bytes(to.raw[: self.layout.size])
+        h = self.fingerprint(self.state(data), to, self._work, self.perms, self.rank)
+        return h, ctypes.string_at(to, self.layout.size)
 
     def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
         """The steps possible in a state (word with choice), each with the state after it,
         scratch included, in the order that ordinals count."""
         total = self.layout.total
         out = ctypes.create_string_buffer((self.most_steps + 1) * (total + 8))
-        n = self.successors(self.state(data), out, self.most_steps, self.work())
+        n = self.successors(self.state(data), out, self.most_steps, self._work)
         if n < 0:
             raise AssertionError("a state has more steps than the bound says")
-        result = []
-        for k in range(n):
-            at = k * (total + 8)
-            result.append((int.from_bytes(out.raw[at : at + 8], "little"), out.raw[at + 8 : at + 8 + total]))
-        return result
+        raw = ctypes.string_at(out, n * (total + 8))
+        pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
+        return [(int.from_bytes(piece[:8], "little"), piece[8:]) for piece in pieces]
 
     def view(self, data: bytes) -> StateView:
         return StateView(self.layout, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 
 from invariants.registry import Property
@@ -27,7 +28,7 @@ class Found:
     property: Property
     words: tuple[int, ...]
 
-    @property
+    @builtins.property
     def depth(self) -> int:
         return len(self.words)
 

@@ -21,7 +21,7 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
 
-from checker.compiled import full_namespace
+from invariants.binding import bound
 from invariants import PROPERTIES, Property, property_named
 from invariants.registry import STEP
 from zabspec.language import reference
@@ -327,8 +327,7 @@ class Runner:
         program = model.program
         self.model = model
         self.layout = program.layout
-        names = full_namespace(model, PROPERTIES)
-        self.names: dict[str, Any] = reference.load(self.layout, names, program.types, program.steps)
+        self.names: dict[str, Any] = bound(model)
         self.state = StateView(self.layout)
         self.names["initialize"](self.state)
         self.before = self.state.copy()

@@ -621,9 +621,9 @@ class _FunctionTyper:
                 raise self.fail(node, f"{name} takes {len(wanted)} arguments")
             args = [self.coerce(self.expr(a), w, node) for a, w in zip(node.args, wanted, strict=True)]
             return t.Builtin(result, name, args)
-        value = self.front.namespace.get(name)
-        if isinstance(value, MessageName):
-            return self.make_message(value.name, node)
+        named = self.front.namespace.get(name)
+        if isinstance(named, MessageName):
+            return self.make_message(named.name, node)
         kind = self.front.types.get(name)
         if isinstance(kind, Record):
             return self.make_record(kind, node)

@@ -103,12 +103,17 @@ def compile_text(assembly: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def compile_cached(key: str, make: Callable[[], tuple[str, Mapping[str, Any]]]) -> MachineCode:
+def compile_cached(
+    key: str,
+    make: Callable[[], tuple[str, Mapping[str, Any]]],
+    examine: Callable[[MachineCode], Mapping[str, Any]],
+) -> MachineCode:
     """The code for a key, from the cache or made now.
 
     Args:
         key: names everything the code depends on.
         make: gives the assembly and JSON-able facts to keep beside the code.
+        examine: runs the new code once, for more such facts.
     """
     name = hashlib.sha256(f"{key}\n{machine_name()}".encode()).hexdigest()
     path = cache_folder() / f"{name[:40]}.o"
@@ -117,8 +122,10 @@ def compile_cached(key: str, make: Callable[[], tuple[str, Mapping[str, Any]]]) 
         return MachineCode(*found)
     assembly, facts = make()
     code = compile_text(assembly)
-    _write(path, code, dict(facts))
-    return MachineCode(code, dict(facts))
+    made = MachineCode(code, dict(facts))
+    made.facts.update(examine(made))
+    _write(path, code, made.facts)
+    return made
 
 
 def _read(path: Path) -> tuple[bytes, dict[str, Any]] | None:

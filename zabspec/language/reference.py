@@ -224,7 +224,8 @@ class _Tag(int):
     """The tag of a message: equal to the name of its kind."""
 
     def __eq__(self, other: object) -> bool:
-        return int(self) == int(other.tag if isinstance(other, _BoundName) else other)  # type: ignore[call-overload]
+        tag = other.tag if isinstance(other, _BoundName) else other
+        return isinstance(tag, int) and int(self) == int(tag)
 
     __hash__ = int.__hash__
 

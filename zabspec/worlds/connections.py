@@ -264,6 +264,7 @@ def apply(s: State, word: int) -> None:
     c = word & 255
     s.steps = 0
     s.accepts = 0
+    s.accept_epoch = 0
     s.choices = 1
     s.choice = (word >> 32) & 255
     s.event = kind

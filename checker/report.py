@@ -1,0 +1,444 @@
+"""What an exploration found, for a person and for a machine.
+
+`Report` has the words: the verdict line, a verdict per property, and what they rest on. It is
+written as text (`text`: plain and aligned, for pipes and files), as tables (`show`, on a terminal)
+or as JSON (`as_json`, documented by `checker/schema/report.schema.json` and `docs/report.md`).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from checker.result import Exploration, Limits
+from invariants.registry import Property
+from zabspec.model import Configuration
+from zabspec.worlds.connections import STEP_KINDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Counterexample", "Report", "installed_version"]
+
+WIDTH = 100
+FORMAT = 1
+
+HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
+
+Row = tuple[str, ...]
+
+
+def installed_version() -> str:
+    """The version of the installed distribution."""
+    from importlib.metadata import version
+
+    return version("zabcheck")
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """What became of one violation's trace.
+
+    Attributes:
+        text: the trace as a person reads it.
+        path: the file it was saved in; empty: in none.
+        trouble: why it does not count, in a sentence: it did not replay, or was not saved.
+        replayed: whether the interpreted world reached the same violation.
+    """
+
+    text: str = ""
+    path: str = ""
+    trouble: str = ""
+    replayed: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """An exploration with the question that it answers.
+
+    Attributes:
+        exploration: counts and verdicts.
+        configuration: the question.
+        limits: the depth asked for, and where to give up.
+        epochs: the largest epoch there can be.
+        channels: the most messages in a channel to a leader and to a follower.
+        keep_going: whether it went on past violations.
+        threads: of the compiled engine; 0: not applicable.
+        symmetry_off: why symmetry was not used; empty: it was.
+        counterexamples: by property.
+    """
+
+    exploration: Exploration
+    configuration: Configuration
+    limits: Limits
+    epochs: int
+    channels: tuple[int, int]
+    keep_going: bool = False
+    threads: int = 0
+    symmetry_off: str = ""
+    counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
+
+    # --- verdicts ----------------------------------------------------------------------------------
+
+    @cached_property
+    def cut_short(self) -> str:
+        """Why not all that was asked for was looked at; empty: it was, or a violation ended it."""
+        r = self.exploration
+        if r.error:
+            return f"a value would leave its range: {r.error}"
+        return r.stopped
+
+    @cached_property
+    def covered(self) -> bool:
+        """Whether every state that was asked for was looked at."""
+        r = self.exploration
+        if self.cut_short:
+            return False
+        to_depth = self.limits.depth is not None and r.depth >= self.limits.depth
+        return r.complete or to_depth or r.levels[-1] == 0
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Distinct states at each depth, as far as any were found."""
+        levels = list(self.exploration.levels)
+        while levels and levels[-1] == 0:
+            levels.pop()
+        return levels
+
+    @cached_property
+    def whole_depth(self) -> int:
+        """Every state up to this depth was found and judged; -1: not even the initial state."""
+        r = self.exploration
+        return min(r.expanded_levels, len(self.levels) - 1)
+
+    def verdict(self, p: Property) -> str:
+        """`holds`, `premise not reached`, `violated`, or `no verdict`: not broken in what was
+        looked at, which is less than was asked for."""
+        r = self.exploration
+        if p.name in r.violations:
+            return VIOLATED if self.replayed(p.name) else NO_VERDICT
+        if not self.covered:
+            return NO_VERDICT
+        return HOLDS if p.name in r.witnessed else NOT_REACHED
+
+    def replayed(self, name: str) -> bool:
+        """Whether a violation stands: nothing is known against its counterexample."""
+        return name not in self.counterexamples or self.counterexamples[name].replayed
+
+    def verdict_in_words(self, p: Property) -> str:
+        """A property's verdict with the depth it rests on."""
+        r, verdict = self.exploration, self.verdict(p)
+        if verdict == VIOLATED:
+            return f"VIOLATED at depth {r.violations[p.name].depth}"
+        if verdict == HOLDS:
+            return f"holds, witnessed at depth {r.witnessed[p.name]}"
+        if verdict == NOT_REACHED:
+            return "premise not reached within these bounds"
+        if p.name in r.violations:
+            return "no verdict: its counterexample does not replay"
+        seen = f", premise met at depth {r.witnessed[p.name]}" if p.name in r.witnessed else ""
+        return f"no verdict: not violated to depth {self.whole_depth}{seen}"
+
+    @cached_property
+    def overall(self) -> str:
+        """The verdict of the whole run."""
+        verdicts = [self.verdict(p) for p in self.exploration.properties]
+        if VIOLATED in verdicts:
+            return VIOLATED
+        if NO_VERDICT in verdicts or not self.covered:
+            return NO_VERDICT
+        return HOLDS if HOLDS in verdicts else NOT_REACHED
+
+    @cached_property
+    def exit_code(self) -> int:
+        """0: all held, or was not put to the test. 1: a violation was found and written down.
+        3: no verdict, or a violation that could not be written down."""
+        if any(c.trouble for c in self.counterexamples.values()):
+            return 3
+        return {HOLDS: 0, NOT_REACHED: 0, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+
+    @cached_property
+    def bounds(self) -> str:
+        """The configuration as the bounds of a verdict."""
+        c = self.configuration
+        name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
+        counts = {"node": c.nodes, "transaction": c.txns, "timeout": c.timeouts}
+        counts |= {"crash": c.crashes, "lost connection": c.losses}
+        rare = {"partition": c.partitions, "dropped message": c.drops, "duplicated message": c.duplicates}
+        counts |= {k: v for k, v in rare.items() if v}
+        return f"{name}, {', '.join(plural(v, k) for k, v in counts.items())}, network {c.network}"
+
+    @cached_property
+    def extent(self) -> str:
+        """How far the exploration went."""
+        r = self.exploration
+        if r.complete:
+            return f"explored to exhaustion (depth {len(self.levels) - 1})"
+        if self.covered:
+            return f"explored to depth {len(self.levels) - 1} and no further"
+        if self.whole_depth < 0:
+            return "nothing was looked at"
+        part = f" and part of depth {self.whole_depth + 1}" if len(self.levels) - 1 > self.whole_depth else ""
+        return f"looked at all states to depth {self.whole_depth}{part}"
+
+    @cached_property
+    def sentence(self) -> str:
+        """The verdict line: what was found, and within which bounds."""
+        r = self.exploration
+        total, tail = len(r.properties), f"{self.extent}; {self.bounds}"
+        if self.overall == VIOLATED:
+            broken = [p.name for p in r.properties if self.verdict(p) == VIOLATED]
+            broken.sort(key=lambda name: r.violations[name].depth)
+            named = ", ".join(f"{name} at depth {r.violations[name].depth}" for name in broken)
+            cut = f"; cut short: {self.cut_short}" if self.cut_short else ""
+            return f"VIOLATED: {named}{cut}; {tail}"
+        if self.overall == NO_VERDICT:
+            wrong = [name for name in r.violations if not self.replayed(name)]
+            if wrong:
+                return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
+            return f"no verdict: {self.cut_short}; no violation found; {tail}"
+        tested = sum(self.verdict(p) == HOLDS for p in r.properties)
+        if not tested:
+            return f"premise not reached: no property ({total} judged) was put to the test; {tail}"
+        if tested == total:
+            return f"holds: {plural(total, 'property')}, each put to the test; {tail}"
+        return f"holds: {tested} of {total} properties put to the test, {total - tested} premises not reached; {tail}"
+
+    # --- figures -----------------------------------------------------------------------------------
+
+    @cached_property
+    def never_taken(self) -> list[str]:
+        """The paper's steps that no transition entered."""
+        return [name for name, count in self.exploration.step_counts.items() if not count]
+
+    @cached_property
+    def events(self) -> dict[str, int]:
+        """Transitions of each kind of step."""
+        out: dict[str, int] = {}
+        for kind, count in sorted(self.exploration.event_counts.items()):
+            out[STEP_KINDS[kind]] = out.get(STEP_KINDS[kind], 0) + count
+        return out
+
+    @cached_property
+    def engine(self) -> str:
+        if self.exploration.engine == "interpret":
+            return "interpreted, plain Python sets"
+        return f"compiled, {plural(self.threads, 'thread')}"
+
+    def figures(self) -> list[Row]:
+        """Every number of the run with its name."""
+        r = self.exploration
+        # of a small run nearly all is the program itself
+        each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
+        return [
+            ("distinct states", f"{r.distinct:,}" + (f" orbits, for {r.raw:,} states" if r.symmetry else "")),
+            ("generated states", f"{r.generated:,}"),
+            ("depth", f"{len(self.levels) - 1}"),
+            ("terminal states", f"{r.terminal:,} (no step is possible)"),
+            (
+                "fingerprint collision",
+                f"probability {r.collision_probability:.1e}" if r.collision_probability else "none",
+            ),
+            ("rate", f"{rate(r.distinct, r.seconds)} states/s, {rate(r.distinct, r.cpu_seconds)} per CPU-second"),
+            ("memory", f"{r.memory / 1e6:,.0f} MB at the peak" + each),
+            ("time", f"{r.seconds:.2f} s exploring, {r.compile_seconds:.2f} s making the model ready"),
+            ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "on"),
+            ("engine", self.engine),
+            ("largest epoch", f"{self.epochs} possible within the budgets"),
+        ]
+
+    def verdict_rows(self) -> list[Row]:
+        """For each property: name, verdict, source, and the premise where it was not reached."""
+        rows: list[Row] = []
+        for p in self.exploration.properties:
+            premise = p.premise if self.verdict(p) == NOT_REACHED else ""
+            rows.append((p.name, self.verdict_in_words(p), p.source, premise))
+        return rows
+
+    def count_rows(self) -> list[Row]:
+        """Transitions for each paper step and for each other kind of step."""
+        steps: list[Row] = [
+            (name, f"{n:,}" if n else "never taken") for name, n in self.exploration.step_counts.items()
+        ]
+        return steps + [(name, f"{n:,}") for name, n in self.events.items()]
+
+    def notes(self) -> list[str]:
+        """Sentences that follow the figures."""
+        out = []
+        if self.never_taken and self.exploration.step_counts:
+            out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
+        if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
+            out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
+        for name, c in self.counterexamples.items():
+            if c.path:
+                out.append(f"the counterexample to {name} is in {c.path} (zabcheck export {c.path} --to text)")
+            if c.trouble:
+                out.append(c.trouble)
+        return out
+
+    # --- as text -----------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The report as plain aligned text."""
+        r = self.exploration
+        parts = [self.sentence, *(c.text.rstrip() for c in self.counterexamples.values() if c.text)]
+        parts.append(aligned([("property", "verdict", "source", "not reached"), *self.verdict_rows()]))
+        parts.append(aligned(self.figures()))
+        parts.append("states per level, from depth 0\n" + wrapped(f"{n:,}" for n in self.levels))
+        if r.generated:
+            parts.append("transitions\n" + textwrap.indent(aligned(self.count_rows(), right=1), "  "))
+        if self.notes():
+            parts.append("\n".join(self.notes()))
+        return "\n\n".join(parts) + "\n"
+
+    def show(self, console: Console) -> None:
+        """The report as tables on a terminal."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        colours = {HOLDS: "green", NOT_REACHED: "yellow", VIOLATED: "bold red", NO_VERDICT: "magenta"}
+        console.print(Text(self.sentence, style=colours[self.overall]))
+        for c in self.counterexamples.values():
+            if c.text:
+                console.print()
+                console.print(Text(c.text.rstrip()))
+        verdicts = Table("property", "verdict", "source", "premise not reached", box=SIMPLE_HEAD)
+        for p, row in zip(self.exploration.properties, self.verdict_rows(), strict=True):
+            verdicts.add_row(row[0], Text(row[1], style=colours[self.verdict(p)]), *row[2:])
+        console.print(verdicts)
+        figures = Table(box=None, show_header=False)
+        for row in self.figures():
+            figures.add_row(*row)
+        console.print(figures)
+        console.print(Text("\nstates per level, from depth 0", style="bold"))
+        console.print(Text(wrapped(f"{n:,}" for n in self.levels)))
+        if self.exploration.generated:
+            counts = Table("step", box=SIMPLE_HEAD)
+            counts.add_column("transitions", justify="right")
+            for name, count in self.count_rows():
+                counts.add_row(name, Text(count, style="yellow" if count == "never taken" else ""))
+            console.print(counts)
+        for note in self.notes():
+            console.print(Text(note))
+
+    # --- as JSON -----------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON-able values; `checker/schema/report.schema.json` says what each is."""
+        r, limits = self.exploration, self.limits
+        return {
+            "format": FORMAT,
+            "zabcheck": installed_version(),
+            "verdict": self.overall,
+            "sentence": self.sentence,
+            "exit_code": self.exit_code,
+            "configuration": self.configuration.as_dict(),
+            "derived": {
+                "epochs": self.epochs,
+                "channel_to_leader": self.channels[0],
+                "channel_to_follower": self.channels[1],
+            },
+            "limits": {
+                "depth": limits.depth,
+                "max_states": limits.max_states,
+                "seconds": limits.seconds,
+                "memory_bytes": limits.memory,
+                "keep_going": self.keep_going,
+            },
+            "coverage": {
+                "exhausted": r.complete,
+                "all_asked": self.covered,
+                "whole_depth": self.whole_depth,
+                "stopped": r.stopped or None,
+                "error": r.error or None,
+            },
+            "properties": [self.property_as_json(p) for p in r.properties],
+            "states": {
+                "distinct": r.distinct,
+                "raw": r.raw,
+                "generated": r.generated,
+                "terminal": r.terminal,
+                "depth": len(self.levels) - 1,
+                "levels": self.levels,
+                "collision_probability": r.collision_probability,
+            },
+            "steps": dict(r.step_counts),
+            "never_taken": self.never_taken,
+            "events": self.events,
+            "cost": {
+                "seconds": r.seconds,
+                "cpu_seconds": r.cpu_seconds,
+                "compile_seconds": r.compile_seconds,
+                "states_per_second": per(r.distinct, r.seconds),
+                "states_per_cpu_second": per(r.distinct, r.cpu_seconds),
+                "memory_bytes": r.memory,
+                "bytes_per_state": per(r.memory, r.distinct),
+            },
+            "engine": {
+                "name": r.engine,
+                "threads": self.threads or None,
+                "symmetry": r.symmetry,
+                "symmetry_off": self.symmetry_off or None,
+            },
+        }
+
+    def property_as_json(self, p: Property) -> dict[str, Any]:
+        r = self.exploration
+        found = r.violations.get(p.name)
+        violation: dict[str, Any] | None = None
+        if found is not None:
+            c = self.counterexamples.get(p.name, Counterexample())
+            violation = {
+                "depth": found.depth,
+                "words": list(found.words),
+                "trace_file": c.path or None,
+                "text": c.text or None,
+                "trouble": c.trouble or None,
+            }
+        return {
+            "name": p.name,
+            "of": p.of,
+            "source": p.source,
+            "statement": p.statement,
+            "premise": p.premise,
+            "verdict": self.verdict(p),
+            "witnessed_at": r.witnessed.get(p.name),
+            "violation": violation,
+        }
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{count} {noun[:-1]}ies"
+    return f"{count} {noun}{'es' if noun.endswith('sh') else 's'}"
+
+
+def per(amount: float, of: float) -> float | None:
+    """A ratio; none where there is nothing to divide by."""
+    return amount / of if of else None
+
+
+def rate(states: int, seconds: float) -> str:
+    return f"{states / seconds:,.0f}" if seconds else "-"
+
+
+def wrapped(items: Any) -> str:
+    """Items in lines of readable length."""
+    return textwrap.fill("  ".join(items), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def aligned(rows: Sequence[Row], right: int = -1) -> str:
+    """Rows as columns of text, two spaces apart; column `right` is set to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [c.rjust(w) if k == right else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
