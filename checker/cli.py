@@ -259,7 +259,7 @@ def explore(options: Mapping[str, Any]) -> int:
 
     model = Model(configuration)
     limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
-    exploration, threads = explored(model, judged, limits, options)
+    exploration, threads, symmetry_off = explored(model, judged, limits, options)
     found = exploration.violations
     report = Report(
         exploration,
@@ -269,7 +269,7 @@ def explore(options: Mapping[str, Any]) -> int:
         model.channels,
         options["keep_going"],
         threads,
-        "" if exploration.symmetry else "--no-symmetry",
+        symmetry_off,
         {name: counterexample(model, exploration, name, trace_path(options, found, name)) for name in found},
     )
     return publish(report, options)
@@ -277,23 +277,29 @@ def explore(options: Mapping[str, Any]) -> int:
 
 def explored(
     model: Model, judged: Sequence[Property], limits: Limits, options: Mapping[str, Any]
-) -> tuple[Exploration, int]:
-    """Run the engine asked for; returns what it found and on how many threads (0: not applicable)."""
+) -> tuple[Exploration, int, str]:
+    """Run the engine asked for; returns what it found, on how many threads (0: not applicable),
+    and why symmetry was not used (empty: it was)."""
     import time
 
+    from checker.compiled import Compiled
     from checker.progress import ProgressLine
 
     started = time.perf_counter()
+    symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
     engine: Any
     if options["engine"] == "interpret":
         from checker.interpret import Interpreter
 
-        engine, threads = Interpreter(model, judged, not options["no_symmetry"]), 0
+        if not symmetry_off:  # whether it is sound is found out in the compiled world, for both engines
+            symmetry_off = Compiled.of(model, judged, True)[1]
+        engine, threads = Interpreter(model, judged, not symmetry_off), 0
     else:
-        from checker.compiled import Compiled
         from checker.explore import Explorer
 
-        engine = Explorer(Compiled(model, judged, not options["no_symmetry"]), options["threads"] or 0)
+        code, asymmetry = Compiled.of(model, judged, not symmetry_off)
+        symmetry_off = symmetry_off or asymmetry
+        engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
     ready = time.perf_counter() - started
     if sys.stderr.isatty():
@@ -302,7 +308,7 @@ def explored(
     else:
         exploration = engine.run(limits, options["keep_going"])
     exploration.compile_seconds = ready
-    return exploration, threads
+    return exploration, threads, symmetry_off
 
 
 def publish(report: Report, options: Mapping[str, Any]) -> int:

@@ -286,5 +286,15 @@ class Compiled:
         pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
         return [(int.from_bytes(piece[:8], "little"), piece[8:]) for piece in pieces]
 
+    def breaks(self, before: bytes, after: bytes, live: int) -> int:
+        """Which of the step properties in a mask the step between two states breaks; `after` with
+        its scratch."""
+        if not live:
+            return 0
+        report = ctypes.create_string_buffer(8 * kernel.REPORT)
+        self.judge_one_step(self.state(before), self.state(after), report, live, 0)
+        words = (ctypes.c_int64 * kernel.REPORT).from_buffer(report)
+        return sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
+
     def view(self, data: bytes) -> StateView:
         return StateView(self.layout, data)

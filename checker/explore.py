@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 
 from checker import kernel
 from checker.compiled import Compiled
@@ -31,6 +32,13 @@ GROWTH = 1.5
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
 
 Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
+
+
+def available_cores() -> int:
+    """The cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass
@@ -101,7 +109,7 @@ class Explorer:
             threads: how many cores to use; 0 for all.
         """
         self.code = compiled
-        self.threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1
+        self.threads = threads or available_cores()
         self.groups = [Group() for _ in range(GROUPS)]
         self.where = Block(16 * GROUPS)
         self.pool = Pool(UNIT)
@@ -130,10 +138,8 @@ class Explorer:
             level = self.first_level()
             while not self.finished(level, keep_going):
                 level = self.next_level(level, pool)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # between two levels
             result.stopped = "interrupted"
-        except MemoryError:
-            result.stopped = "out of memory"
         finally:
             if pool is not None:
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -185,18 +191,34 @@ class Explorer:
         """Expand every state of a level; returns the level of their new successors."""
         r = self.result
         new = [LevelGroup() for _ in range(GROUPS)]
-        size, expanded = r.levels[-1], 0
         r.levels.append(0)
         r.raw_levels.append(0)
+        try:
+            self.expand_all(level, new, pool)
+        except KeyboardInterrupt:
+            r.stopped = "interrupted"
+        except MemoryError:
+            r.stopped = "out of memory"
+        if r.stopped and pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)  # before looking at what its threads write
+        r.levels[-1] = sum(g.count for g in new)
+        self.keep_predecessors(new)
+        self.look_at_reports(new)
+        return new
+
+    def expand_all(self, level: list[LevelGroup], new: list[LevelGroup], pool: ThreadPoolExecutor | None) -> None:
+        """Expand a level batch by batch, until it is done or a limit cuts it short."""
+        r = self.result
+        size, expanded = r.levels[-2], 0
         units = self.units(level)
-        batch = [u for _, u in zip(range(BATCH), units, strict=False)]
+        batch = list(islice(units, BATCH))
         while batch:
             self.place_tables()
             self.wanted = self.masks()
-            jobs = list(zip(self.slots, batch, strict=False))
-            self.each(pool, lambda job: self.expand(*job), jobs)
-            self.each(pool, lambda g: self.insert(g, new[g], len(jobs)), range(GROUPS))
-            for _, (chunk, _) in jobs:
+            jobs = len(batch)
+            self.each(pool, self.expand, self.slots[:jobs], batch)
+            self.each(pool, self.insert, range(GROUPS), new, [jobs] * GROUPS)
+            for chunk, _ in batch:
                 self.pool.give(chunk.block)
                 expanded += chunk.count
             r.levels[-1] = sum(g.count for g in new)
@@ -206,15 +228,11 @@ class Explorer:
                 r.seconds = time.perf_counter() - self.started
                 self.progress(r, expanded, size)
             if self.cut_short():
-                break
-            batch = [u for _, u in zip(range(BATCH), units, strict=False)]
-        else:
-            r.expanded_levels += 1
-        self.keep_predecessors(new)
-        self.look_at_reports(new)
-        return new
+                return
+            batch = list(islice(units, BATCH))
+        r.expanded_levels += 1
 
-    def units(self, level: list[LevelGroup]) -> Iterable[tuple[Chunk, int]]:
+    def units(self, level: list[LevelGroup]) -> Iterator[tuple[Chunk, int]]:
         first = 0
         for group in level:
             for chunk in group.chunks:
@@ -222,13 +240,9 @@ class Explorer:
                 first += chunk.count
 
     @staticmethod
-    def each(pool: ThreadPoolExecutor | None, function: Callable[..., None], items: Iterable[object]) -> None:
-        if pool is None:
-            for item in items:
-                function(item)
-        else:
-            for _ in pool.map(function, items):
-                pass
+    def each(pool: ThreadPoolExecutor | None, function: Callable[..., None], *items: Sequence[object]) -> None:
+        for _ in map(function, *items) if pool is None else pool.map(function, *items):
+            pass
 
     # --- the two phases of a batch ---------------------------------------------------------------
 
@@ -340,7 +354,7 @@ class Explorer:
         if found:
             p = self.code.properties[k]
             parent, ordinal = min(found)
-            self.result.violations[p.name] = Found(p, self.words_to(self.result.depth - 1, parent, (ordinal,)))
+            self.result.violations[p.name] = Found(p, self.words_to(self.result.depth - 1, parent, ordinal, 1 << k))
 
     def cut_short(self) -> bool:
         """Whether a limit, or an error, ends the exploration here."""
@@ -371,11 +385,17 @@ class Explorer:
 
     # --- the way back ------------------------------------------------------------------------------
 
-    def words_to(self, depth: int, index: int, last: tuple[int, ...] = ()) -> tuple[int, ...]:
-        """The steps from the initial state to a state of a level (and on by `last` ordinals): the
-        stored ordinals say which successors of the states that stand for their orbits; the steps
-        are those that lead through the same orbits from the initial state as it is."""
-        ordinals = list(last)
+    def words_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
+        """The steps from the initial state to a state of a level, and on by one step.
+
+        The stored ordinals say which successors of the states that stand for their orbits; the
+        steps are those that lead through the same orbits from the initial state as it is.
+
+        Args:
+            last: the ordinal of one more step; it must break the step property `broken` (a mask),
+                which other steps into the same orbit need not.
+        """
+        ordinals = [] if last is None else [last]
         for level in range(depth, 0, -1):
             at = index
             for count, preds in self.preds[level]:
@@ -391,9 +411,12 @@ class Explorer:
         words: list[int] = []
         for ordinal in ordinals:
             target, image = code.canonical(code.next_states(image)[ordinal][1][:size])
-            for word, after in code.next_states(concrete):
-                if code.canonical(after[:size])[0] == target:
-                    words.append(word)
-                    concrete = after[:size]
-                    break
+            must = broken if len(words) == depth else 0
+            word, after = next(
+                (word, after)
+                for word, after in code.next_states(concrete)
+                if code.canonical(after[:size])[0] == target and code.breaks(concrete, after, must) == must
+            )
+            words.append(word)
+            concrete = after[:size]
         return tuple(words)

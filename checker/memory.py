@@ -8,19 +8,27 @@ import os
 import resource
 import sys
 
-__all__ = ["Block", "Pool", "resident_bytes", "peak_bytes"]
+__all__ = ["Block", "Pool", "peak_bytes", "resident_bytes"]
 
 HUGE = 2 << 20
 
 
 class Block:
-    """A zeroed run of bytes with an address. Freed when the object is."""
+    """A zeroed run of bytes with an address. Freed when the object is.
+
+    Raises:
+        MemoryError: there is no more memory.
+    """
 
     __slots__ = ("_view", "address", "map", "size")
 
     def __init__(self, size: int, huge: bool = False) -> None:
         self.size = max(size, 64)
-        self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            # private maps: shared ones are files in memory, which get no huge pages
+            self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"{self.size} bytes are not to be had") from error
         if huge and self.size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
             self.map.madvise(mmap.MADV_HUGEPAGE)
         self._view = ctypes.c_char.from_buffer(self.map)

@@ -6,7 +6,7 @@ it was. 5 is a property of the state.
 
 from __future__ import annotations
 
-from invariants.registry import HISTORY, STATE, STEP, Property
+from invariants.registry import STATE, STEP, Property
 from zabspec.language.lang import AnyMessage, Node, State, Txn
 from zabspec.worlds.connections import CRASH_IN_RECEIPT, REPEAT_TO_FOLLOWER, REPEAT_TO_LEADER, TO_FOLLOWER, TO_LEADER
 from zabspec.zab import (
@@ -208,5 +208,3 @@ PROPERTIES = (
         "a process delivers a transaction of its own epoch", invariant_5_literal, delivered_own_epoch, default=False,
     ),
 )  # fmt: skip
-
-_ = HISTORY

@@ -71,7 +71,8 @@ class Configuration:
 
     @property
     def faults(self) -> int:
-        return self.timeouts + self.crashes + self.losses + self.partitions
+        """Faults that can make a process begin another iteration."""
+        return self.timeouts + self.crashes + self.losses + self.partitions + self.drops + self.duplicates
 
     def as_dict(self) -> dict[str, str | int]:
         return asdict(self)
@@ -94,9 +95,11 @@ class Model:
     @cached_property
     def epochs(self) -> int:
         """The largest epoch there can be: every new epoch takes a CEPOCH each from a quorum, a
-        process sends one an iteration, and begins a new iteration after a fault."""
+        process sends one an iteration, and begins a new iteration after a fault (on an unordered
+        channel also when NEWLEADER overtakes NEWEPOCH: one more for each, then --max-epoch)."""
         c = self.configuration
-        return c.max_epoch or max(1, c.nodes * (1 + c.faults) // self.majority)
+        iterations = 1 + c.faults + (c.network == "unordered")
+        return c.max_epoch or max(1, c.nodes * iterations // self.majority)
 
     @cached_property
     def channels(self) -> tuple[int, int]:
@@ -121,7 +124,7 @@ class Model:
         c = self.configuration
         up, down = self.channels
         epoch = Int(0, self.epochs, "--max-epoch")
-        log = Seq(self.txn, c.txns, "--txns")
+        log = Seq(self.txn, c.txns + c.duplicates, "--txns")  # a copy of a proposal is accepted again
         union = MessageUnion(zab.messages(epoch, self.txn, log))
         budgets = tuple(
             Field(f"{name}_left", Int(0, getattr(c, name)), Role.BUDGET, (), f"how many {name} are left")

@@ -316,11 +316,10 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
     return raw
 
 
-def rename_text(place: str, kind: Kind, indent: str) -> list[str]:
+def rename_text(place: str, kind: Kind, nodes: int, indent: str) -> list[str]:
     """Rename the process, or the set, that lies at a place of the copy `o`."""
-    n_sets = "sets" if isinstance(kind, SetOf) else "ids"
-    base = {"ids": "perm", "sets": "perm + SETS"}[n_sets]
-    return [f"{indent}o[{place}] = table[{base} + o[{place}]]"]
+    table = f"perm + {2 * nodes + 1}" if isinstance(kind, SetOf) else "perm"
+    return [f"{indent}o[{place}] = table[{table} + o[{place}]]"]
 
 
 def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
@@ -375,7 +374,7 @@ def permute_text(layout: Layout) -> str:
             continue
         for _, offset in layout.elements(field.name):
             for at, kind in node_parts(field.kind, offset):
-                lines += rename_text(str(at), kind, "    ")
+                lines += rename_text(str(at), kind, n, "    ")
     renames = message_renames(layout)
     if renames:
         for offset, kind in channels(layout):
@@ -384,9 +383,9 @@ def permute_text(layout: Layout) -> str:
             for tag, parts in renames:
                 lines.append(f"        if o[at] == {tag}:")
                 for place, inner in parts:
-                    lines += rename_text(f"at + {place}", inner, "            ")
+                    lines += rename_text(f"at + {place}", inner, n, "            ")
             lines.append(f"        at = at + {kind.element.size}")
-    return "\n".join(lines).replace("SETS", str(2 * n + 1))
+    return "\n".join(lines)
 
 
 # --- colouring ---------------------------------------------------------------------------------

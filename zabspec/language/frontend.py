@@ -8,9 +8,8 @@ process only (the parameter after the state), and never a ghost.
 from __future__ import annotations
 
 import ast
-import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -717,12 +716,3 @@ def ends(body: list[t.Stmt]) -> bool:
     if isinstance(final, t.If):
         return ends(final.then) and ends(final.other)
     return isinstance(final, t.While) and isinstance(final.test, t.Const) and bool(final.test.value)
-
-
-def is_language_function(value: Any) -> bool:
-    """Whether a module's name is a function of the language (annotated `s: State` or a kernel)."""
-    return isinstance(value, FunctionType) and bool(inspect.getattr_static(value, "__annotations__", None))
-
-
-Roots = Iterable[str]
-Loader = Callable[[str], Any]

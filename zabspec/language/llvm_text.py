@@ -8,7 +8,7 @@ number of the error site goes to the state's scratch field `error`, and nothing 
 from __future__ import annotations
 
 from zabspec.language import tree as t
-from zabspec.language.kinds import Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.kinds import Bool, Int, Kind, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 
 __all__ = ["emit_program"]
@@ -167,7 +167,7 @@ class _Emitter:
     def load(self, place: str, kind: Kind) -> str:
         bits = 8 * kind.size
         raw = self.value(f"load i{bits}, ptr {place}, align 1")
-        if isinstance(kind, Int) and kind.lo == 0 and kind.hi == 1 and type(kind).__name__ == "Bool":
+        if isinstance(kind, Bool):
             return self.value(f"icmp ne i{bits} {raw}, 0")
         wide = self.value(f"zext i{bits} {raw} to i64") if bits < 64 else raw
         if isinstance(kind, Int) and kind.lo:
@@ -176,7 +176,7 @@ class _Emitter:
 
     def store(self, place: str, kind: Kind, value: str, state: t.Expr | None, site: int) -> None:
         bits = 8 * kind.size
-        if type(kind).__name__ == "Bool":
+        if isinstance(kind, Bool):
             self.emit(f"store i{bits} {self.value(f'zext i1 {value} to i{bits}')}, ptr {place}, align 1")
             return
         if isinstance(kind, Int):
@@ -633,5 +633,3 @@ class _Emitter:
         self.jump(head)
         self.label_only(after)
 
-
-_ = (MessageUnion, Record)
