@@ -469,7 +469,7 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
 def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
     """Build a violation's trace, hold it against the interpreted world, and save it."""
     from checker.report import Counterexample
-    from traces import TraceError, build_trace, to_text, verify, write_trace
+    from traces import TraceError, build_trace, to_text, verify, why, write_trace
 
     found = exploration.violations[name]
     try:
@@ -479,14 +479,14 @@ def counterexample(model: Model, exploration: Exploration, name: str, path: Path
         words = " ".join(f"{word:#x}" for word in found.words)
         trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
         return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
-    text = to_text(trace)
+    text, reason = to_text(trace), why(trace)
     if path is None:
-        return Counterexample(text)
+        return Counterexample(text, reason)
     try:
         write_trace(trace, path)
     except TraceError as problem:
-        return Counterexample(text, trouble=str(problem))
-    return Counterexample(text, str(path))
+        return Counterexample(text, reason, trouble=str(problem))
+    return Counterexample(text, reason, str(path))
 
 
 # --- the other commands ------------------------------------------------------------------------

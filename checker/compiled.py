@@ -33,6 +33,7 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
     "rehash": (None, PTR, I64, PTR, I64),
     "successors": (I64, PTR, PTR, I64, PTR),
     "fingerprint": (I64, PTR, PTR, PTR, PTR, PTR),
+    "renamed": (None, PTR, PTR, PTR, I64),
     "take": (None, PTR, I64),
     "pack_state": (I64, PTR, PTR),
     "unpack_state": (I64, PTR, PTR),
@@ -169,6 +170,7 @@ class Compiled:
     rehash: Any
     successors: Any
     fingerprint: Any
+    renamed: Any
     take: Any
     pack_state: Any
     unpack_state: Any
@@ -273,6 +275,12 @@ class Compiled:
         to = self.state(b"")
         h = self.fingerprint(self.state(data), to, self._work, self.perms, self.rank)
         return h, ctypes.string_at(to, self.layout.size)
+
+    def rename(self, data: bytes, which: int) -> bytes:
+        """A state under a renaming, by its number in `Permutations.all`."""
+        to = self.state(b"")
+        self.renamed(self.state(data), to, self.perms, which)
+        return ctypes.string_at(to, self.layout.size)
 
     def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
         """The steps possible in a state (word with choice), each with the state after it,

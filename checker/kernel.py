@@ -284,6 +284,14 @@ def fingerprint(s: State, to: State, work: Bytes, perms: Bytes, rank: Bytes) -> 
     return hash_state(s)
 
 
+def renamed(s: State, to: State, perms: Bytes, which: int) -> None:
+    """The state under one of the renamings; as it is without symmetry."""
+    if SYMMETRY:
+        permute(s, to, perms, which)
+    else:
+        copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
+
+
 def take(s: State, word: int) -> None:
     """One step, as `apply` of the CPython world."""
     apply(s, word)

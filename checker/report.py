@@ -44,12 +44,14 @@ class Counterexample:
 
     Attributes:
         text: the trace as a person reads it.
+        why: one sentence saying why the run cannot be.
         path: the file it was saved in; empty: in none.
         trouble: why it does not count, in a sentence: it did not replay, or was not saved.
         replayed: whether the interpreted world reached the same violation.
     """
 
     text: str = ""
+    why: str = ""
     path: str = ""
     trouble: str = ""
     replayed: bool = True
@@ -279,12 +281,20 @@ class Report:
                 out.append(c.trouble)
         return out
 
+    def run_shown(self) -> str:
+        """The first counterexample as a person reads it; of the others the sentence that says why."""
+        shown = [(name, c) for name, c in self.counterexamples.items() if c.text]
+        if not shown:
+            return ""
+        others = [f"{name} breaks too: {c.why}" for name, c in shown[1:]]
+        return "\n\n".join([shown[0][1].text.rstrip(), *(["\n".join(others)] if others else [])])
+
     # --- as text -----------------------------------------------------------------------------------
 
     def text(self) -> str:
         """The report as plain aligned text."""
         r = self.exploration
-        parts = [self.sentence, *(c.text.rstrip() for c in self.counterexamples.values() if c.text)]
+        parts = [self.sentence, *filter(None, [self.run_shown()])]
         parts.append(aligned([("property", "verdict", "source", "not reached"), *self.verdict_rows()]))
         parts.append(aligned(self.figures()))
         parts.append("states per level, from depth 0\n" + wrapped(f"{n:,}" for n in self.levels))
@@ -302,10 +312,9 @@ class Report:
 
         colours = {HOLDS: "green", NOT_REACHED: "yellow", VIOLATED: "bold red", NO_VERDICT: "magenta"}
         console.print(Text(self.sentence, style=colours[self.overall]))
-        for c in self.counterexamples.values():
-            if c.text:
-                console.print()
-                console.print(Text(c.text.rstrip()))
+        if self.run_shown():
+            console.print()
+            console.print(Text(self.run_shown()))
         verdicts = Table("property", "verdict", "source", "premise not reached", box=SIMPLE_HEAD)
         for p, row in zip(self.exploration.properties, self.verdict_rows(), strict=True):
             verdicts.add_row(row[0], Text(row[1], style=colours[self.verdict(p)]), *row[2:])
@@ -397,6 +406,7 @@ class Report:
                 "words": list(found.words),
                 "trace_file": c.path or None,
                 "text": c.text or None,
+                "why": c.why or None,
                 "trouble": c.trouble or None,
             }
         return {
