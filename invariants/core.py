@@ -140,7 +140,9 @@ def global_primary_order(h: State) -> bool:
     for p in range(h.NODES):
         for j in range(len(h.delivered[p])):
             for i in range(j):
-                if h.delivered[p][i].epoch > h.delivered[p][j].epoch:
+                t = h.delivered[p][i]
+                u = h.delivered[p][j]
+                if t.epoch > u.epoch and was_abcast(h, t) and was_abcast(h, u):
                     return False
     return True
 
@@ -163,8 +165,9 @@ def primary_integrity(h: State) -> bool:
             for p in range(h.NODES):
                 for j in range(len(h.delivered[p])):
                     t = h.delivered[p][j]
-                    if t.epoch < h.abcast_txn[k].epoch and t.value - 1 not in h.abcast_after[k]:
-                        return False
+                    if t.epoch < h.abcast_txn[k].epoch and was_abcast(h, t):
+                        if t.value - 1 not in h.abcast_after[k]:
+                            return False
     return True
 
 

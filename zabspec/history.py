@@ -21,7 +21,7 @@ What is kept, and why it loses nothing:
 from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.lang import History, Node, State, Txn
+from zabspec.language.lang import History, Node, State, Txn, new_identity
 
 __all__ = ["abcast", "abdeliver", "accept", "end_pass", "end_synchronization", "establish", "history_fields"]
 
@@ -52,25 +52,35 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
     )
 
 
+@new_identity
 def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
     """Primary p abcasts a new transaction under zxid <epoch, counter>."""
     k = s.abcasts
     t = Txn(epoch=epoch, counter=counter, value=k + 1)
-    attempt = 0
-    for j in range(s.TXNS):
-        if j < k and s.abcast_txn[j].epoch == epoch:
-            if s.abcast_in_pass[p] and s.abcast_by[j] == p:
-                attempt = s.abcast_attempt[j]
-            else:
-                attempt = s.abcast_attempt[j] + 1
+    s.abcast_attempt[k] = attempt_of(s, p, epoch)
+    for e in range(s.EPOCHS + 1):
+        if s.established[e] > 0:
+            s.missing_epoch[k] = e
     s.abcast_txn[k] = t
     s.abcast_by[k] = p
-    s.abcast_attempt[k] = attempt
     for j in range(len(s.delivered[p])):
         s.abcast_after[k].add(s.delivered[p][j].value - 1)
     s.abcast_in_pass[p] = True
     s.abcasts = k + 1
     return t
+
+
+def attempt_of(s: State, p: Node, epoch: int) -> int:
+    """The instance that p abcasts as: the one of its last abcast in the leadership under way, or
+    the next of the epoch."""
+    attempt = 0
+    for j in range(s.TXNS):
+        if j < s.abcasts and s.abcast_txn[j].epoch == epoch:
+            attempt = max(attempt, s.abcast_attempt[j] + 1)
+    for j in range(s.TXNS):
+        if j < s.abcasts and s.abcast_txn[j].epoch == epoch and s.abcast_by[j] == p and s.abcast_in_pass[p]:
+            attempt = s.abcast_attempt[j]
+    return attempt
 
 
 def abdeliver(s: State, p: Node, t: Txn) -> None:
@@ -133,7 +143,7 @@ def establish(s: State, epoch: int, initial: History) -> None:
     if s.established[epoch] < 2:
         s.established[epoch] = s.established[epoch] + 1
     for k in range(s.TXNS):
-        if k < s.abcasts and s.abcast_txn[k].epoch < epoch:
+        if k < s.abcasts:
             found = False
             for j in range(len(initial)):
                 if initial[j] == s.abcast_txn[k]:

@@ -268,11 +268,16 @@ def f_2_2(s: State, f: Node, m: COMMIT_LD) -> None:
     """The commit of NEWLEADER: deliver the initial history, in its order. Phase 2 is complete.
     The commit names the last transaction the leader had committed (readings: late joiner)."""
     if s.phase[f] == SYNCHRONIZATION:
-        deliver_up_to(s, f, m.txn)
+        deliver_up_to(s, f, covered_by_commit(s, f, m))
         end_synchronization(s, f)
         s.phase[f] = BROADCAST
         if s.leader[f] == f:
             f_3_1(s, f)
+
+
+def covered_by_commit(s: State, f: Node, m: COMMIT_LD) -> Txn:
+    """f.2.2: the last transaction that the commit of NEWLEADER lets the follower deliver."""
+    return m.txn
 
 
 def deliver_up_to(s: State, f: Node, t: Txn) -> None:
@@ -326,10 +331,15 @@ def receives_proposals(s: State, l: Node, g: Node) -> bool:
 @step("f.3.2")
 def f_3_2(s: State, f: Node, m: PROPOSE) -> None:
     """Accept the leader's proposals in the order received: append to h_f, and acknowledge."""
-    if s.phase[f] >= SYNCHRONIZATION and s.current_epoch[f] == s.promised_epoch[f]:
+    if takes_proposals(s, f):
         s.history[f].append(m.txn)
         accept(s, f, m.epoch, m.txn)
         send_to_leader(s, f, ACK(epoch=m.epoch, txn=m.txn))
+
+
+def takes_proposals(s: State, f: Node) -> bool:
+    """f.3.2: once it has accepted NEWLEADER, also before its commit (readings: PROPOSE in Phase 2)."""
+    return s.phase[f] >= SYNCHRONIZATION and s.current_epoch[f] == s.promised_epoch[f]
 
 
 @step("l.3.2")
@@ -353,8 +363,13 @@ def commit(s: State, l: Node, k: int) -> None:
     for j in range(s.committed[l]):
         s.acks[l][j].clear()
     for g in range(s.NODES):
-        if g in s.Q[l]:
+        if receives_commits(s, l, g):
             send_to_follower(s, l, g, COMMIT(epoch=s.new_epoch[l], txn=s.log[l][k]))
+
+
+def receives_commits(s: State, l: Node, g: Node) -> bool:
+    """l.3.2: Q; the commit of l.3.4 names what a joiner missed (readings: commits to joiners)."""
+    return g in s.Q[l]
 
 
 @step("f.3.3")
@@ -434,15 +449,24 @@ def on_recovery(s: State, p: Node) -> None:
     s.role[p] = ELECTION
 
 
+def late_cepoch(s: State, l: Node, f: Node, m: CEPOCH) -> None:
+    """CEPOCH between l.1.1 and l.2.2, which `takes_cepoch` does not let through."""
+
+
 # --- which step a message is -------------------------------------------------------------------
 
 
 def receivable(s: State, p: Node, f: Node, m: AnyMessage) -> bool:
+    """Whether a leader takes the message now; until then it waits, first in its channel."""
+    if m.kind == CEPOCH:
+        return takes_cepoch(s, p, m)
+    return True
+
+
+def takes_cepoch(s: State, l: Node, m: CEPOCH) -> bool:
     """A leader takes CEPOCH while it gathers Q and again once established; in between a late one
     waits in its channel (readings: late CEPOCH)."""
-    if m.kind == CEPOCH:
-        return s.stage[p] == GATHERING or s.stage[p] == ESTABLISHED
-    return True
+    return s.stage[l] == GATHERING or s.stage[l] == ESTABLISHED
 
 
 def receive_as_leader(s: State, l: Node, f: Node, m: AnyMessage) -> None:
@@ -450,8 +474,10 @@ def receive_as_leader(s: State, l: Node, f: Node, m: AnyMessage) -> None:
     if m.kind == CEPOCH:
         if s.stage[l] == GATHERING:
             l_1_1(s, l, f, m)
-        else:
+        elif s.stage[l] == ESTABLISHED:
             l_3_3(s, l, f, m)
+        else:
+            late_cepoch(s, l, f, m)
     elif m.kind == ACK_E:
         if s.stage[l] == PROMISING and f in s.Q[l]:
             l_1_2(s, l, f, m)

@@ -180,6 +180,8 @@ class _FunctionTyper:
         self.loops = 0
         self.reads: set[str] = set()
         self.returns: t.AnyType = t.VOID
+        self.assigned: frozenset[str] | None = frozenset()  # names that have a value here; None: not reached
+        self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -211,6 +213,8 @@ class _FunctionTyper:
             self.own = self.params[1][0]
         if self.node.returns is not None:
             self.returns = self.annotation(self.node.returns, "the result")
+            if isinstance(self.returns, (t.SeqType, t.MessageType)):
+                raise self.fail(self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker")
         body = self.block(self.node.body)
         if self.returns != t.VOID and not ends(body):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
@@ -236,6 +240,8 @@ class _FunctionTyper:
                 return [self.assign(target, self.expr(node.value), node)]
             case ast.AugAssign(op=op):
                 target = node.target
+                if any(isinstance(part, ast.Call) for part in ast.walk(target)):
+                    raise self.fail(node, "an index of `+=` may not call a function: it would be called twice")
                 load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
                 ast.fix_missing_locations(load)
                 value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
@@ -246,47 +252,92 @@ class _FunctionTyper:
                 test = self.truth(node.test)
                 if isinstance(test, t.Const):  # a configuration's constant: the other side is not there
                     return self.block(node.body if test.value else node.orelse)
-                return [t.If(line, test, self.block(node.body), self.block(node.orelse))]
+                before = self.assigned
+                then = self.block(node.body)
+                after_then, self.assigned = self.assigned, before
+                other = self.block(node.orelse)
+                self.assigned = both(after_then, self.assigned)
+                return [t.If(line, test, then, other)]
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
                 bounds = [self.integer(a) for a in args]
                 if len(bounds) not in (1, 2):
                     raise self.fail(node, "range takes a bound, or a start and a bound")
                 start = bounds[0] if len(bounds) == 2 else t.Const(t.INT, 0)
+                if any(name == p for p, _ in self.params):
+                    raise self.fail(node, f"parameter {name} may not be assigned")
                 self.declare(name, t.INT, node)
-                self.loops += 1
-                inner = self.block(node.body)
-                self.loops -= 1
-                return [t.For(line, name, start, bounds[-1], inner)]
+                if self.is_handler:
+                    self.largest[name] = self.bound(bounds[-1], node)
+                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name))]
             case ast.For():
                 raise self.fail(node, "a loop must be `for name in range(...)`, without else")
             case ast.While(orelse=[]):
                 if self.is_handler:
                     raise self.fail(node, "a protocol has no `while`: its loops have bounds")
-                self.loops += 1
-                test = self.truth(node.test)
-                inner = self.block(node.body)
-                self.loops -= 1
-                return [t.While(line, test, inner)]
+                return [t.While(line, self.truth(node.test), self.loop(node.body))]
             case ast.Break() | ast.Continue():
                 if not self.loops:
                     raise self.fail(node, "break or continue outside a loop")
+                self.assigned = None
                 return [t.Break(line) if isinstance(node, ast.Break) else t.Continue(line)]
             case ast.Pass():
                 return []
             case ast.Return():
-                if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-                    if self.returns != t.VOID:
-                        raise self.fail(node, f"{self.name} must return a value")
-                    return [t.Return(line, None)]
-                if self.returns == t.VOID:
-                    raise self.fail(node, f"{self.name} is declared to return nothing")
-                return [t.Return(line, self.coerce(self.expr(node.value), self.returns, node))]
+                made = self.return_(node)
+                self.assigned = None
+                return made
             case ast.Expr(value=ast.Call() as call):
                 special = self.method_statement(call)
                 if special is not None:
                     return [special]
                 return [t.Evaluate(line, self.expr(call))]
         raise self.fail(node, f"{type(node).__name__} is not in the language")
+
+    def loop(self, body: list[ast.stmt], name: str | None = None) -> list[t.Stmt]:
+        """The body of a loop: what it assigns may be unassigned after it."""
+        before = self.assigned
+        if name is not None and before is not None:
+            self.assigned = before | {name}
+        self.loops += 1
+        inner = self.block(body)
+        self.loops -= 1
+        self.assigned = before
+        return inner
+
+    def bound(self, e: t.Expr, node: ast.AST) -> int:
+        """The largest value of a loop's bound in a handler, which must follow from the configuration."""
+        match e:
+            case t.Const():
+                return e.value
+            case t.Var(name=name) if name in self.largest:
+                return self.largest[name]
+            case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
+                return kind.capacity
+            case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
+                return members.count
+            case t.Load(place=t.Memory(kind=Int(hi=hi))):
+                return hi
+            case t.RecordField():
+                return (1 << e.bits) - 1 + e.lo
+            case t.Binary(op="+"):
+                return self.bound(e.left, node) + self.bound(e.right, node)
+            case t.Binary(op="&", right=t.Const(value=mask)) if mask >= 0:
+                return mask
+            case t.Binary(op="-", right=t.Const(value=less)):
+                return self.bound(e.left, node) - less
+            case t.Builtin(op="min" | "max"):
+                return max(self.bound(a, node) for a in e.args)
+        raise self.fail(node, "a loop's bound must follow from the configuration")
+
+    def return_(self, node: ast.Return) -> list[t.Stmt]:
+        line = node.lineno
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+            if self.returns != t.VOID:
+                raise self.fail(node, f"{self.name} must return a value")
+            return [t.Return(line, None)]
+        if self.returns == t.VOID:
+            raise self.fail(node, f"{self.name} is declared to return nothing")
+        return [t.Return(line, self.coerce(self.expr(node.value), self.returns, node))]
 
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
         known = self.locals.setdefault(name, kind)
@@ -300,7 +351,13 @@ class _FunctionTyper:
         if isinstance(target, ast.Name):
             if self.is_handler and any(target.id == p for p, _ in self.params):
                 raise self.fail(node, f"parameter {target.id} may not be assigned")
+            if isinstance(value.type, t.SetType):
+                raise self.fail(node, "a set may not be given a name: it would be a copy here and a view in CPython")
+            if isinstance(value, t.MakeMessage) and self.loops:
+                raise self.fail(node, "a message made in a loop may not be given a name: the next takes its place")
             self.declare(target.id, value.type, node)
+            if self.assigned is not None:
+                self.assigned = self.assigned | {target.id}
             return t.Assign(line, target.id, value)
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             base = self.expr(target.value)
@@ -343,7 +400,13 @@ class _FunctionTyper:
             elif not isinstance(value.type, t.MessageType):
                 raise self.fail(call, f"{place.field} holds messages")
             site = self.site(call, place.field, f"would hold more than {kind.capacity}", kind.widen)
-            return t.Append(line, place, value, site)
+            element = 0
+            if isinstance(kind.element, Int):
+                inside = kind.element
+                element = self.site(
+                    call, place.field, f"would leave its range {inside.lo}..{inside.hi}", inside.widen
+                )
+            return t.Append(line, place, value, site, element)
         if isinstance(kind, Seq) and name == "remove" and len(args) == 1:
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
@@ -431,7 +494,8 @@ class _FunctionTyper:
             return t.Builtin(t.INT, "get", [base, self.integer(index)])
         if isinstance(base.type, t.SeqType):
             kind = base.type.kind
-            site = self.site(node, "a sequence", f"has no place beyond {kind.capacity - 1}")
+            label = base.field if isinstance(base, t.Memory) else "a sequence"
+            site = self.site(node, label, f"has no place beyond {kind.capacity - 1}")
             term = t.Term(self.integer(index), kind.element.size, kind.capacity, site)
             if isinstance(base, t.Memory):
                 return self.memory(
@@ -476,7 +540,7 @@ class _FunctionTyper:
             case ast.Constant(value=bool() as flag):
                 return t.Const(t.BOOL, int(flag))
             case ast.Constant(value=int() as number):
-                return t.Const(t.INT, number)
+                return self.constant(number, node)
             case ast.Name(id=name):
                 return self.name_value(name, node)
             case ast.Attribute():
@@ -506,14 +570,22 @@ class _FunctionTyper:
                 return self.call(node)
         raise self.fail(node, f"{type(node).__name__} is not in the language: {ast.unparse(node)}")
 
+    def constant(self, number: int, node: ast.AST) -> t.Const:
+        if not -(1 << 63) <= number < 1 << 63:
+            raise self.fail(node, f"{number} does not fit 64 bits")
+        return t.Const(t.INT, number)
+
     def name_value(self, name: str, node: ast.expr) -> t.Expr:
         if name in self.locals:
+            known = self.assigned is None or name in self.assigned or any(name == p for p, _ in self.params)
+            if not known:
+                raise self.fail(node, f"{name} may not have a value here")
             return t.Var(self.locals[name], name)
         value = self.front.namespace.get(name)
         if isinstance(value, bool):
             return t.Const(t.BOOL, int(value))
         if isinstance(value, int):
-            return t.Const(t.INT, value)
+            return self.constant(value, node)
         if isinstance(value, MessageName):
             return t.Const(t.NameType(), self.tag(value.name, node))
         raise self.fail(node, f"{name} is neither a local name nor a constant")
@@ -561,16 +633,26 @@ class _FunctionTyper:
         if left.type != t.INT or right.type != t.INT:
             raise self.fail(node, f"{symbol} takes integers")
         if isinstance(left, t.Const) and isinstance(right, t.Const):
-            return t.Const(t.INT, int(eval(f"({left.value}) {symbol} ({right.value})", {})))
+            if symbol in ("**", "<<", ">>") and not 0 <= right.value < 64:
+                raise self.fail(node, f"{symbol} takes 0..63 on its right")
+            if symbol in ("//", "%") and right.value == 0:
+                raise self.fail(node, "division by zero")
+            return self.constant(int(eval(f"({left.value}) {symbol} ({right.value})", {})), node)
         if symbol == "**":
             raise self.fail(node, "** takes constants only")
         if symbol in ("//", "%") and not (isinstance(right, t.Const) and right.value > 0) and self.is_handler:
             raise self.fail(node, f"{symbol} takes a positive constant divisor")
-        return t.Binary(t.INT, symbol, left, right)
+        site = 0
+        if self.is_handler and symbol in ("*", "<<", ">>"):
+            site = self.site(node, "an integer", "would leave 64 bits")
+        return t.Binary(t.INT, symbol, left, right, site, self.state_in_scope())
 
     def compare(self, node: ast.Compare) -> t.Expr:
         parts: list[t.Expr] = []
         left_node = node.left
+        for middle in node.comparators[:-1]:
+            if any(isinstance(part, ast.Call) for part in ast.walk(middle)):
+                raise self.fail(node, "the middle of a chained comparison may not call a function")
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, (ast.In, ast.NotIn)):
                 container = self.expr(right_node)
@@ -601,6 +683,8 @@ class _FunctionTyper:
         if not isinstance(node.func, ast.Name):
             raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
         name = node.func.id
+        if name in ("len", "min", "max", "forget") and node.keywords:
+            raise self.fail(node, f"{name} is called with positional arguments only")
         if name == "len" and len(node.args) == 1:
             value = self.expr(node.args[0])
             if isinstance(value.type, t.SetType):
@@ -611,6 +695,9 @@ class _FunctionTyper:
         if name in ("min", "max") and len(node.args) == 2:
             return t.Builtin(t.INT, name, [self.integer(a) for a in node.args])
         if name == "forget" and len(node.args) == 2:
+            own = node.args[1]
+            if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
+                raise self.fail(node, f"a handler forgets for its own process only: {self.own}")
             return t.Builtin(t.VOID, "forget", [self.expr(node.args[0]), self.integer(node.args[1])])
         if name in KERNEL:
             if self.is_handler:
@@ -644,7 +731,17 @@ class _FunctionTyper:
             if target.params[1][1] == t.INT and not (isinstance(second, t.Var) and second.name == self.own):
                 raise self.fail(node, f"a handler calls {name} for its own process only: {self.own}")
         self.reads |= self.front.program.reads[name]
+        if self.is_handler and name not in self.front.handlers and target.returns != t.VOID:
+            self.check_no_ghost(name, node)
         return t.Call(target.returns, name, args)
+
+    def check_no_ghost(self, name: str, node: ast.AST) -> None:
+        """What the world gives back to a handler may not come from a ghost, a new identity excepted."""
+        if getattr(self.front.namespace[name], "new_identity", False):
+            return
+        for read in sorted(self.front.program.reads[name]):
+            if self.front.layout.fields[read].role is Role.GHOST:
+                raise self.fail(node, f"a handler may not read ghost field {read}, which {name} gives back")
 
     def make_message(self, name: str, node: ast.Call) -> t.Expr:
         union = self.front.types["AnyMessage"]
@@ -704,6 +801,13 @@ def as_value(found: t.Expr) -> t.Expr:
 
 def is_scalar(kind: t.AnyType) -> bool:
     return kind in (t.INT, t.BOOL) or isinstance(kind, (t.RecordType, t.SetType, t.NameType))
+
+
+def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
+    """The names that have a value whichever way control came."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
 
 
 def ends(body: list[t.Stmt]) -> bool:

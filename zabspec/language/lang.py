@@ -19,6 +19,7 @@ __all__ = [
     "Txn",
     "Words",
     "forget",
+    "new_identity",
     "step",
 ]
 
@@ -63,6 +64,13 @@ def step(name: str) -> Any:
         return function
 
     return mark
+
+
+def new_identity(function: Any) -> Any:
+    """Marks a function of the world whose value a handler may keep although it comes from a ghost:
+    an identity that nothing but equality is asked of."""
+    function.new_identity = True
+    return function
 
 
 def forget(s: State, p: Node) -> None:

@@ -15,6 +15,7 @@ __all__ = ["emit_program"]
 
 HEADER = """
 declare i64 @llvm.ctpop.i64(i64)
+declare {i64, i1} @llvm.smul.with.overflow.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -27,7 +28,7 @@ declare i64 @llvm.x86.bmi.pext.64(i64, i64)
 declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
 """
 
-OPS = {"+": "add", "-": "sub", "*": "mul", "//": "sdiv", "%": "srem", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
+OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",
@@ -225,8 +226,7 @@ class _Emitter:
             case t.Memory():
                 return self.address(e)
             case t.Binary():
-                left, right = self.expr(e.left), self.expr(e.right)
-                return self.value(f"{OPS[e.op]} i64 {left}, {right}")
+                return self.binary(e)
             case t.Compare():
                 left, right = self.expr(e.left), self.expr(e.right)
                 return self.value(f"icmp {PREDICATES[e.op]} {llvm_type(e.left.type)} {left}, {right}")
@@ -267,6 +267,40 @@ class _Emitter:
             case t.SameSeq():
                 return self.same(e)
         raise AssertionError(type(e).__name__)  # pragma: no cover - the tree has no other
+
+    def binary(self, e: t.Binary) -> str:
+        left, right = self.expr(e.left), self.expr(e.right)
+        if e.op in ("//", "%"):
+            return self.floor(e.op, left, right)
+        if e.op == "*" and e.site:
+            pair = self.value(f"call {{i64, i1}} @llvm.smul.with.overflow.i64(i64 {left}, i64 {right})")
+            self.report(self.value(f"extractvalue {{i64, i1}} {pair}, 1"), e.state, e.site)
+            return self.value(f"extractvalue {{i64, i1}} {pair}, 0")
+        if e.op in ("<<", ">>") and e.site:
+            return self.checked_shift(e, left, right)
+        return self.value(f"{OPS[e.op]} i64 {left}, {right}")
+
+    def floor(self, op: str, left: str, right: str) -> str:
+        """Division as Python has it: the quotient is rounded down, the remainder has the divisor's sign."""
+        rest = self.value(f"srem i64 {left}, {right}")
+        other_sign = self.value(f"icmp slt i64 {self.value(f'xor i64 {rest}, {right}')}, 0")
+        inexact = self.value(f"and i1 {other_sign}, {self.value(f'icmp ne i64 {rest}, 0')}")
+        if op == "%":
+            return self.value(f"add i64 {rest}, {self.value(f'select i1 {inexact}, i64 {right}, i64 0')}")
+        quotient = self.value(f"sdiv i64 {left}, {right}")
+        return self.value(f"sub i64 {quotient}, {self.value(f'zext i1 {inexact} to i64')}")
+
+    def checked_shift(self, e: t.Binary, left: str, right: str) -> str:
+        """A shift by 0..63 that loses no bit to the left."""
+        wide = self.value(f"icmp ugt i64 {right}, 63")
+        by = self.value(f"select i1 {wide}, i64 0, i64 {right}")
+        moved = self.value(f"{OPS[e.op]} i64 {left}, {by}")
+        bad = wide
+        if e.op == "<<":
+            back = self.value(f"icmp ne i64 {self.value(f'ashr i64 {moved}, {by}')}, {left}")
+            bad = self.value(f"or i1 {wide}, {back}")
+        self.report(bad, e.state, e.site)
+        return moved
 
     def logic(self, e: t.Logic) -> str:
         out = self.new("l.logic")
@@ -537,7 +571,7 @@ class _Emitter:
         self.label_only(good)
         element = self.element(place, kind, count)
         if kind.element.scalar:
-            self.store(element, kind.element, v, s.place.state, s.site)
+            self.store(element, kind.element, v, s.place.state, s.element_site)
         else:
             self.copy(element, v, kind.element.size)
         self.narrow_store(place, 8 * kind.header, self.value(f"add i64 {count}, 1"))

@@ -63,12 +63,20 @@ class Program:
             if hasattr(out[name], "paper_step"):
                 function.paper_step = out[name].paper_step  # type: ignore[attr-defined]
             out[name] = function
-            helpers = {k: v for k, v in function.__globals__.items() if isinstance(v, FunctionType)}
-            for helper, value in helpers.items():
-                if value.__module__ == function.__module__ and helper not in out:
-                    out[helper] = value
+        for name, value in self.helpers.items():
+            out.setdefault(name, value)
         out.update(self.extra)
         return out
+
+    @cached_property
+    def helpers(self) -> dict[str, FunctionType]:
+        """The functions beside the overrides, in their modules, that these may call."""
+        found: dict[str, FunctionType] = {}
+        for function in self.overrides.values():
+            for name, value in function.__globals__.items():
+                if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+                    found[name] = value
+        return found
 
     @cached_property
     def handlers(self) -> frozenset[str]:
@@ -79,7 +87,7 @@ class Program:
             for name, value in own_names(module).items()
             if isinstance(value, FunctionType) and value.__module__ == module.__name__
         }
-        return frozenset(names | set(self.overrides))
+        return frozenset(names | set(self.overrides) | set(self.helpers))
 
     @cached_property
     def steps(self) -> list[str]:

@@ -227,6 +227,9 @@ class _Tag(int):
         tag = other.tag if isinstance(other, _BoundName) else other
         return isinstance(tag, int) and int(self) == int(tag)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = int.__hash__
 
 

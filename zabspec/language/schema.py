@@ -110,6 +110,7 @@ class Layout:
             count = counts.get(name, 1)
             self.blocks[name] = Block(name, at, stride, count)
             at += stride * count
+        self._strides = {f.name: self._strides_of(f) for f in schema.fields}
         self.total = at
         self.size = self.blocks["scratch"].offset  # the bytes that are the state
         self.history_size = self.blocks["plain"].offset
@@ -138,6 +139,9 @@ class Layout:
 
     def strides(self, f: Field) -> tuple[int, tuple[int, ...]]:
         """The offset of element (0, 0, ...) and the bytes each index moves by."""
+        return self._strides[f.name]
+
+    def _strides_of(self, f: Field) -> tuple[int, tuple[int, ...]]:
         block = self.blocks[self.block_name(f)]
         out: list[int] = []
         step = f.kind.size

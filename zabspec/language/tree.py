@@ -104,6 +104,8 @@ class Binary(Expr):
     op: str  # + - * // % | & ^ << >>
     left: Expr
     right: Expr
+    site: int = 0  # of a handler's product or shift that leaves 64 bits; 0: it wraps (kernels)
+    state: Expr | None = None
 
 
 @dataclass
@@ -239,6 +241,7 @@ class Append(Stmt):
     place: Memory
     value: Expr
     site: int
+    element_site: int = 0  # of a value outside the element's range
 
 
 @dataclass
