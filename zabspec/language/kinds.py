@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 __all__ = ["Bool", "Int", "Kind", "Message", "MessageUnion", "NodeId", "Record", "Seq", "SetOf"]
 
@@ -49,11 +50,11 @@ class Int(Kind):
     hi: int
     widen: str = ""
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return bits_for(self.hi - self.lo)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return bytes_for(self.bits)
 
@@ -98,18 +99,22 @@ class Record(Kind):
     name: str
     fields: Mapping[str, Int] = field(hash=False)
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return sum(k.bits for k in self.fields.values())
 
-    @property
+    @cached_property
     def size(self) -> int:
         return bytes_for(self.bits)
 
+    @cached_property
+    def _shifts(self) -> dict[str, int]:
+        names = list(self.fields)
+        return {name: sum(self.fields[n].bits for n in names[k + 1 :]) for k, name in enumerate(names)}
+
     def shift(self, name: str) -> int:
         """How far left the named field lies."""
-        names = list(self.fields)
-        return sum(self.fields[n].bits for n in names[names.index(name) + 1 :])
+        return self._shifts[name]
 
     def pack(self, values: Mapping[str, int]) -> int:
         return sum((values[n] - k.lo) << self.shift(n) for n, k in self.fields.items())
@@ -129,11 +134,11 @@ class Seq(Kind):
     capacity: int
     widen: str = ""
 
-    @property
+    @cached_property
     def header(self) -> int:
         return bytes_for(bits_for(self.capacity))
 
-    @property
+    @cached_property
     def size(self) -> int:
         return self.header + self.capacity * self.element.size
 
@@ -173,13 +178,19 @@ class MessageUnion(Kind):
 
     def offsets(self, name: str) -> dict[str, int]:
         """Where each field of the named message lies, in bytes from the tag."""
-        at, out = 1, {}
-        for fname, kind in self.named(name).fields.items():
-            out[fname] = at
-            at += kind.size
+        return self._offsets[name]
+
+    @cached_property
+    def _offsets(self) -> dict[str, dict[str, int]]:
+        out: dict[str, dict[str, int]] = {}
+        for message in self.messages:
+            at, out[message.name] = 1, {}
+            for name, kind in message.fields.items():
+                out[message.name][name] = at
+                at += kind.size
         return out
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 1 + max((sum(k.size for k in m.fields.values()) for m in self.messages), default=0)
 
