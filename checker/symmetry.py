@@ -10,18 +10,39 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from typing import TYPE_CHECKING
+from invariants.registry import STEP, Property
+from zabspec.language.schema import Layout
+from zabspec.model import Model
 
-from invariants.registry import STEP
-
-if TYPE_CHECKING:
-    from checker.compiled import Compiled
-
-__all__ = ["why_not_symmetric"]
+__all__ = ["Stepped", "why_not_symmetric"]
 
 
-def why_not_symmetric(code: Compiled, walks: int = 16, length: int = 40, seed: int = 19) -> str:
+class Stepped(Protocol):
+    """What the check asks of a compiled model."""
+
+    model: Model
+    layout: Layout
+    properties: tuple[Property, ...]
+    judge_state: Any
+    witness_state: Any
+
+    def next_states(self, data: bytes) -> Sequence[tuple[int, bytes]]:
+        """The steps possible in a state, each with the state after it."""
+
+    def canonical(self, data: bytes) -> tuple[int, bytes]:
+        """The fingerprint of a state's orbit, and the state that stands for it."""
+
+    def rename(self, data: bytes, which: int) -> bytes:
+        """The state under one of the renamings; number 0 changes nothing."""
+
+    def state(self, data: bytes) -> Any:
+        """A state in memory that the kernel can read."""
+
+
+def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: int = 19) -> str:
     """One sentence saying what fails to commute; empty when nothing does.
 
     Args:
