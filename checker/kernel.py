@@ -26,9 +26,8 @@ HEADER = 24
 
 # Words of a unit's report
 (
-    R_GENERATED, R_DEADLOCKS, R_ERROR, R_ERROR_PARENT, R_ERROR_ORDINAL, R_STEP_WITNESSES, R_OFFSET,
-    R_WITNESSES,
-) = range(8)  # fmt: skip
+    R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES,
+) = range(6)  # fmt: skip
 R_STEPS = 8  # 64 counters: transitions that entered each paper step
 R_EVENTS = 72  # 32 counters: transitions of each kind of event
 R_BROKEN = 104  # for each of 64 step properties: first parent + 1 that breaks it
@@ -96,10 +95,6 @@ def expand(
                 copy_bytes(as_bytes(child), as_bytes(parent), TOTAL)
                 apply(child, steps[1 + k] | (choice << 32))
                 choices = child.choices
-                if child.error != 0 and report[R_ERROR] == 0:
-                    report[R_ERROR] = child.error
-                    report[R_ERROR_PARENT] = first + done
-                    report[R_ERROR_ORDINAL] = ordinal
                 report[R_GENERATED] = report[R_GENERATED] + 1
                 report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
                 taken = child.steps
@@ -108,6 +103,8 @@ def expand(
                     report[at] = report[at] + 1
                     taken = taken & (taken - 1)
                 judge_step(parent, child, report, live_steps, want_steps, first + done, ordinal)
+                if report[R_ERROR] == 0:
+                    report[R_ERROR] = child.error
                 changed = observed_changed(parent, child)
                 if SYMMETRY:
                     image = state_at(work, IMAGE_AT + slot * TOTAL)
@@ -168,6 +165,8 @@ def settle(
     store_word(out, at + 16, judge(s, live, changed) | (same << 56))
     if want != 0:
         report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want, changed)
+    if report[R_ERROR] == 0:
+        report[R_ERROR] = s.error  # a property read past an end
     filled[g] = filled[g] + HEADER + size
 
 

@@ -23,11 +23,11 @@ from __future__ import annotations
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import History, Node, State, Txn, new_identity
 
-__all__ = ["abcast", "abdeliver", "accept", "end_pass", "end_synchronization", "establish", "history_fields"]
+__all__ = ["abcast", "abdeliver", "accept", "end_leadership", "end_pass", "end_synchronization", "establish", "history_fields"]
 
 
 def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool) -> tuple[Field, ...]:
-    """The ghost fields of the observed history. `literal`: also what only the literal reading of
+    """The fields of the observed history. `literal`: also what only the literal reading of
     invariant 5 asks for."""
     ghost = Role.GHOST
 
@@ -35,7 +35,8 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
         return Field(name, kind, ghost, axes, doc, observed=True)
 
     return (
-        fact("abcasts", Int(0, txns, "--txns"), (), "transactions abcast so far"),
+        # how many requests the application has made: of no ghost, since abcast_txn says the same
+        Field("abcasts", Int(0, txns, "--txns"), Role.BUDGET, (), "transactions abcast so far", observed=True),
         fact("abcast_txn", txn, (txns,), "the transaction of each abcast"),
         fact("abcast_by", NodeId.of(nodes), (txns,), "the primary that abcast it"),
         fact("abcast_attempt", Int(0, txns, "--txns"), (txns,), "its instance: 0 for the first of its epoch to abcast"),
@@ -112,6 +113,11 @@ def end_pass(s: State, p: Node) -> None:
     s.pass_length[p] = 0
     if s.LITERAL == 1:
         s.synced_length[p] = 0
+    end_leadership(s, p)
+
+
+def end_leadership(s: State, p: Node) -> None:
+    """Process p leads no longer: what it abcasts next is of another instance."""
     s.abcast_in_pass[p] = False
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
 
-from zabspec.history import abdeliver, end_synchronization
+from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
 from zabspec.worlds.connections import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
@@ -270,11 +270,6 @@ def commit_each(s: State, l: Node, k: int) -> None:
 
 
 # --- iterations and losses ---------------------------------------------------------------------
-
-
-def end_leadership(s: State, p: Node) -> None:
-    """The world's part of an iteration that ends while the pass goes on."""
-    s.abcast_in_pass[p] = False
 
 
 def to_election_and_remember(s: State, p: Node) -> None:

@@ -48,7 +48,7 @@ class Field:
     role: Role
     axes: tuple[str | int, ...] = ()
     doc: str = ""
-    observed: bool = False  # a ghost that belongs to the observed history
+    observed: bool = False  # it belongs to the observed history
 
     @property
     def node_axes(self) -> int:

@@ -1,0 +1,184 @@
+"""Every variant does in its budget what its entry says: it breaks the properties named, at the depth
+named, in a run that the CPython world confirms; or it is exhausted and nothing breaks."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from checker.compiled import Compiled
+from checker.explore import Explorer
+from checker.result import Exploration, Found, Limits
+from invariants import MODULES, PROPERTIES, binding
+from invariants.binding import bound
+from invariants.registry import STEP, Property, property_named
+from zabspec import zab
+from zabspec.language.reference import StateView
+from zabspec.model import Configuration, Model
+from zabspec.variants import VARIANTS, Variant, overrides
+from zabspec.worlds import actor
+
+JUDGED = tuple(p for p in PROPERTIES if p.default)
+DOCS = Path(__file__).parent.parent / "docs"
+
+UNSAFE = [v for v in VARIANTS.values() if not v.safe]
+SAFE = [v for v in VARIANTS.values() if v.safe]
+
+
+def marked(v: Variant) -> Any:
+    """A parameter of a test; two faults and two transactions take a while."""
+    faults = sum(int(v.budget[name]) for name in ("timeouts", "crashes"))
+    slow = faults > 1 and int(v.budget["txns"]) > 1
+    return pytest.param(v, id=v.name, marks=pytest.mark.slow if slow else ())
+
+
+def configuration(budget: dict[str, Any], variant: str = "") -> Configuration:
+    return Configuration(**budget, variant=variant)
+
+
+@cache
+def explored(c: Configuration) -> Exploration:
+    """The whole space, past violations, up to renaming."""
+    return Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits(), keep_going=True)
+
+
+def command(v: Variant) -> str:
+    """What a person types to see it."""
+    fields = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in v.budget.items())
+    return f"zabcheck --variant {v.name} {fields}"
+
+
+def kept(model: Model, p: Property, words: tuple[int, ...]) -> list[bool]:
+    """What the CPython world says of a property after each step of a schedule."""
+    names = bound(model)
+    before, out = model.program.initial(), []
+    for word in words:
+        steps = [0] * 512
+        names["enabled"](before, steps)
+        assert word & 0xFFFFFFFF in steps[1 : steps[0] + 1]
+        after = StateView(model.program.layout, bytes(before.buffer))
+        names["apply"](after, word)
+        assert not after.error
+        holds = names[p.holds.__name__]
+        out.append(bool(holds(before, after, after) if p.of == STEP else holds(after)))
+        before = after
+    return out
+
+
+@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
+def test_unsafe_variant_breaks_what_it_says(v: Variant) -> None:
+    model = Model(configuration(dict(v.budget), v.name))
+    result = explored(model.configuration)
+    assert result.complete
+    assert not result.error
+    assert set(result.violations) == set(v.breaks)
+    assert min(found.depth for found in result.violations.values()) == v.depth
+    assert result.violations[v.breaks[0]].depth == v.depth
+    for found in result.violations.values():
+        assert kept(model, found.property, found.words) == [True] * (found.depth - 1) + [False]
+
+
+@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
+def test_first_violation_is_found_without_going_on(v: Variant) -> None:
+    c = configuration(dict(v.budget), v.name)
+    result = Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits(depth=v.depth))
+    first: Found = result.violations[v.breaks[0]]
+    assert first.words == explored(c).violations[v.breaks[0]].words
+    assert {found.depth for found in result.violations.values()} == {v.depth}
+
+
+@pytest.mark.parametrize("v", [marked(v) for v in SAFE])
+def test_safe_variant_is_exhausted_and_holds(v: Variant) -> None:
+    result = explored(configuration(dict(v.budget), v.name))
+    assert result.complete
+    assert not result.error
+    assert not result.violations
+    assert set(result.witnessed) == {p.name for p in JUDGED}
+    assert (v.breaks, v.depth) == ((), 0)
+
+
+@pytest.mark.parametrize("v", [marked(v) for v in VARIANTS.values()])
+def test_the_protocol_itself_holds_there(v: Variant) -> None:
+    result = explored(configuration(dict(v.budget)))
+    assert result.complete
+    assert not result.error
+    assert not result.violations
+
+
+@pytest.mark.parametrize("v", VARIANTS.values(), ids=lambda v: v.name)
+def test_variant_is_a_difference(v: Variant) -> None:
+    """It stands in for functions there are, with the same parameters."""
+    assert VARIANTS[v.name] is v
+    assert overrides(v.name) is v.overrides
+    for name, function in v.overrides.items():
+        base = getattr(zab, name, None) or getattr(actor, name)
+        assert len(base.__annotations__) == len(function.__annotations__)
+        assert base.__annotations__["return"] == function.__annotations__["return"]
+    for name in v.breaks:
+        property_named(name, JUDGED)
+
+
+def test_no_variant_is_the_protocol() -> None:
+    assert not overrides("")
+
+
+@pytest.mark.parametrize("v", VARIANTS.values(), ids=lambda v: v.name)
+def test_documented(v: Variant) -> None:
+    """The table of docs/variants.md has it, with the command, what breaks and where."""
+    lines = (DOCS / "variants.md").read_text(encoding="utf-8").splitlines()
+    row = next(line for line in lines if line.startswith(f"| `{v.name}` | {v.rule} |"))
+    assert f"`{command(v)}`" in "\n".join(lines)
+    if v.breaks:
+        assert f"| {v.breaks[0]} | {v.depth} |" in row
+    assert v.why in row
+
+
+@pytest.mark.parametrize("name", sorted({v.name for v in SAFE}))
+def test_readings_name_the_variant(name: str) -> None:
+    assert f"`{name}`" in (DOCS / "readings.md").read_text(encoding="utf-8")
+
+
+REJOIN = '''
+"""Whether a follower ever acknowledges an epoch that it had promised before."""
+
+from zabspec.language.lang import State
+from zabspec.worlds.connections import TO_FOLLOWER
+from zabspec.zab import DISCOVERY, NEWEPOCH, SYNCHRONIZATION
+
+
+def nothing_asked(before: State, event: State, after: State) -> bool:
+    """Always."""
+    return True
+
+
+def acknowledges_again(before: State, event: State, after: State) -> bool:
+    """f.1.2 with f.p = e'."""
+    if event.event != TO_FOLLOWER or event.event_message.kind != NEWEPOCH:
+        return False
+    f = event.event_process
+    completes = before.phase[f] == DISCOVERY and after.phase[f] == SYNCHRONIZATION
+    return completes and before.promised_epoch[f] == after.promised_epoch[f]
+'''
+
+
+@pytest.mark.parametrize(("variant", "again"), [("", True), ("strict-rejoin", False)])
+def test_strict_rejoin_locks_a_follower_out(
+    variant: str, again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower that promised e joins e again after a lost connection; to the letter of f.1.2, never."""
+    path = tmp_path / "rejoin_texts.py"
+    path.write_text(REJOIN)
+    module = ModuleType("rejoin_texts")
+    monkeypatch.setitem(sys.modules, "rejoin_texts", module)
+    exec(compile(REJOIN, str(path), "exec"), module.__dict__)
+    monkeypatch.setattr(binding, "MODULES", (*MODULES, module))
+    rejoins = Property("acknowledges-again", STEP, "f.1.2", "", module.nothing_asked, module.acknowledges_again)
+    model = Model(Configuration(variant=variant, nodes=3, txns=1, timeouts=0, crashes=0, losses=1))
+    result = Explorer(Compiled(model, [rejoins], True), 1).run(Limits())
+    assert result.complete
+    assert (rejoins.name in result.witnessed) == again

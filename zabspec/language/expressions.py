@@ -1,0 +1,494 @@
+"""Typing expressions, and places in the state that can be read or written."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any, Protocol
+
+from zabspec.language import tree as t
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.lang import MessageName
+from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.language.source import LanguageError, definition
+
+BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitOr: "|",
+    ast.BitAnd: "&", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**",
+}  # fmt: skip
+COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+# The kernel's operations on words: name -> (argument types, result)
+KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
+    "mulhi": ((t.INT, t.INT), t.INT),
+    "shr": ((t.INT, t.INT), t.INT),
+    "wrap_mul": ((t.INT, t.INT), t.INT),
+    "wrap_add": ((t.INT, t.INT), t.INT),
+    "unsigned_less": ((t.INT, t.INT), t.BOOL),
+    "prefetch": ((t.WORDS, t.INT), t.VOID),
+    "state_at": ((t.BYTES, t.INT), t.STATE),
+    "as_bytes": ((t.STATE,), t.BYTES),
+    "words_at": ((t.BYTES, t.INT), t.WORDS),
+    "bytes_at": ((t.WORDS, t.INT), t.BYTES),
+    "load_word": ((t.BYTES, t.INT), t.INT),
+    "store_word": ((t.BYTES, t.INT, t.INT), t.VOID),
+    "load_half": ((t.BYTES, t.INT), t.INT),
+    "store_half": ((t.BYTES, t.INT, t.INT), t.VOID),
+    "load_short": ((t.BYTES, t.INT), t.INT),
+    "store_short": ((t.BYTES, t.INT, t.INT), t.VOID),
+    "copy_bytes": ((t.BYTES, t.BYTES, t.INT), t.VOID),
+    "zero_bytes": ((t.BYTES, t.INT), t.VOID),
+    "count_bits": ((t.INT,), t.INT),
+    "extract": ((t.INT, t.INT), t.INT),  # the bits of a word under a constant mask, gathered low
+    "deposit": ((t.INT, t.INT), t.INT),  # its inverse
+}
+
+
+class Context(Protocol):
+    """The program that a function is typed in."""
+
+    layout: Layout
+    namespace: Mapping[str, Any]
+    types: Mapping[str, Kind]
+    handlers: frozenset[str]
+    program: t.TypedProgram
+
+    def type_of_annotation(self, name: str) -> t.AnyType | None:
+        """The type an annotation names, if there is one."""
+
+    def function(self, name: str) -> t.Function:
+        """The typed form of another function."""
+
+    def site(self, site: t.Site) -> int:
+        """The number of an error site."""
+
+
+class Expressions:
+    """Types the expressions of one function."""
+
+    def __init__(self, front: Context, name: str, python: FunctionType) -> None:
+        self.front = front
+        self.name = name
+        self.node = definition(python)
+        path = python.__code__.co_filename
+        self.file = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
+        self.locals: dict[str, t.AnyType] = {}
+        self.params: list[tuple[str, t.AnyType]] = []
+        self.is_handler = name in front.handlers
+        self.paper_step: str | None = getattr(python, "paper_step", None)
+        self.own: str | None = None
+        self.loops = 0
+        self.reads: set[str] = set()
+        self.returns: t.AnyType = t.VOID
+        self.assigned: frozenset[str] | None = frozenset()  # names that have a value here; None: not reached
+        self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
+
+    # --- plumbing ----------------------------------------------------------------------------
+
+    def fail(self, node: ast.AST, reason: str) -> LanguageError:
+        return LanguageError(self.file, getattr(node, "lineno", self.node.lineno), reason)
+
+    def site(self, node: ast.AST, field: str, problem: str, widen: str = "") -> int:
+        label = f"step {self.paper_step}" if self.paper_step else self.name
+        return self.front.site(t.Site(self.file, getattr(node, "lineno", 0), label, field, problem, widen))
+
+    def annotation(self, node: ast.expr | None, what: str) -> t.AnyType:
+        if node is None:
+            raise self.fail(self.node, f"{what} of {self.name} has no type")
+        text = ast.unparse(node).strip("'\"")
+        found = self.front.type_of_annotation(text)
+        if found is None:
+            raise self.fail(node, f"{what} of {self.name} has type {text}, which the language does not have")
+        return found
+
+    # --- places ------------------------------------------------------------------------------
+
+    def place(self, node: ast.expr, writing: bool = False) -> t.Memory:
+        found = self.place_or_value(node)
+        if isinstance(found, t.Load):
+            found = found.place
+        if not isinstance(found, t.Memory):
+            raise self.fail(node, f"{ast.unparse(node)} is not a place in the state")
+        if writing:
+            field = self.front.layout.fields.get(found.field)
+            root = found.base
+            if isinstance(root.type, t.MessageType):
+                raise self.fail(node, "a received message may not be changed")
+            if field is not None and self.is_handler and field.role not in (Role.PERSISTENT, Role.VOLATILE):
+                raise self.fail(node, f"a handler may not write {field.role.value} field {field.name}")
+        return found
+
+    def subscripts(self, node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
+        indices: list[ast.expr] = []
+        while isinstance(node, ast.Subscript):
+            indices.insert(0, node.slice)
+            node = node.value
+        return node, indices
+
+    def place_or_value(self, node: ast.expr) -> t.Expr:
+        """A place in memory if the expression is one, else its value."""
+        root, indices = self.subscripts(node)
+        if isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name):
+            base_type = self.locals.get(root.value.id)
+            if base_type == t.STATE:
+                return self.state_place(root, root.value.id, indices, node)
+        if indices and isinstance(node, ast.Subscript):
+            base = self.place_or_value(node.value)
+            return self.index(base, node.slice, node)
+        return self.expr(node)
+
+    def state_place(self, root: ast.Attribute, state: str, indices: list[ast.expr], node: ast.expr) -> t.Expr:
+        layout = self.front.layout
+        constants = layout.schema.constants
+        if root.attr in constants:
+            if indices:
+                raise self.fail(node, f"{root.attr} is a constant")
+            return t.Const(t.INT, constants[root.attr])
+        field = layout.fields.get(root.attr)
+        if field is None:
+            raise self.fail(node, f"the state has no field {root.attr}")
+        self.check_access(field, indices, node)
+        self.reads.add(field.name)
+        sizes = layout.axis_sizes(field)
+        if len(indices) < len(sizes):
+            raise self.fail(node, f"{field.name} takes {len(sizes)} indices, and {len(indices)} are given")
+        offset, strides = layout.strides(field)
+        terms = [
+            t.Term(self.integer(i), stride, size, self.site(node, field.name, f"has no entry beyond {size - 1}"))
+            for i, stride, size in zip(indices[: len(sizes)], strides, sizes, strict=True)
+        ]
+        base = t.Var(t.STATE, state)
+        memory: t.Expr = self.memory(base, offset, terms, field.kind, field.name, base)
+        for extra in indices[len(sizes) :]:
+            memory = self.index(memory, extra, node)
+        return memory
+
+    def memory(
+        self, base: t.Expr, offset: int, terms: list[t.Term], kind: Kind, field: str, state: t.Expr | None
+    ) -> t.Memory:
+        return t.Memory(kind_type(kind), base, offset, terms, kind, field, state)
+
+    def check_access(self, field: Field, indices: list[ast.expr], node: ast.expr) -> None:
+        if not self.is_handler:
+            return
+        if field.role not in (Role.PERSISTENT, Role.VOLATILE):
+            raise self.fail(node, f"a handler may not read {field.role.value} field {field.name}")
+        if NODE in field.axes and not (
+            indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own
+        ):
+            raise self.fail(node, f"a handler touches its own process only: {field.name}[{self.own}]")
+
+    def index(self, base: t.Expr, index: ast.expr, node: ast.expr) -> t.Expr:
+        if base.type in (t.WORDS, t.BYTES):
+            return t.Builtin(t.INT, "get", [base, self.integer(index)])
+        if isinstance(base.type, t.SeqType):
+            kind = base.type.kind
+            label = base.field if isinstance(base, t.Memory) else "a sequence"
+            site = self.site(node, label, f"has no place beyond {kind.capacity - 1}")
+            term = t.Term(self.integer(index), kind.element.size, kind.capacity, site)
+            if isinstance(base, t.Memory):
+                return self.memory(
+                    base.base, base.offset + kind.header, [*base.terms, term], kind.element, base.field, base.state
+                )
+            return self.memory(base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
+        raise self.fail(node, f"a {base.type.name} has no index")
+
+    def state_in_scope(self) -> t.Expr | None:
+        for name, kind in self.params:
+            if kind == t.STATE:
+                return t.Var(t.STATE, name)
+        return None
+
+    # --- expressions -------------------------------------------------------------------------
+
+    def integer(self, node: ast.expr) -> t.Expr:
+        value = self.expr(node)
+        if value.type != t.INT:
+            raise self.fail(node, f"{ast.unparse(node)} is a {value.type.name}, not an integer")
+        return value
+
+    def truth(self, node: ast.expr) -> t.Expr:
+        value = self.expr(node)
+        if value.type != t.BOOL:
+            raise self.fail(node, f"{ast.unparse(node)} is a {value.type.name}, not a truth value")
+        return value
+
+    def coerce(self, value: t.Expr, wanted: t.AnyType, node: ast.AST) -> t.Expr:
+        if value.type == wanted:
+            return value
+        if isinstance(wanted, t.MessageType) and isinstance(value.type, t.MessageType):
+            if value.type.union == wanted.union and (wanted.only is None or value.type.only in (None, wanted.only)):
+                return value
+        raise self.fail(node, f"a {value.type.name} stands where a {wanted.name} is wanted")
+
+    def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST) -> t.Expr:
+        return self.coerce(value, kind_type(kind), node)
+
+    def expr(self, node: ast.expr) -> t.Expr:
+        match node:
+            case ast.Constant(value=bool() as flag):
+                return t.Const(t.BOOL, int(flag))
+            case ast.Constant(value=int() as number):
+                return self.constant(number, node)
+            case ast.Name(id=name):
+                return self.name_value(name, node)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.Subscript():
+                return as_value(self.place_or_value(node))
+            case ast.BinOp(op=op):
+                return self.binary(type(op), self.expr(node.left), self.expr(node.right), node)
+            case ast.UnaryOp(op=ast.USub()):
+                inner = self.integer(node.operand)
+                if isinstance(inner, t.Const):
+                    return t.Const(t.INT, -inner.value)
+                return t.Binary(t.INT, "-", t.Const(t.INT, 0), inner)
+            case ast.UnaryOp(op=ast.Not()):
+                return t.Not(t.BOOL, self.truth(node.operand))
+            case ast.BoolOp(op=op):
+                word = "and" if isinstance(op, ast.And) else "or"
+                return t.Logic(t.BOOL, word, [self.truth(v) for v in node.values])
+            case ast.Compare():
+                return self.compare(node)
+            case ast.IfExp():
+                then, other = self.expr(node.body), self.expr(node.orelse)
+                if then.type != other.type or not is_scalar(then.type):
+                    raise self.fail(node, "both sides of `if ... else` must be values of one type")
+                return t.Choice(then.type, self.truth(node.test), then, other)
+            case ast.Call():
+                return self.call(node)
+        raise self.fail(node, f"{type(node).__name__} is not in the language: {ast.unparse(node)}")
+
+    def constant(self, number: int, node: ast.AST) -> t.Const:
+        if not -(1 << 63) <= number < 1 << 63:
+            raise self.fail(node, f"{number} does not fit 64 bits")
+        return t.Const(t.INT, number)
+
+    def name_value(self, name: str, node: ast.expr) -> t.Expr:
+        if name in self.locals:
+            known = self.assigned is None or name in self.assigned or any(name == p for p, _ in self.params)
+            if not known:
+                raise self.fail(node, f"{name} may not have a value here")
+            return t.Var(self.locals[name], name)
+        value = self.front.namespace.get(name)
+        if isinstance(value, bool):
+            return t.Const(t.BOOL, int(value))
+        if isinstance(value, int):
+            return self.constant(value, node)
+        if isinstance(value, MessageName):
+            return t.Const(t.NameType(), self.tag(value.name, node))
+        raise self.fail(node, f"{name} is neither a local name nor a constant")
+
+    def tag(self, name: str, node: ast.AST) -> int:
+        union = self.front.types["AnyMessage"]
+        assert isinstance(union, MessageUnion)
+        try:
+            return union.tag(name)
+        except KeyError:
+            raise self.fail(node, f"the schema declares no message {name}") from None
+
+    def attribute(self, node: ast.Attribute) -> t.Expr:
+        if isinstance(node.value, ast.Name) and self.locals.get(node.value.id) == t.STATE:
+            return as_value(self.place_or_value(node))
+        value = self.expr(node.value)
+        if isinstance(value.type, t.RecordType):
+            record = value.type.record
+            if node.attr not in record.fields:
+                raise self.fail(node, f"{record.name} has no field {node.attr}")
+            k = record.fields[node.attr]
+            return t.RecordField(t.INT, value, record.shift(node.attr), k.bits, k.lo)
+        if isinstance(value.type, t.MessageType):
+            if node.attr == "kind":
+                return t.MessageKind(t.NameType(), value)
+            if value.type.only is None:
+                raise self.fail(node, f"which message it is must be known before its {node.attr} is read")
+            message = value.type.union.named(value.type.only)
+            if node.attr not in message.fields:
+                raise self.fail(node, f"{message.name} has no field {node.attr}")
+            offset = value.type.union.offsets(message.name)[node.attr]
+            kind = message.fields[node.attr]
+            label = f"{message.name}.{node.attr}"
+            if isinstance(value, t.Memory):
+                place = self.memory(value.base, value.offset + offset, value.terms, kind, label, value.state)
+            else:
+                place = self.memory(value, offset, [], kind, label, self.state_in_scope())
+            return as_value(place)
+        raise self.fail(node, f"a {value.type.name} has no field {node.attr}")
+
+    def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
+        symbol = BINARY.get(op)
+        if symbol is None:
+            raise self.fail(node, f"the operator {op.__name__} is not in the language")
+        if left.type != t.INT or right.type != t.INT:
+            raise self.fail(node, f"{symbol} takes integers")
+        if isinstance(left, t.Const) and isinstance(right, t.Const):
+            if symbol in ("**", "<<", ">>") and not 0 <= right.value < 64:
+                raise self.fail(node, f"{symbol} takes 0..63 on its right")
+            if symbol in ("//", "%") and right.value == 0:
+                raise self.fail(node, "division by zero")
+            return self.constant(int(eval(f"({left.value}) {symbol} ({right.value})", {})), node)
+        if symbol == "**":
+            raise self.fail(node, "** takes constants only")
+        if symbol in ("//", "%") and not (isinstance(right, t.Const) and right.value > 0) and self.is_handler:
+            raise self.fail(node, f"{symbol} takes a positive constant divisor")
+        site = 0
+        if self.is_handler and symbol in ("*", "<<", ">>"):
+            site = self.site(node, "an integer", "would leave 64 bits")
+        return t.Binary(t.INT, symbol, left, right, site, self.state_in_scope())
+
+    def compare(self, node: ast.Compare) -> t.Expr:
+        parts: list[t.Expr] = []
+        left_node = node.left
+        for middle in node.comparators[:-1]:
+            if any(isinstance(part, ast.Call) for part in ast.walk(middle)):
+                raise self.fail(node, "the middle of a chained comparison may not call a function")
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            if isinstance(op, (ast.In, ast.NotIn)):
+                container = self.expr(right_node)
+                if not isinstance(container.type, t.SetType):
+                    raise self.fail(node, "`in` takes a set")
+                has: t.Expr = t.SetHas(t.BOOL, container, self.integer(left_node))
+                parts.append(t.Not(t.BOOL, has) if isinstance(op, ast.NotIn) else has)
+            elif type(op) in COMPARE:
+                parts.append(self.comparison(COMPARE[type(op)], self.expr(left_node), self.expr(right_node), node))
+            else:
+                raise self.fail(node, f"{type(op).__name__} is not in the language")
+            left_node = right_node
+        return parts[0] if len(parts) == 1 else t.Logic(t.BOOL, "and", parts)
+
+    def comparison(self, op: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
+        if isinstance(left.type, t.SeqType) and left.type == right.type and op in ("==", "!="):
+            same = t.SameSeq(t.BOOL, left, right)
+            return t.Not(t.BOOL, same) if op == "!=" else same
+        if left.type != right.type or not is_scalar(left.type):
+            raise self.fail(node, f"a {left.type.name} cannot be compared with a {right.type.name}")
+        if op not in ("==", "!=") and left.type != t.INT:
+            raise self.fail(node, f"{op} takes integers")
+        if isinstance(left, t.Const) and isinstance(right, t.Const):
+            return t.Const(t.BOOL, int(eval(f"{left.value} {op} {right.value}", {})))
+        return t.Compare(t.BOOL, op, left, right)
+
+    def call(self, node: ast.Call) -> t.Expr:
+        if not isinstance(node.func, ast.Name):
+            raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
+        name = node.func.id
+        if name in ("len", "min", "max", "forget") and node.keywords:
+            raise self.fail(node, f"{name} is called with positional arguments only")
+        if name == "len" and len(node.args) == 1:
+            value = self.expr(node.args[0])
+            if isinstance(value.type, t.SetType):
+                return t.SetSize(t.INT, value)
+            if isinstance(value.type, t.SeqType):
+                return t.SeqLength(t.INT, value)
+            raise self.fail(node, f"a {value.type.name} has no length")
+        if name in ("min", "max") and len(node.args) == 2:
+            return t.Builtin(t.INT, name, [self.integer(a) for a in node.args])
+        if name == "forget" and len(node.args) == 2:
+            own = node.args[1]
+            if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
+                raise self.fail(node, f"a handler forgets for its own process only: {self.own}")
+            return t.Builtin(t.VOID, "forget", [self.expr(node.args[0]), self.integer(node.args[1])])
+        if name in KERNEL:
+            if self.is_handler:
+                raise self.fail(node, f"{name} is for kernels, not for protocols")
+            wanted, result = KERNEL[name]
+            if len(node.args) != len(wanted):
+                raise self.fail(node, f"{name} takes {len(wanted)} arguments")
+            args = [self.coerce(self.expr(a), w, node) for a, w in zip(node.args, wanted, strict=True)]
+            return t.Builtin(result, name, args)
+        named = self.front.namespace.get(name)
+        if isinstance(named, MessageName):
+            return self.make_message(named.name, node)
+        kind = self.front.types.get(name)
+        if isinstance(kind, Record):
+            return self.make_record(kind, node)
+        return self.call_function(name, node)
+
+    def call_function(self, name: str, node: ast.Call) -> t.Expr:
+        if not isinstance(self.front.namespace.get(name), FunctionType):
+            raise self.fail(node, f"there is no function {name}")
+        if node.keywords:
+            raise self.fail(node, f"{name} is called with positional arguments only")
+        target = self.front.function(name)
+        if len(target.params) != len(node.args):
+            raise self.fail(node, f"{name} takes {len(target.params)} arguments, and {len(node.args)} are given")
+        args = [
+            self.coerce(self.expr(a), kind, node) for a, (_, kind) in zip(node.args, target.params, strict=True)
+        ]
+        if self.is_handler and name in self.front.handlers and len(args) > 1 and target.params[0][1] == t.STATE:
+            second = args[1]
+            if target.params[1][1] == t.INT and not (isinstance(second, t.Var) and second.name == self.own):
+                raise self.fail(node, f"a handler calls {name} for its own process only: {self.own}")
+        self.reads |= self.front.program.reads[name]
+        if self.is_handler and name not in self.front.handlers and target.returns != t.VOID:
+            self.check_no_ghost(name, node)
+        return t.Call(target.returns, name, args)
+
+    def check_no_ghost(self, name: str, node: ast.AST) -> None:
+        """What the world gives back to a handler may not come from a ghost, a new identity excepted."""
+        if getattr(self.front.namespace[name], "new_identity", False):
+            return
+        for read in sorted(self.front.program.reads[name]):
+            if self.front.layout.fields[read].role is Role.GHOST:
+                raise self.fail(node, f"a handler may not read ghost field {read}, which {name} gives back")
+
+    def make_message(self, name: str, node: ast.Call) -> t.Expr:
+        union = self.front.types["AnyMessage"]
+        assert isinstance(union, MessageUnion)
+        tag = self.tag(name, node)
+        message = union.named(name)
+        given = {k.arg: k.value for k in node.keywords}
+        if node.args or set(given) != set(message.fields):
+            raise self.fail(node, f"{name} takes exactly the fields {', '.join(message.fields)}, by name")
+        parts = []
+        for fname, kind in message.fields.items():
+            value = self.expr(given[fname])
+            if kind.scalar:
+                value = self.coerce_kind(value, kind, node)
+            elif not (isinstance(value.type, t.SeqType) and value.type.kind == kind):
+                raise self.fail(node, f"{name}.{fname} is a sequence")
+            site = 0
+            if isinstance(kind, Int):
+                site = self.site(node, f"{name}.{fname}", f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+            parts.append((union.offsets(name)[fname], kind, value, site))
+        return t.MakeMessage(t.MessageType(union, name), tag, parts, self.state_in_scope())
+
+    def make_record(self, record: Record, node: ast.Call) -> t.Expr:
+        given = {k.arg: k.value for k in node.keywords}
+        if node.args or set(given) != set(record.fields):
+            raise self.fail(node, f"{record.name} takes exactly the fields {', '.join(record.fields)}, by name")
+        parts = []
+        for fname, kind in record.fields.items():
+            label = f"{record.name}.{fname}"
+            site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+            parts.append((fname, self.integer(given[fname]), site))
+        return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
+
+
+def kind_type(kind: Kind) -> t.AnyType:
+    """The type of a value that lies in memory as this kind."""
+    if isinstance(kind, Bool):
+        return t.BOOL
+    if isinstance(kind, (Int, NodeId)):
+        return t.INT
+    if isinstance(kind, SetOf):
+        return t.SetType(kind)
+    if isinstance(kind, Record):
+        return t.RecordType(kind)
+    if isinstance(kind, Seq):
+        return t.SeqType(kind)
+    assert isinstance(kind, MessageUnion)
+    return t.MessageType(kind)
+
+
+def as_value(found: t.Expr) -> t.Expr:
+    """A scalar place is read; anything else stands for itself."""
+    if isinstance(found, t.Memory) and found.kind.scalar:
+        return t.Load(found.type, found)
+    return found
+
+
+def is_scalar(kind: t.AnyType) -> bool:
+    return kind in (t.INT, t.BOOL) or isinstance(kind, (t.RecordType, t.SetType, t.NameType))

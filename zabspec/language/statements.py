@@ -1,0 +1,245 @@
+"""Typing a function: its statements, which names have a value where, and how far its loops go."""
+
+from __future__ import annotations
+
+import ast
+
+from zabspec.language import tree as t
+from zabspec.language.expressions import Expressions
+from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
+
+__all__ = ["FunctionTyper"]
+
+
+class FunctionTyper(Expressions):
+    """Types one function."""
+
+    def run(self) -> t.Function:
+        a = self.node.args
+        if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
+            raise self.fail(self.node, f"{self.name} may have plain parameters without defaults only")
+        for arg in a.args:
+            kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
+            self.params.append((arg.arg, kind))
+            self.locals[arg.arg] = kind
+        if self.is_handler and len(self.params) > 1 and self.params[0][1] == t.STATE:
+            self.own = self.params[1][0]
+        if self.node.returns is not None:
+            self.returns = self.annotation(self.node.returns, "the result")
+            if isinstance(self.returns, (t.SeqType, t.MessageType)):
+                raise self.fail(self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker")
+        body = self.block(self.node.body)
+        if self.returns != t.VOID and not ends(body):
+            raise self.fail(self.node, f"{self.name} may end without returning a value")
+        local = {k: v for k, v in self.locals.items() if k not in dict(self.params)}
+        return t.Function(
+            self.name, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step
+        )
+
+    # --- statements --------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt]) -> list[t.Stmt]:
+        out: list[t.Stmt] = []
+        for node in body:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                continue  # a docstring
+            out.extend(self.statement(node))
+        return out
+
+    def statement(self, node: ast.stmt) -> list[t.Stmt]:
+        line = node.lineno
+        match node:
+            case ast.Assign(targets=[target]):
+                return [self.assign(target, self.expr(node.value), node)]
+            case ast.AugAssign(op=op):
+                target = node.target
+                if any(isinstance(part, ast.Call) for part in ast.walk(target)):
+                    raise self.fail(node, "an index of `+=` may not call a function: it would be called twice")
+                load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
+                ast.fix_missing_locations(load)
+                value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
+                return [self.assign(target, value, node)]
+            case ast.AnnAssign(value=ast.expr() as value):
+                return [self.assign(node.target, self.expr(value), node)]
+            case ast.If():
+                test = self.truth(node.test)
+                if isinstance(test, t.Const):  # a configuration's constant: the other side is not there
+                    return self.block(node.body if test.value else node.orelse)
+                before = self.assigned
+                then = self.block(node.body)
+                after_then, self.assigned = self.assigned, before
+                other = self.block(node.orelse)
+                self.assigned = both(after_then, self.assigned)
+                return [t.If(line, test, then, other)]
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
+                bounds = [self.integer(a) for a in args]
+                if len(bounds) not in (1, 2):
+                    raise self.fail(node, "range takes a bound, or a start and a bound")
+                start = bounds[0] if len(bounds) == 2 else t.Const(t.INT, 0)
+                if any(name == p for p, _ in self.params):
+                    raise self.fail(node, f"parameter {name} may not be assigned")
+                self.declare(name, t.INT, node)
+                if self.is_handler:
+                    self.largest[name] = self.bound(bounds[-1], node)
+                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name))]
+            case ast.For():
+                raise self.fail(node, "a loop must be `for name in range(...)`, without else")
+            case ast.While(orelse=[]):
+                if self.is_handler:
+                    raise self.fail(node, "a protocol has no `while`: its loops have bounds")
+                return [t.While(line, self.truth(node.test), self.loop(node.body))]
+            case ast.Break() | ast.Continue():
+                if not self.loops:
+                    raise self.fail(node, "break or continue outside a loop")
+                self.assigned = None
+                return [t.Break(line) if isinstance(node, ast.Break) else t.Continue(line)]
+            case ast.Pass():
+                return []
+            case ast.Return():
+                made = self.return_(node)
+                self.assigned = None
+                return made
+            case ast.Expr(value=ast.Call() as call):
+                special = self.method_statement(call)
+                if special is not None:
+                    return [special]
+                return [t.Evaluate(line, self.expr(call))]
+        raise self.fail(node, f"{type(node).__name__} is not in the language")
+
+    def loop(self, body: list[ast.stmt], name: str | None = None) -> list[t.Stmt]:
+        """The body of a loop: what it assigns may be unassigned after it."""
+        before = self.assigned
+        if name is not None and before is not None:
+            self.assigned = before | {name}
+        self.loops += 1
+        inner = self.block(body)
+        self.loops -= 1
+        self.assigned = before
+        return inner
+
+    def bound(self, e: t.Expr, node: ast.AST) -> int:
+        """The largest value of a loop's bound in a handler, which must follow from the configuration."""
+        match e:
+            case t.Const():
+                return e.value
+            case t.Var(name=name) if name in self.largest:
+                return self.largest[name]
+            case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
+                return kind.capacity
+            case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
+                return members.count
+            case t.Load(place=t.Memory(kind=Int(hi=hi))):
+                return hi
+            case t.RecordField():
+                return (1 << e.bits) - 1 + e.lo
+            case t.Binary(op="+"):
+                return self.bound(e.left, node) + self.bound(e.right, node)
+            case t.Binary(op="&", right=t.Const(value=mask)) if mask >= 0:
+                return mask
+            case t.Binary(op="-", right=t.Const(value=less)):
+                return self.bound(e.left, node) - less
+            case t.Builtin(op="min" | "max"):
+                return max(self.bound(a, node) for a in e.args)
+        raise self.fail(node, "a loop's bound must follow from the configuration")
+
+    def return_(self, node: ast.Return) -> list[t.Stmt]:
+        line = node.lineno
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+            if self.returns != t.VOID:
+                raise self.fail(node, f"{self.name} must return a value")
+            return [t.Return(line, None)]
+        if self.returns == t.VOID:
+            raise self.fail(node, f"{self.name} is declared to return nothing")
+        return [t.Return(line, self.coerce(self.expr(node.value), self.returns, node))]
+
+    def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
+        known = self.locals.setdefault(name, kind)
+        if isinstance(known, t.MessageType) and isinstance(kind, t.MessageType):
+            return
+        if known != kind:
+            raise self.fail(node, f"{name} is both {known.name} and {kind.name}")
+
+    def assign(self, target: ast.expr, value: t.Expr, node: ast.stmt) -> t.Stmt:
+        line = node.lineno
+        if isinstance(target, ast.Name):
+            if self.is_handler and any(target.id == p for p, _ in self.params):
+                raise self.fail(node, f"parameter {target.id} may not be assigned")
+            if isinstance(value.type, t.SetType):
+                raise self.fail(node, "a set may not be given a name: it would be a copy here and a view in CPython")
+            if isinstance(value, t.MakeMessage) and self.loops:
+                raise self.fail(node, "a message made in a loop may not be given a name: the next takes its place")
+            self.declare(target.id, value.type, node)
+            if self.assigned is not None:
+                self.assigned = self.assigned | {target.id}
+            return t.Assign(line, target.id, value)
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            base = self.expr(target.value)
+            if base.type in (t.WORDS, t.BYTES):
+                return t.PutWord(line, base, self.integer(target.slice), value)
+        place = self.place(target, writing=True)
+        kind = place.kind
+        if kind.scalar:
+            return t.Store(line, place, self.coerce_kind(value, kind, node), self.range_site(node, place))
+        if isinstance(kind, Seq) and isinstance(value.type, t.SeqType) and value.type.kind == kind:
+            return t.Copy(line, place, value)
+        if isinstance(kind, MessageUnion) and isinstance(value.type, t.MessageType):
+            return t.Copy(line, place, value)
+        raise self.fail(node, f"{place.field} cannot hold a {value.type.name}")
+
+    def range_site(self, node: ast.AST, place: t.Memory) -> int:
+        kind = place.kind
+        if isinstance(kind, Int):
+            return self.site(node, place.field, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+        return 0
+
+    def method_statement(self, call: ast.Call) -> t.Stmt | None:
+        if not isinstance(call.func, ast.Attribute) or call.keywords:
+            return None
+        name, line = call.func.attr, call.lineno
+        if name not in ("add", "discard", "clear", "append", "remove"):
+            raise self.fail(call, f"there is no operation {name}")
+        place = self.place(call.func.value, writing=True)
+        kind = place.kind
+        args = call.args
+        if name == "clear" and not args and (isinstance(kind, (SetOf, Seq))):
+            return t.Clear(line, place)
+        if isinstance(kind, SetOf) and name in ("add", "discard") and len(args) == 1:
+            site = self.site(call, place.field, f"takes members 0..{kind.count - 1} only")
+            return t.SetChange(line, place, self.integer(args[0]), name == "add", site)
+        if isinstance(kind, Seq) and name == "append" and len(args) == 1:
+            value = self.expr(args[0])
+            if kind.element.scalar:
+                value = self.coerce_kind(value, kind.element, call)
+            elif not isinstance(value.type, t.MessageType):
+                raise self.fail(call, f"{place.field} holds messages")
+            site = self.site(call, place.field, f"would hold more than {kind.capacity}", kind.widen)
+            element = 0
+            if isinstance(kind.element, Int):
+                inside = kind.element
+                element = self.site(
+                    call, place.field, f"would leave its range {inside.lo}..{inside.hi}", inside.widen
+                )
+            return t.Append(line, place, value, site, element)
+        if isinstance(kind, Seq) and name == "remove" and len(args) == 1:
+            site = self.site(call, place.field, "has no such place")
+            return t.Remove(line, place, self.integer(args[0]), site)
+        raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
+
+
+def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
+    """The names that have a value whichever way control came."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+def ends(body: list[t.Stmt]) -> bool:
+    """Whether control cannot fall off the end."""
+    if not body:
+        return False
+    final = body[-1]
+    if isinstance(final, t.Return):
+        return True
+    if isinstance(final, t.If):
+        return ends(final.then) and ends(final.other)
+    return isinstance(final, t.While) and isinstance(final.test, t.Const) and bool(final.test.value)
