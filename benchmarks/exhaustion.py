@@ -67,7 +67,11 @@ def main() -> None:
             f"| {row['nodes']} | {row['txns']} | {row['timeouts']} | {row['crashes']} | {r['raw']:,} | {r['orbits']:,} "
             f"| {r['depth']} | {r['seconds']} | {r['cpu_seconds']} | {r['memory'] / 2**30:.2f} GiB | {result} |"
         )
-        print("  witnesses:", ", ".join(f"{p} {d}" for p, d in sorted(r["witnessed"].items(), key=lambda i: i[1])), flush=True)
+        print(
+            "  witnesses:",
+            ", ".join(f"{p} {d}" for p, d in sorted(r["witnessed"].items(), key=lambda i: i[1])),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -21,6 +21,12 @@ import tempfile
 import time
 
 BUDGETS = {"nodes": 3, "txns": 3, "timeouts": 1, "crashes": 0, "losses": 0}
+SETTINGS = (
+    ("one core", False, 1),
+    ("two cores", False, 2),
+    ("symmetry, one core", True, 1),
+    ("symmetry, two cores", True, 2),
+)
 INTERPRETED_DEPTH = 16  # the interpreted world gets this far in seconds
 
 
@@ -69,7 +75,11 @@ def tlc(jar: str, spec: str, config: str | None, seconds: float) -> tuple[float,
         command.append(os.path.basename(spec))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         process = subprocess.Popen(
-            command, cwd=os.path.dirname(os.path.abspath(spec)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            cwd=os.path.dirname(os.path.abspath(spec)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         try:
             output, _ = process.communicate(timeout=seconds)
@@ -103,30 +113,35 @@ def main() -> None:
     in_child(symmetry=False, threads=1, engine="compiled", depth=3)
     print(f"both kernels compiled (or found in the cache) in {time.perf_counter() - started:.1f} s")
     rows = {}
-    print(f"{'':24}{'distinct':>13}{'generated':>13}{'CPU s':>8}{'wall s':>8}{'distinct/CPU s':>16}{'generated/CPU s':>17}{'bytes/state':>13}")
-    for name, symmetry, threads in (
-        ("one core", False, 1), ("two cores", False, 2), ("symmetry, one core", True, 1), ("symmetry, two cores", True, 2),
-    ):  # fmt: skip
+    columns = (("", 24), ("distinct", 13), ("generated", 13), ("CPU s", 8), ("wall s", 8))
+    columns += (("distinct/CPU s", 16), ("generated/CPU s", 17), ("bytes/state", 13))
+    print("".join(f"{name:>{width}}" for name, width in columns))
+    for name, symmetry, threads in SETTINGS:
         r = rows[name] = in_child(symmetry=symmetry, threads=threads, engine="compiled", depth=None)
         print(
             f"{name:24}{r['distinct']:>13,.0f}{r['generated']:>13,.0f}{r['cpu']:>8.1f}{r['wall']:>8.1f}"
             f"{r['distinct'] / r['cpu']:>16,.0f}{r['generated'] / r['cpu']:>17,.0f}{r['memory'] / r['distinct']:>13.1f}"
         )
     one, two = rows["one core"], rows["two cores"]
-    orbits = rows["symmetry, one core"]
+    orbits, orbits_two = rows["symmetry, one core"], rows["symmetry, two cores"]
+    raw = orbits["raw"] / orbits["cpu"]
     print(f"witnesses met: {one['witnessed']:.0f} of {one['properties']:.0f}")
-    print(f"two cores against one, wall: x{one['wall'] / two['wall']:.2f}; with symmetry x{orbits['wall'] / rows['symmetry, two cores']['wall']:.2f}")
-    print(f"raw states that symmetry covers: {orbits['raw']:,.0f}, {orbits['raw'] / orbits['cpu']:,.0f} per CPU second")
+    print(f"two cores against one, wall: x{one['wall'] / two['wall']:.2f};", end=" ")
+    print(f"with symmetry x{orbits['wall'] / orbits_two['wall']:.2f}")
+    print(f"raw states that symmetry covers: {orbits['raw']:,.0f}, {raw:,.0f} per CPU second")
     slow = in_child(symmetry=False, threads=1, engine="interpret", depth=INTERPRETED_DEPTH)
-    fast = one["distinct"] / one["cpu"]
-    rate = slow["distinct"] / slow["cpu"]
-    print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second; compiled is x{fast / rate:,.0f}")
-    if options.tlc:
-        distinct, generated, cpu = tlc(options.tlc, options.spec, options.config, options.tlc_seconds)
-        print(f"TLC on {os.path.basename(options.spec)}: {distinct:,.0f} distinct, {generated:,.0f} generated, {cpu:.1f} CPU s: {distinct / cpu:,.0f} per CPU second")
-        print(f"ratio to TLC: x{fast / (distinct / cpu):,.0f} in distinct states, x{orbits['raw'] / orbits['cpu'] / (distinct / cpu):,.0f} in raw states covered with symmetry")
-    else:
+    fast, rate = one["distinct"] / one["cpu"], slow["distinct"] / slow["cpu"]
+    print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second;", end=" ")
+    print(f"compiled is x{fast / rate:,.0f}")
+    if not options.tlc:
         print("TLC: not measured here; give --tlc and --spec")
+        return
+    distinct, generated, cpu = tlc(options.tlc, options.spec, options.config, options.tlc_seconds)
+    theirs = distinct / cpu
+    print(f"TLC on {os.path.basename(options.spec)}: {distinct:,.0f} distinct, {generated:,.0f} generated", end=", ")
+    print(f"{cpu:.1f} CPU s: {theirs:,.0f} distinct per CPU second")
+    print(f"ratio to TLC: x{fast / theirs:,.0f} in distinct states,", end=" ")
+    print(f"x{raw / theirs:,.0f} in raw states covered with symmetry")
 
 
 if __name__ == "__main__":

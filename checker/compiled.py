@@ -72,7 +72,8 @@ def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
     lines += ["    return broken"]
     again += ["    return met"]
     step = [
-        "def judge_step(before: State, after: State, report: Words, live: int, want: int, parent: int, ordinal: int) -> None:",
+        "def judge_step(before: State, after: State, report: Words, live: int, want: int,",
+        "               parent: int, ordinal: int) -> None:",
         "    seen = report[R_STEP_WITNESSES]",
     ]
     for k, p in enumerate(properties):
@@ -82,8 +83,9 @@ def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
                 f"        if report[R_BROKEN + {k}] == 0:",
                 f"            report[R_BROKEN + {k}] = parent + 1",
                 f"            report[R_BROKEN_ORDINAL + {k}] = ordinal",
-                f"    if (want & {1 << k}) != 0 and (seen & {1 << k}) == 0 and {p.witness.__name__}(before, after, after):",
-                f"        seen = seen | {1 << k}",
+                f"    if (want & {1 << k}) != 0 and (seen & {1 << k}) == 0:",
+                f"        if {p.witness.__name__}(before, after, after):",
+                f"            seen = seen | {1 << k}",
             ]
     step.append("    report[R_STEP_WITNESSES] = seen")
     extra = """

@@ -135,8 +135,16 @@ def expand(
 
 
 def settle(
-    work: Bytes, slot: int, tables: Words, where: Words, out: Bytes, section: int, filled: Words,
-    report: Words, live: int, want: int,
+    work: Bytes,
+    slot: int,
+    tables: Words,
+    where: Words,
+    out: Bytes,
+    section: int,
+    filled: Words,
+    report: Words,
+    live: int,
+    want: int,
 ) -> None:
     """Look a successor up; if it is not in the table, judge it and write it out as a candidate."""
     meta = words_at(work, META_AT)

@@ -3,10 +3,15 @@ cannot be."""
 
 from __future__ import annotations
 
-from traces.explain import changes, headline, why
+from traces.effects import changes
+from traces.explain import why
 from traces.export import EXPORTS, to_itf, to_json, to_mermaid
+from traces.file import read_trace, write_trace
+from traces.names import headline
+from traces.runner import Runner, build_trace, state_json
 from traces.text import to_text
-from traces.trace import Runner, Step, Trace, TraceError, build_trace, read_trace, state_json, verify, write_trace
+from traces.trace import Step, Trace, TraceError
+from traces.verification import verify
 
 __all__ = [
     "EXPORTS",

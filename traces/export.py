@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from traces.explain import headline, message_text, process_name, txn_text, why
+from traces.explain import why
+from traces.file import trace_text
+from traces.names import counted, headline, message_text, process_name, txn_text
 from traces.text import to_text
-from traces.trace import DROPS, JsonState, Step, Trace, trace_text
+from traces.trace import DROPS, JsonState, Step, Trace
 from zabspec.language.kinds import Bool, Int, Kind, Record, Seq, SetOf
 from zabspec.language.schema import Role
 
@@ -77,7 +79,7 @@ def _itf(kind: Kind, value: Any) -> Any:
 
 def _verdict(trace: Trace) -> str:
     if not trace.property_name:
-        return f"a run of {len(trace.steps)} steps"
+        return f"a run of {counted(len(trace.steps), 'step')}"
     return f"{trace.property_name} ({trace.source}) is violated: {why(trace)}"
 
 

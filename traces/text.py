@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from traces.explain import changes, headline, why
+from traces.effects import changes
+from traces.explain import why
+from traces.names import counted, headline
 from traces.trace import Trace
 from zabspec.model import Configuration
 
@@ -21,11 +23,6 @@ def configuration_text(c: Configuration) -> str:
         if getattr(c, limit):
             parts.append(f"{limit.replace('_', '-')} {getattr(c, limit)}")
     return ", ".join(parts)
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def to_text(trace: Trace) -> str:

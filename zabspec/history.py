@@ -23,7 +23,16 @@ from __future__ import annotations
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import History, Node, State, Txn, new_identity
 
-__all__ = ["abcast", "abdeliver", "accept", "end_leadership", "end_pass", "end_synchronization", "establish", "history_fields"]
+__all__ = [
+    "abcast",
+    "abdeliver",
+    "accept",
+    "end_leadership",
+    "end_pass",
+    "end_synchronization",
+    "establish",
+    "history_fields",
+]
 
 
 def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool) -> tuple[Field, ...]:
@@ -43,12 +52,21 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
         fact("abcast_after", SetOf(txns), (txns,), "what its primary had delivered by then (index = value - 1)"),
         fact("chosen_epoch", epoch, (txns,), "least epoch in which a quorum accepted it (VI.1); 0: not chosen"),
         fact("missing_epoch", epoch, (txns,), "greatest established epoch whose initial history lacks it"),
-        fact("accepted", SetOf(nodes, nodes=True), (epoch.hi + 1, txns), "who accepted it in an epoch before chosen_epoch"),
+        fact(
+            "accepted",
+            SetOf(nodes, nodes=True),
+            (epoch.hi + 1, txns),
+            "who accepted it in an epoch before chosen_epoch",
+        ),
         fact("established", Int(0, 2), (epoch.hi + 1,), "leaders established in each epoch (V.1); 2: two or more"),
-        fact("delivered", Seq(txn, txns, "--txns"), (NODE,), "Delta_p (VI.4): unique deliveries, in order of the first"),
+        fact(
+            "delivered", Seq(txn, txns, "--txns"), (NODE,), "Delta_p (VI.4): unique deliveries, in order of the first"
+        ),
         fact("pass_length", Int(0, txns, "--txns"), (NODE,), "deliveries in the pass under way"),
         fact("diverged", Bool(), (NODE,), "a pass was not prefix-compatible with an earlier one"),
-        fact("synced_length", Int(0, txns if literal else 0), (NODE,), "deliveries of the pass that were made in Phase 2"),
+        fact(
+            "synced_length", Int(0, txns if literal else 0), (NODE,), "deliveries of the pass that were made in Phase 2"
+        ),
         fact("abcast_in_pass", Bool(), (NODE,), "the leadership under way has abcast"),
     )
 

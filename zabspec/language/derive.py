@@ -327,7 +327,8 @@ def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
     out = []
     for field in layout.schema.fields:
         if is_channel(field):
-            assert isinstance(field.kind, Seq) and isinstance(field.kind.element, MessageUnion)
+            assert isinstance(field.kind, Seq)
+            assert isinstance(field.kind.element, MessageUnion)
             union = field.kind.element
             for tag, message in enumerate(union.messages, 1):
                 parts = [
@@ -351,24 +352,25 @@ def permute_text(layout: Layout) -> str:
         f"    perm = which * {Permutations(n).stride}",
         f"    old = perm + {n + 1}",
     ]
+
+    def copied(to: int, source: str, size: int) -> str:
+        return f"    copy_bytes(bytes_of(o, {to}), bytes_of(b, {source}), {size})"
+
     for name in ("history", "plain"):
         if blocks[name].stride:
-            lines.append(f"    copy_bytes(bytes_of(o, {blocks[name].offset}), bytes_of(b, {blocks[name].offset}), {blocks[name].stride})")
+            lines.append(copied(blocks[name].offset, str(blocks[name].offset), blocks[name].stride))
     for k in range(n):
         for name in ("history-node", "node"):
             block = blocks[name]
             if block.stride:
-                to = block.offset + k * block.stride
-                lines.append(
-                    f"    copy_bytes(bytes_of(o, {to}), bytes_of(b, {block.offset} + {block.stride} * table[old + {k}]), {block.stride})"
-                )
+                source = f"{block.offset} + {block.stride} * table[old + {k}]"
+                lines.append(copied(block.offset + k * block.stride, source, block.stride))
     block = blocks["pair"]
     if block.stride:
         for k in range(n):
             for j in range(n):
-                to = block.offset + (k * n + j) * block.stride
                 source = f"{block.offset} + {block.stride} * ({n} * table[old + {k}] + table[old + {j}])"
-                lines.append(f"    copy_bytes(bytes_of(o, {to}), bytes_of(b, {source}), {block.stride})")
+                lines.append(copied(block.offset + (k * n + j) * block.stride, source, block.stride))
     for field in layout.schema.fields:
         if field.role is Role.SCRATCH:
             continue

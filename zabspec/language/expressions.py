@@ -175,9 +175,7 @@ class Expressions:
             return
         if field.role not in (Role.PERSISTENT, Role.VOLATILE):
             raise self.fail(node, f"a handler may not read {field.role.value} field {field.name}")
-        if NODE in field.axes and not (
-            indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own
-        ):
+        if NODE in field.axes and not (indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own):
             raise self.fail(node, f"a handler touches its own process only: {field.name}[{self.own}]")
 
     def index(self, base: t.Expr, index: ast.expr, node: ast.expr) -> t.Expr:
@@ -414,9 +412,7 @@ class Expressions:
         target = self.front.function(name)
         if len(target.params) != len(node.args):
             raise self.fail(node, f"{name} takes {len(target.params)} arguments, and {len(node.args)} are given")
-        args = [
-            self.coerce(self.expr(a), kind, node) for a, (_, kind) in zip(node.args, target.params, strict=True)
-        ]
+        args = [self.coerce(self.expr(a), kind, node) for a, (_, kind) in zip(node.args, target.params, strict=True)]
         if self.is_handler and name in self.front.handlers and len(args) > 1 and target.params[0][1] == t.STATE:
             second = args[1]
             if target.params[1][1] == t.INT and not (isinstance(second, t.Var) and second.name == self.own):

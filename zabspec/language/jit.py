@@ -78,9 +78,9 @@ class MachineCode:
         address = self._engine.get_function_address(name)
         if not address:
             raise KeyError(name)
-        function = ctypes.CFUNCTYPE(result, *arguments)(address)
+        function: Any = ctypes.CFUNCTYPE(result, *arguments)(address)
         function.code = self  # the code must live as long as what calls it
-        return function
+        return function  # type: ignore[no-any-return]
 
 
 def _target_machine() -> llvm.TargetMachine:

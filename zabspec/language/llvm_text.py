@@ -59,7 +59,9 @@ def llvm_type(kind: t.AnyType) -> str:
 
 
 class _Emitter:
-    def __init__(self, function: t.Function, program: t.TypedProgram, layout: Layout, exported: bool, bit_gather: bool) -> None:
+    def __init__(
+        self, function: t.Function, program: t.TypedProgram, layout: Layout, exported: bool, bit_gather: bool
+    ) -> None:
         self.bit_gather = bit_gather
         self.f = function
         self.program = program
@@ -666,4 +668,3 @@ class _Emitter:
         self.loops.pop()
         self.jump(head)
         self.label_only(after)
-

@@ -268,7 +268,9 @@ class _Axis:
 
     __slots__ = ("base", "buffer", "field", "sizes", "strides")
 
-    def __init__(self, buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    def __init__(
+        self, buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
         self.buffer, self.field, self.base, self.sizes, self.strides = buffer, field, base, sizes, strides
 
     def _at(self, index: int) -> int:

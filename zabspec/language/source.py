@@ -46,4 +46,6 @@ def definition(function: FunctionType) -> ast.FunctionDef:
     try:
         return _parsed[file][key]
     except KeyError:
-        raise LanguageError(file, function.__code__.co_firstlineno, "a lambda or a nested function cannot be compiled") from None
+        raise LanguageError(
+            file, function.__code__.co_firstlineno, "a lambda or a nested function cannot be compiled"
+        ) from None

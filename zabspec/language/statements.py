@@ -27,7 +27,9 @@ class FunctionTyper(Expressions):
         if self.node.returns is not None:
             self.returns = self.annotation(self.node.returns, "the result")
             if isinstance(self.returns, (t.SeqType, t.MessageType)):
-                raise self.fail(self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker")
+                raise self.fail(
+                    self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker"
+                )
         body = self.block(self.node.body)
         if self.returns != t.VOID and not ends(body):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
@@ -41,7 +43,11 @@ class FunctionTyper(Expressions):
     def block(self, body: list[ast.stmt]) -> list[t.Stmt]:
         out: list[t.Stmt] = []
         for node in body:
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
                 continue  # a docstring
             out.extend(self.statement(node))
         return out
@@ -216,9 +222,7 @@ class FunctionTyper(Expressions):
             element = 0
             if isinstance(kind.element, Int):
                 inside = kind.element
-                element = self.site(
-                    call, place.field, f"would leave its range {inside.lo}..{inside.hi}", inside.widen
-                )
+                element = self.site(call, place.field, f"would leave its range {inside.lo}..{inside.hi}", inside.widen)
             return t.Append(line, place, value, site, element)
         if isinstance(kind, Seq) and name == "remove" and len(args) == 1:
             site = self.site(call, place.field, "has no such place")

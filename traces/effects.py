@@ -1,0 +1,136 @@
+"""What a step of a trace changed, found in the trace itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from traces.names import history_text, message_text, process_name, txn_text, value_text
+from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, JsonState, Step, Trace
+from zabspec.language.schema import NODE, Field, Role
+from zabspec.worlds import actor
+
+__all__ = ["changes"]
+
+
+def changes(trace: Trace, number: int) -> list[str]:
+    """What a step did, a short line each: what was abcast, accepted, delivered, established, sent
+    and lost, and every other field of the state that it changed. Budgets are left out: the step
+    itself says what it spent.
+
+    Args:
+        trace: the trace.
+        number: which step, from 1.
+    """
+    step = trace.steps[number - 1]
+    before = trace.states[number - 1]
+    out: list[str] = []
+    if step.abcast is not None:
+        out.append(f"{process_name(step.process or 0)} abcasts {txn_text(step.abcast)}")
+    out += _changed_fields(trace, before, step)
+    out += [f"{process_name(a.process)} accepts {txn_text(a.txn)} in epoch {a.epoch}" for a in step.accepted]
+    for e in step.established:
+        history = history_text(e.initial_history)
+        out.append(f"{process_name(e.process)} is the established leader of epoch {e.epoch}, initial history {history}")
+    out += _facts(before, step.state)
+    out += [f"{process_name(d.process)} delivers {txn_text(d.txn)}" for d in step.delivered]
+    for m in step.sent:
+        lost = " (lost: the connection is not open)" if m.lost else ""
+        out.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m)}{lost}")
+    return out + _lost_in_flight(before, step)
+
+
+def _changed_fields(trace: Trace, before: JsonState, step: Step) -> list[str]:
+    """The fields of processes and connections that changed."""
+    out: list[str] = []
+    forgotten: list[str] = []
+    protocol = trace.configuration.protocol
+    channels = ("to_leader", "to_follower")
+    forgets = _forgets(trace, before, step)
+    for f in trace.model.program.schema.fields:
+        if f.role in (Role.SCRATCH, Role.BUDGET) or f.observed or f.name in channels:
+            continue
+        for index, old, new in _entries(f.axes, before[f.name], step.state[f.name]):
+            if old == new:
+                continue
+            if forgets is not None and f.role is Role.VOLATILE and index[0] == forgets and f.name != "role":
+                if f.name not in forgotten:
+                    forgotten.append(f.name)
+                continue
+            place = _place(f, index)
+            was, now = (value_text(f, f.kind, v, protocol) for v in (old, new))
+            out.append(f"{place} {was} -> {now}")
+    if forgotten and forgets is not None:
+        out.append(f"{process_name(forgets)} forgets {', '.join(forgotten)}")
+    return out
+
+
+def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
+    """The process that lost everything it kept in memory, as it does with its iteration."""
+    for p, (old, new) in enumerate(zip(before["role"], step.state["role"], strict=True)):
+        if old != new and new in (actor.ELECTION, actor.DOWN):
+            volatile = [f.name for f in trace.model.program.schema.fields if f.role is Role.VOLATILE]
+            if all(step.state[k][p] == trace.initial[k][p] for k in volatile if k != "role"):
+                return p
+    return None
+
+
+def _entries(axes: Sequence[str | int], old: Any, new: Any) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+    if not axes:
+        yield (), old, new
+        return
+    for k, (a, b) in enumerate(zip(old, new, strict=True)):
+        for index, x, y in _entries(axes[1:], a, b):
+            yield (k, *index), x, y
+
+
+def _place(f: Field, index: tuple[int, ...]) -> str:
+    """One entry of a field: `p1.promised_epoch`, `connection of p1 to p0`."""
+    if f.name == "link":
+        return f"connection of {process_name(index[0])} to {process_name(index[1])}"
+    inner = "".join(f"[{k}]" for k in index[f.node_axes :])
+    if f.axes[:1] == (NODE,):
+        inner = "".join(f"[{process_name(k)}]" for k in index[1 : f.node_axes]) + inner
+        return f"{process_name(index[0])}.{f.name}{inner}"
+    return f.name + inner
+
+
+def _facts(before: JsonState, after: JsonState) -> list[str]:
+    """What has become true of the observed history."""
+    out = []
+    for k, t in enumerate(after["abcast_txn"]):
+        if before["chosen_epoch"][k] != after["chosen_epoch"][k]:
+            out.append(f"{txn_text(t)} is chosen in epoch {after['chosen_epoch'][k]}")
+        if before["missing_epoch"][k] != after["missing_epoch"][k]:
+            out.append(f"{txn_text(t)} is not in the initial history of epoch {after['missing_epoch'][k]}")
+    for p, diverged in enumerate(after["diverged"]):
+        if diverged and not before["diverged"][p]:
+            out.append(f"{process_name(p)} delivers otherwise than it did before")
+    return out
+
+
+def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
+    """What was in flight and can no longer arrive."""
+    out = []
+    after = step.state
+    nodes = range(len(before["role"]))
+    for f in nodes:
+        for l in nodes:
+            gone = _gone(before["to_leader"][f][l], after["to_leader"][f][l], step, f, l, AT_LEADER)
+            out += [f"{process_name(f)} -> {process_name(l)}: {m['kind']} is lost" for m in gone]
+        l = before["leader"][f]
+        gone = _gone(before["to_follower"][f], after["to_follower"][f], step, f, l, AT_FOLLOWER)
+        out += [f"{process_name(l)} -> {process_name(f)}: {m['kind']} is lost" for m in gone]
+    return out
+
+
+def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, kinds: frozenset[str]) -> list[Any]:
+    """The messages of a channel that a step removed, but for the one it received."""
+    o, left = step.word.operands, list(old)
+    about = step.word.kind in kinds and (o["follower"], o["leader"]) == (f, l) and o.get("place", 0) < len(left)
+    if about and not step.word.kind.startswith(("repeat", "drop")):
+        del left[o.get("place", 0)]
+    if about and step.word.kind in DROPS:
+        return [left[o["place"]]]
+    # a channel loses all it holds or nothing
+    return left if len(new) < len(left) else []

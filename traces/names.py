@@ -1,0 +1,130 @@
+"""How processes, transactions, messages, values and steps are written: in the paper's notation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from traces.trace import DROPS, Step, Transmission
+from zabspec import zab
+from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record, Seq, SetOf
+from zabspec.language.schema import Field
+from zabspec.worlds import actor, connections
+
+__all__ = [
+    "counted",
+    "headline",
+    "history_text",
+    "joined",
+    "message_text",
+    "process_name",
+    "process_names",
+    "txn_text",
+    "value_text",
+]
+
+
+def process_name(p: int) -> str:
+    """A process."""
+    return f"p{p}" if p >= 0 else "nobody"
+
+
+def process_names(members: Sequence[int]) -> str:
+    """Several processes: `p0, p1 and p2`."""
+    return joined([process_name(p) for p in members]) or "nobody"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Words as a list in a sentence."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things."""
+    if count == 1:
+        return f"1 {what}"
+    return f"{count} {what.removesuffix('y')}ies" if what.endswith("y") else f"{count} {what}s"
+
+
+def txn_text(t: Mapping[str, int]) -> str:
+    """A transaction with its identity and its zxid: `t1 <1,1>`; `-` for none."""
+    if not any(t.values()):
+        return "-"
+    return f"t{t['value']} <{t['epoch']},{t['counter']}>"
+
+
+def history_text(history: Sequence[Mapping[str, int]]) -> str:
+    """A sequence of transactions."""
+    return f"[{', '.join(txn_text(t) for t in history)}]"
+
+
+def message_text(m: Transmission) -> str:
+    """A message and what it carries: `ACK_E(current_epoch=0, history=[])`."""
+    return f"{m.kind}({', '.join(f'{name}={_carried(value)}' for name, value in m.fields.items())})"
+
+
+def _carried(value: Any) -> str:
+    if isinstance(value, dict):
+        return txn_text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_carried(v) for v in value)}]"
+    return str(value)
+
+
+def _names_of(module: Any, *names: str) -> dict[int, str]:
+    return {0: "-"} | {getattr(module, name): name for name in names}
+
+
+# The values of fields that are enumerations, by the names their texts give them.
+WORLD_NAMES: dict[str, dict[int, str]] = {
+    "role": _names_of(actor, "ELECTION", "FOLLOWING", "LEADING", "DOWN"),
+    "link": _names_of(connections, "NONE", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"),
+}
+ZAB_NAMES: dict[str, dict[int, str]] = {
+    "phase": _names_of(zab, "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"),
+    "stage": _names_of(zab, "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED"),
+}
+
+
+def value_text(f: Field, kind: Kind, value: Any, protocol: str) -> str:
+    """A value of a field."""
+    named = WORLD_NAMES | (ZAB_NAMES if protocol == "zab" else {})
+    if f.name in named and value in named[f.name]:
+        return named[f.name][value]
+    if isinstance(kind, Bool):
+        return "true" if value else "false"
+    if isinstance(kind, NodeId):
+        return process_name(value)
+    if isinstance(kind, Int):
+        return str(value)
+    if isinstance(kind, Record):
+        return txn_text(value) if kind.name == "Txn" else str(value)
+    if isinstance(kind, SetOf):
+        return "{" + ", ".join(process_name(k) if kind.nodes else str(k) for k in value) + "}"
+    assert isinstance(kind, Seq)
+    return "[" + ", ".join(value_text(f, kind.element, v, protocol) for v in value) + "]"
+
+
+def headline(step: Step) -> str:
+    """Who took a step, and which."""
+    o, label = step.word.operands, step.label
+    kind = step.word.kind
+    if step.message is not None and kind not in DROPS:
+        m = step.message
+        return f"{process_name(m.destination)}: {label} on {m.kind} from {process_name(m.source)}"
+    if step.message is not None:
+        m = step.message
+        return f"network: {label} {m.kind} from {process_name(m.source)} to {process_name(m.destination)}"
+    if kind == "oracle":
+        rest = label.removeprefix("oracle")
+        return f"{process_name(o['process'])}: oracle names {process_name(o['leader'])}{rest}"
+    if kind == "leader_learns":
+        return f"{process_name(o['leader'])}: learns that the connection of {process_name(o['follower'])} is lost"
+    if kind == "follower_learns":
+        return f"{process_name(o['follower'])}: learns that its connection to {process_name(o['leader'])} is lost"
+    if kind == "lose_connection":
+        return f"network: {label} of {process_name(o['follower'])} to {process_name(o['leader'])}"
+    if kind == "partition":
+        side = [p for p in range(8) if o["side"] >> p & 1]
+        return f"network: {label} cuts off {process_names(side)}"
+    return f"{process_name(step.process if step.process is not None else -1)}: {label}"
