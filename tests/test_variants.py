@@ -3,6 +3,8 @@ named, in a run that the CPython world confirms; or it is exhausted and nothing 
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,7 +12,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from checker.cli import main
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Exploration, Found, Limits
@@ -19,7 +23,7 @@ from invariants.binding import bound
 from invariants.registry import STEP, Property, property_named
 from zabspec import zab
 from zabspec.language.reference import StateView
-from zabspec.model import Configuration, Model
+from zabspec.model import NETWORKS, Configuration, Model
 from zabspec.variants import VARIANTS, Variant, overrides
 from zabspec.worlds import actor
 
@@ -136,6 +140,49 @@ def test_documented(v: Variant) -> None:
     if v.breaks:
         assert f"| {v.breaks[0]} | {v.depth} |" in row
     assert v.why in row
+
+
+def broken_networks() -> list[Any]:
+    """The commands of docs/networks.md, each with the depths of the table below it."""
+    out: list[tuple[list[str], dict[str, int]]] = []
+    for line in (DOCS / "networks.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("    zabcheck "):
+            out.append((line.split()[1:], {}))
+        elif match := re.fullmatch(r"\| (.+) \| (\d+) \|", line):
+            out[-1][1].update({name: int(match[2]) for name in match[1].split(", ")})
+    ids = [re.sub(r"--(\w)\S* ", r"\1", " ".join(words)) for words, _ in out]
+    slow = [pytest.mark.slow if "--timeouts 1" in " ".join(words) else () for words, _ in out]
+    return [pytest.param(*row, id=name, marks=marks) for row, name, marks in zip(out, ids, slow, strict=True)]
+
+
+@pytest.mark.parametrize(("words", "depths"), broken_networks())
+def test_network_breaks_what_the_page_says(words: list[str], depths: dict[str, int]) -> None:
+    done = CliRunner().invoke(main, [*words, "--no-trace", "--json"])
+    report = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert report["coverage"]["error"] is None
+    assert report["coverage"]["all_asked"]
+    assert report["coverage"]["exhausted"] == ("--depth" not in words)
+    found = {p["name"]: p["violation"]["depth"] for p in report["properties"] if p["violation"]}
+    assert found == depths
+
+
+def test_every_broken_network_is_on_the_page() -> None:
+    commands = [" ".join(p.values[0]) for p in broken_networks()]
+    assert {name for name in NETWORKS for words in commands if f"--network {name} " in words} == {*NETWORKS} - {"fifo"}
+
+
+def anchors(*roots: str) -> set[str]:
+    """The entries of docs/readings.md that comments cite, as `(readings: ...)`."""
+    texts = (p.read_text(encoding="utf-8") for root in roots for p in (DOCS.parent / root).rglob("*.py"))
+    return {name for text in texts for name in re.findall(r"\((?:`docs/)?readings(?:\.md`)?: ([^)]+)\)", text)}
+
+
+def test_readings_have_what_the_comments_cite() -> None:
+    lines = (DOCS / "readings.md").read_text(encoding="utf-8").splitlines()
+    cited = anchors("zabspec", "invariants", "checker")
+    assert "re-admission" in cited
+    assert {f"### {name}" for name in cited} <= set(lines)
 
 
 @pytest.mark.parametrize("name", sorted({v.name for v in SAFE}))

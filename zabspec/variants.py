@@ -305,8 +305,8 @@ class Variant:
         summary: what is changed.
         safe: whether no property breaks.
         overrides: the functions that stand in for those of `zabspec.zab`.
-        budget: the fields of a `Configuration` in which it is shown: the smallest found in which it
-            breaks, or one in which a safe one was exhausted.
+        budget: the fields of a `Configuration` in which it is shown: the fewest transactions and faults that
+            break it, or one in which a safe one was exhausted.
         breaks: the properties that break in that budget, by the length of the shortest counterexample
             and then in the order of `invariants.PROPERTIES`.
         depth: the length of the first one's shortest counterexample; 0 if safe.
@@ -324,9 +324,9 @@ class Variant:
     depth: int = 0
 
 
-def within(nodes: int, txns: int, timeouts: int = 0, crashes: int = 0, **more: int) -> Mapping[str, int | str]:
+def within(nodes: int, txns: int, timeouts: int = 0, crashes: int = 0) -> Mapping[str, int | str]:
     """Fields of a `Configuration`; the faults not named are 0."""
-    return {"nodes": nodes, "txns": txns, "timeouts": timeouts, "crashes": crashes, "losses": 0, **more}
+    return {"nodes": nodes, "txns": txns, "timeouts": timeouts, "crashes": crashes, "losses": 0}
 
 
 TABLE = (
@@ -363,13 +363,10 @@ TABLE = (
     Variant(
         name="late-cepoch-unchecked",
         rule="l.1.1, l.1.2",
-        summary=(
-            "a leader in Phase 1 or 2 takes a late CEPOCH(e) into Q and sends it NEWEPOCH(e'), even if e "
-            "is e'"
-        ),
+        summary="a leader in Phase 1 or 2 takes a late CEPOCH(e) into Q and sends it NEWEPOCH(e'), even if e is e'",
         safe=False,
         overrides={"takes_cepoch": takes_any_cepoch, "late_cepoch": joins_prospective},
-        budget=within(3, 1, timeouts=2, channel=5),
+        budget=within(3, 1, timeouts=2),
         breaks=("one-leader-an-epoch",),
         depth=29,
         why=(
@@ -386,7 +383,7 @@ TABLE = (
         ),
         safe=True,
         overrides={"takes_cepoch": takes_late_cepoch, "late_cepoch": joins_prospective},
-        budget=within(3, 2, timeouts=1, channel=8),
+        budget=within(3, 2, timeouts=1),
         why=(
             "it is as if its CEPOCH had come before the last one of the quorum: its promise is later than "
             "all it made, and a larger Q only adds histories to choose from"
@@ -414,8 +411,7 @@ TABLE = (
         overrides={"promises": promises_later_only},
         budget=within(3, 2, timeouts=1),
         why=(
-            "it takes steps away and adds none; but a follower that promised e and lost its leader is "
-            "locked out of e"
+            "it takes steps away and adds none; but a follower that promised e and lost its leader is locked out of e"
         ),
     ),
     Variant(
@@ -468,10 +464,7 @@ TABLE = (
         budget=within(2, 1, timeouts=1),
         breaks=("delivered-is-chosen",),
         depth=24,
-        why=(
-            "a follower delivers an initial history that no quorum has accepted in the new epoch or in "
-            "any other"
-        ),
+        why="a follower delivers an initial history that no quorum has accepted in the new epoch or in any other",
     ),
     Variant(
         name="epoch-then-history",
@@ -522,7 +515,7 @@ TABLE = (
         ),
         safe=True,
         overrides={"l_3_4": commit_newleader_again, "f_2_2": commit_in_any_phase},
-        budget=within(3, 2, timeouts=1, channel=8),
+        budget=within(3, 2, timeouts=1),
         why=(
             "channels are FIFO and hold messages of one iteration, so it comes after NEWLEADER of the "
             "same leader, and what it names has been delivered"
@@ -595,8 +588,7 @@ TABLE = (
         name="propose-in-broadcast-only",
         rule="f.3.2",
         summary=(
-            "a follower takes proposals in Phase 3 only, and drops those that come before the commit of "
-            "NEWLEADER"
+            "a follower takes proposals in Phase 3 only, and drops those that come before the commit of NEWLEADER"
         ),
         safe=False,
         overrides={"takes_proposals": in_broadcast},
@@ -665,7 +657,7 @@ TABLE = (
         summary="COMMIT also goes to who is joining, and delivers as soon as NEWLEADER is accepted",
         safe=True,
         overrides={"receives_commits": in_q_or_joining, "f_3_3": deliver_once_accepted},
-        budget=within(3, 2, timeouts=1, channel=8),
+        budget=within(3, 2, timeouts=1),
         why="it names what is committed, and by FIFO the follower has all of the leader's log up to it",
     ),
     # iterations and losses
@@ -691,10 +683,7 @@ TABLE = (
         safe=True,
         overrides={"on_follower_lost": forget_lost_follower},
         budget=within(3, 2, timeouts=1),
-        why=(
-            "it takes steps away and adds none; what the follower accepted is on stable storage all the "
-            "same"
-        ),
+        why="it takes steps away and adds none; what the follower accepted is on stable storage all the same",
     ),
 )
 VARIANTS: dict[str, Variant] = {v.name: v for v in TABLE}
