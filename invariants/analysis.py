@@ -134,10 +134,7 @@ def initial_history_chosen(before: State, event: State, after: State) -> bool:
     """A prospective leader chooses an initial history that is not empty."""
     p = event.event_process
     return (
-        at_leader(event)
-        and before.stage[p] == PROMISING
-        and after.stage[p] == SYNCHRONIZING
-        and len(after.log[p]) > 0
+        at_leader(event) and before.stage[p] == PROMISING and after.stage[p] == SYNCHRONIZING and len(after.log[p]) > 0
     )
 
 
