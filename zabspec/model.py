@@ -105,13 +105,13 @@ class Model:
     def channels(self) -> tuple[int, int]:
         """The most messages a channel can hold: to a leader, to a follower. On the paper's channels
         CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or another
-        network, may have every message of a connection in flight at once."""
+        network, may have every message of a connection in flight at once, or send one again."""
         c = self.configuration
         if c.channel:
             return c.channel, c.channel
         if c.network == "fifo" and not c.variant:
             return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
-        return 3 + c.txns + 2 * c.duplicates, 3 + 2 * c.txns + 2 * c.duplicates
+        return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
 
     @cached_property
     def txn(self) -> Record:
