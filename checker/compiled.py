@@ -223,7 +223,7 @@ class Compiled:
 
     def typed_namespace(self) -> dict[str, Any]:
         """Every name the compiled code refers to, the generated functions among them."""
-        names = full_namespace(self.model, self.properties)
+        names = full_namespace(self.model)
         reads = frontend.FrontEnd(self.layout, names, self.model.program.types, self.model.program.handlers)
         observed = {f.name for f in self.layout.schema.fields if f.observed}
         history = set()

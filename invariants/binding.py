@@ -13,7 +13,7 @@ from zabspec.model import Model
 __all__ = ["bound", "full_namespace"]
 
 
-def full_namespace(model: Model, properties: object = None) -> dict[str, Any]:
+def full_namespace(model: Model) -> dict[str, Any]:
     """The program's names together with those of the properties.
 
     Raises:

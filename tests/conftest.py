@@ -63,7 +63,7 @@ def python_names(configuration: Configuration) -> dict[str, Callable[..., object
     """The program and the properties in the CPython world."""
     m = model(configuration)
     program = m.program
-    return reference.load(program.layout, full_namespace(m, PROPERTIES), program.types, program.steps)
+    return reference.load(program.layout, full_namespace(m), program.types, program.steps)
 
 
 def python_successors(configuration: Configuration, data: bytes) -> Iterator[tuple[int, bytes]]:

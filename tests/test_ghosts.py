@@ -207,7 +207,7 @@ def python_space(
     """The same as `space`, in the CPython world."""
     program = own.program
     layout = program.layout
-    names = reference.load(layout, full_namespace(own, PROPERTIES), program.types, program.steps)
+    names = reference.load(layout, full_namespace(own), program.types, program.steps)
     memo: dict[bytes, list[tuple[int, bytes]]] = {}
 
     def successors(data: bytes) -> list[tuple[int, bytes]]:
