@@ -15,9 +15,9 @@ from itertools import combinations, permutations
 from typing import Any, ClassVar, NamedTuple
 
 from invariants import PROPERTIES
-from invariants.binding import full_namespace
+from invariants.binding import bound
 from invariants.registry import HISTORY
-from zabspec.language.reference import RangeError, RecordValue, StateView, load
+from zabspec.language.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.connections import (
     CRASH,
@@ -384,19 +384,8 @@ JUDGED = tuple(p for p in PROPERTIES if p.of == HISTORY)
 
 @cache
 def model_of(configuration: Configuration) -> Model:
-    """The model, its layout made to remember where fields lie: walks read them millions of times."""
-    model = Model(configuration)
-    layout = model.program.layout
-    strides = layout.strides
-    known = {f.name: strides(f) for f in layout.schema.fields}
-    layout.strides = lambda f: known[f.name]  # type: ignore[method-assign]
-    return model
-
-
-def bound(model: Model) -> dict[str, Any]:
-    """The program and the properties in the CPython world, in a namespace of their own."""
-    program = model.program
-    return load(program.layout, full_namespace(model), program.types, program.steps)
+    """The model, made once for each configuration."""
+    return Model(configuration)
 
 
 def plain(t: RecordValue) -> Txn:
