@@ -1,0 +1,223 @@
+"""`zabcheck` without a subcommand: explore a protocol and report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import NO_VERDICT, check_writable, complain, near, say, write_file
+
+if TYPE_CHECKING:
+    from checker.report import Counterexample, Report
+    from checker.result import Exploration, Limits
+    from invariants.registry import Property
+    from zabspec.model import Configuration, Model
+
+__all__ = ["explore"]
+
+LITERAL = "invariant-5-literal"
+
+
+def explore(options: Mapping[str, Any]) -> int:
+    """The command without a subcommand: explore, report; returns the exit code.
+
+    Raises:
+        UsageError: the question was wrong.
+    """
+    refuse_contradictions(options)
+    judged = chosen_properties(options["names"])
+    configuration = configured(options, literal=any(p.name == LITERAL for p in judged))
+    for option in ("junit", "trace"):
+        if options[option] is not None:
+            check_writable(options[option], f"--{option}")
+
+    from checker.report import Report
+    from checker.result import Limits
+    from zabspec.model import Model
+
+    model = Model(configuration)
+    limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
+    exploration, threads, symmetry_off = explored(model, judged, limits, options)
+    found = exploration.violations
+    report = Report(
+        exploration,
+        configuration,
+        limits,
+        model.epochs,
+        model.channels,
+        options["keep_going"],
+        threads,
+        symmetry_off,
+        {name: counterexample(model, exploration, name, trace_path(options, found, name)) for name in found},
+    )
+    return publish(report, options)
+
+
+def explored(
+    model: Model, judged: Sequence[Property], limits: Limits, options: Mapping[str, Any]
+) -> tuple[Exploration, int, str]:
+    """Run the engine asked for; returns what it found, on how many threads (0: not applicable),
+    and why symmetry was not used (empty: it was)."""
+    import time
+
+    from checker.compiled import Compiled
+    from checker.progress import ProgressLine
+
+    started = time.perf_counter()
+    symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
+    engine: Any
+    if options["engine"] == "interpret":
+        from checker.interpret import Interpreter
+
+        if not symmetry_off:  # whether it is sound is found out in the compiled world, for both engines
+            symmetry_off = Compiled.of(model, judged, True)[1]
+        engine, threads = Interpreter(model, judged, not symmetry_off), 0
+    else:
+        from checker.explore import Explorer
+
+        code, asymmetry = Compiled.of(model, judged, not symmetry_off)
+        symmetry_off = symmetry_off or asymmetry
+        engine = Explorer(code, options["threads"] or 0)
+        threads = engine.threads
+    ready = time.perf_counter() - started
+    if sys.stderr.isatty():
+        with ProgressLine() as progress:
+            exploration: Exploration = engine.run(limits, options["keep_going"], progress)
+    else:
+        exploration = engine.run(limits, options["keep_going"])
+    exploration.compile_seconds = ready
+    return exploration, threads, symmetry_off
+
+
+def publish(report: Report, options: Mapping[str, Any]) -> int:
+    """Write the report everywhere it is wanted; returns the exit code."""
+    code = report.exit_code
+    if options["as_json"]:
+        import json
+
+        code = say(json.dumps(report.as_json(), indent=1), code)
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        report.show(Console(highlight=False))
+    else:
+        code = say(report.text(), code)
+    for c in report.counterexamples.values():
+        if c.trouble:
+            complain(c.trouble)
+    if options["junit"] is not None:
+        from checker.junit import junit_xml
+
+        trouble = write_file(options["junit"], junit_xml(report))
+        if trouble:
+            complain(trouble)
+            code = NO_VERDICT
+    return code
+
+
+# --- the question ------------------------------------------------------------------------------
+
+
+def refuse_contradictions(options: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: two options contradict each other, or one has no such value.
+    """
+    if options["engine"] not in ("compiled", "interpret"):
+        raise click.UsageError(f"there is no engine {options['engine']!r}; there are compiled and interpret")
+    if options["engine"] == "interpret" and options["threads"] is not None:
+        raise click.UsageError("--threads does not go with --engine interpret, which has one")
+    if options["trace"] is not None and options["no_trace"]:
+        raise click.UsageError("--trace and --no-trace contradict each other")
+    if options["trace"] is not None and options["trace"] == options["junit"]:
+        raise click.UsageError("--trace and --junit name the same file")
+
+
+def chosen_properties(names: Sequence[str]) -> list[Property]:
+    """The properties named, or all that are judged by default.
+
+    Raises:
+        UsageError: there is no such property, or it is named twice.
+    """
+    from invariants import PROPERTIES, property_named
+
+    chosen = []
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"--property {name} is given twice")
+        try:
+            chosen.append(property_named(name, PROPERTIES))
+        except KeyError:
+            hint = near(name, [p.name for p in PROPERTIES]) or "; `zabcheck properties` lists them"
+            raise click.UsageError(f"there is no property {name!r}{hint}") from None
+    return chosen or [p for p in PROPERTIES if p.default]
+
+
+def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
+    """
+    Raises:
+        UsageError: there is no such configuration.
+    """
+    from zabspec.model import ConfigError, Configuration
+    from zabspec.variants import VARIANTS
+
+    same = ("protocol", "variant", "nodes", "txns", "timeouts", "crashes", "losses", "partitions", "network")
+    values = {name: options[name] for name in (*same, "drops", "duplicates")}
+    variant = options["variant"]
+    if variant and variant not in VARIANTS:
+        hint = near(variant, VARIANTS) or "; `zabcheck variants` lists them"
+        raise click.UsageError(f"there is no variant {variant!r}{hint}")
+    try:
+        return Configuration(
+            **values, literal=literal, max_epoch=options["max_epoch"] or 0, channel=options["channel"] or 0
+        )
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+# --- counterexamples ---------------------------------------------------------------------------
+
+
+def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> Path | None:
+    """Where a property's counterexample is saved. A file named with --trace takes the first one;
+    with --keep-going, and for others of the same level, the property is put into its name."""
+    if options["no_trace"]:
+        return None
+    given: Path | None = options["trace"]
+    if given is None:
+        return Path(f"zabcheck-{options['variant'] or options['protocol']}-{name}.trace.json")
+    if not options["keep_going"] and name == next(iter(found)):
+        return given
+    stem, suffix = given.name, ""
+    for ending in (".trace.json", given.suffix):
+        if ending and stem.endswith(ending):
+            stem, suffix = stem.removesuffix(ending), ending
+            break
+    return given.with_name(f"{stem}-{name}{suffix}")
+
+
+def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
+    """Build a violation's trace, hold it against the interpreted world, and save it."""
+    from checker.report import Counterexample
+    from traces import TraceError, build_trace, to_text, verify, why, write_trace
+
+    found = exploration.violations[name]
+    try:
+        trace = build_trace(model, found.property, found.words)
+        verify(trace)
+    except TraceError as problem:
+        words = " ".join(f"{word:#x}" for word in found.words)
+        trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
+        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+    text, reason = to_text(trace), why(trace)
+    if path is None:
+        return Counterexample(text, reason)
+    try:
+        write_trace(trace, path)
+    except TraceError as problem:
+        return Counterexample(text, reason, trouble=str(problem))
+    return Counterexample(text, reason, str(path))
