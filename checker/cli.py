@@ -33,21 +33,25 @@ Examples:
 
 
 @click.group(cls=Commands, invoke_without_command=True, epilog=EXAMPLES, context_settings={"max_content_width": 110})
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help="What is explored.")
+@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help="zab or db19.")
 @click.option(
     "--variant", default="", metavar="NAME", help="The protocol with one rule changed; see `zabcheck variants`."
 )
 @click.option("--nodes", default=3, show_default=True, help="Processes.")
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
-@click.option("--timeouts", default=2, show_default=True, help="Spurious timeouts.")
-@click.option("--crashes", default=1, show_default=True, help="Crashes; recovery is free.")
-@click.option("--losses", default=1, show_default=True, help="Lost connections.")
-@click.option("--partitions", default=0, show_default=True, help="Cuts that lose every connection across them.")
+@click.option("--timeouts", type=int, help="Spurious timeouts (2); for db19 every firing of an election timer.")
+@click.option("--crashes", type=int, help="Crashes; recovery is free (1; for db19 0).")
+@click.option("--losses", type=int, help="Lost connections (1).")
+@click.option("--partitions", type=int, help="Cuts that lose every connection across them (0).")
 @click.option(
-    "--network", default="fifo", show_default=True, metavar="NAME", help="fifo, lossy, unordered or duplicating."
+    "--network",
+    default="",
+    metavar="NAME",
+    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams.",
 )
-@click.option("--drops", default=0, show_default=True, help="Single messages lost (lossy).")
-@click.option("--duplicates", default=0, show_default=True, help="Messages received twice (duplicating).")
+@click.option("--drops", type=int, help="Single messages lost, on lossy channels (0).")
+@click.option("--duplicates", type=int, help="Messages received twice, on duplicating channels (0).")
+@click.option("--heartbeats", type=int, help="Firings of a heartbeat timer (0; db19 only).")
 @click.option(
     "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."
 )

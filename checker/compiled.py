@@ -153,6 +153,8 @@ class Compiled:
     def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Compiled, str]:
         """A model compiled with symmetry if that is asked for and sound, else without; with the
         sentence that says why it is not sound (empty: it is, or was not asked for)."""
+        if symmetry and not model.protocol.symmetric:
+            return cls(model, properties, False), f"{model.protocol.name} tells processes apart"
         code = cls(model, properties, symmetry)
         if code.asymmetry:
             return cls(model, properties, False), code.asymmetry
@@ -181,32 +183,20 @@ class Compiled:
     judge_one_step: Any
 
     @cached_property
-    def most_steps(self) -> int:
-        """More than the steps, counted with their choices, that any state can have."""
-        c = self.model.configuration
-        up, down = self.model.channels
-        n = c.nodes
-        bound = n * (3 * n + 8) + n * 4
-        if c.network != "fifo":
-            bound += 3 * n * n * up + 3 * n * down
-        if c.partitions:
-            bound += 1 << (n - 1)
-        return bound
-
-    @cached_property
     def numbers(self) -> dict[str, int]:
         """Sizes and offsets the kernel refers to by name."""
         total, n = self.layout.total, self.model.configuration.nodes
         ring: int = kernel.RING
         limit = derive.packed_limit(self.layout)
         steps_at = total
-        meta_at = steps_at + 8 * (self.most_steps + 1)
+        meta_at = steps_at + 8 * (self.model.most_steps + 1)
         colour_at = meta_at + 8 * 4 * ring
         spare_at = colour_at + 8 * (n + 1)
         ring_at = spare_at + total
         image_at = ring_at + ring * total
         return {
             "SYMMETRY": int(self.symmetry),
+            "SKIPS": int(bool(derive.bags(self.layout))),
             "NODES": n,
             "RENAMINGS": math.factorial(n) if self.symmetry else 1,
             "TOTAL": total,
@@ -217,7 +207,7 @@ class Compiled:
             "RING_AT": ring_at,
             "IMAGE_AT": image_at,
             "WORK": image_at + ring * total,
-            "MARGIN": (self.most_steps + ring) * (kernel.HEADER + limit),
+            "MARGIN": (self.model.most_steps + ring) * (kernel.HEADER + limit),
             "PACKED_LIMIT": limit,
         }
 
@@ -245,6 +235,7 @@ class Compiled:
         names |= {k: v for k, v in own_names(kernel).items() if not k.startswith("_")}
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)
+        names["SKIPS"] = bool(names["SKIPS"])
         return names
 
     def _make(self) -> tuple[str, dict[str, Any]]:
@@ -288,8 +279,8 @@ class Compiled:
         """The steps possible in a state (word with choice), each with the state after it,
         scratch included, in the order that ordinals count."""
         total = self.layout.total
-        out = ctypes.create_string_buffer((self.most_steps + 1) * (total + 8))
-        n = self.successors(self.state(data), out, self.most_steps, self._work)
+        out = ctypes.create_string_buffer((self.model.most_steps + 1) * (total + 8))
+        n = self.successors(self.state(data), out, self.model.most_steps, self._work)
         if n < 0:
             raise AssertionError("a state has more steps than the bound says")
         raw = ctypes.string_at(out, n * (total + 8))

@@ -17,8 +17,7 @@ from invariants.binding import bound
 from invariants.registry import STEP, Property
 from zabspec.language import derive
 from zabspec.language.reference import RangeError, StateView
-from zabspec.model import Model
-from zabspec.worlds.connections import STEP_KINDS
+from zabspec.model import STEP_KINDS, Model
 
 __all__ = ["Interpreter"]
 
@@ -45,6 +44,7 @@ class Interpreter:
         self.layout = program.layout
         self.steps = program.steps
         self.names = bound(model)
+        self.bags = bool(derive.bags(self.layout))
         self.permutations = list(permutations(range(model.configuration.nodes)))
 
     # --- one exploration -------------------------------------------------------------------------
@@ -120,6 +120,8 @@ class Interpreter:
             steps = 0
             for word, after in self.successors(state):
                 steps += 1
+                if self.bags and derive.is_idle(self.layout, state, after.key()):
+                    continue  # a receipt that changes nothing may as well come later
                 self.count(after)
                 self.judge_step(before, word, after, index)
                 child, size = self.orbit(after.key())
@@ -185,7 +187,7 @@ class Interpreter:
         """The state that stands for a state's orbit, and how many states the orbit has: of the
         images under every permutation of the processes the least, and their number."""
         if not self.symmetry:
-            return data, 1
+            return (derive.in_order(self.layout, data) if self.bags else data), 1
         if data not in self.orbits:
             images = {derive.permuted(self.layout, data, p) for p in self.permutations}
             self.orbits[data] = min(images), len(images)
@@ -237,7 +239,7 @@ class Interpreter:
         for level in range(depth, 0, -1):
             index, word = self.parents[level][index]
             words.insert(0, word)
-        return self.unrenamed(words, breaks) if self.symmetry else tuple(words)
+        return self.unrenamed(words, breaks) if self.symmetry or self.bags else tuple(words)
 
     def unrenamed(self, words: list[int], breaks: Property | None) -> tuple[int, ...]:
         """The same steps from the initial state as it is. The words given are steps of the states

@@ -95,6 +95,11 @@ def expand(
                 copy_bytes(as_bytes(child), as_bytes(parent), TOTAL)
                 apply(child, steps[1 + k] | (choice << 32))
                 choices = child.choices
+                choice = choice + 1
+                ordinal = ordinal + 1
+                if SKIPS:  # a receipt that changes nothing may as well come later
+                    if idle(parent, child):
+                        continue
                 report[R_GENERATED] = report[R_GENERATED] + 1
                 report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
                 taken = child.steps
@@ -102,7 +107,7 @@ def expand(
                     at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
                     report[at] = report[at] + 1
                     taken = taken & (taken - 1)
-                judge_step(parent, child, report, live_steps, want_steps, first + done, ordinal)
+                judge_step(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
                 if report[R_ERROR] == 0:
                     report[R_ERROR] = child.error
                 changed = observed_changed(parent, child)
@@ -119,13 +124,11 @@ def expand(
                 meta[4 * slot] = h
                 meta[4 * slot + 1] = place
                 meta[4 * slot + 2] = first + done
-                meta[4 * slot + 3] = ordinal | (65536 if changed else 0) | (same << 32)
+                meta[4 * slot + 3] = (ordinal - 1) | (65536 if changed else 0) | (same << 32)
                 head = head + 1
                 if head - tail == RING:
                     settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
                     tail = tail + 1
-                ordinal = ordinal + 1
-                choice = choice + 1
         done = done + 1
     while tail < head:
         settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.result import Exploration, Limits
 from invariants.registry import Property
-from zabspec.model import Configuration
-from zabspec.worlds.connections import STEP_KINDS
+from zabspec.model import STEP_KINDS, Configuration
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -182,26 +182,30 @@ def invariant_5_literal(h: State) -> bool:
     return True
 
 
+ZAB = ("zab",)
+
 PROPERTIES = (
-    Property("invariant-1", STEP, "DSN'11 VI.B", "a proposal is accepted", invariant_1, accepted),
+    Property("invariant-1", STEP, "DSN'11 VI.B", "a proposal is accepted", invariant_1, accepted, protocols=ZAB),
     Property(
         "invariant-2", STEP, "DSN'11 VI.B",
-        "a proposal is accepted after another", invariant_2, accepted_second,
+        "a proposal is accepted after another", invariant_2, accepted_second, protocols=ZAB,
     ),
     Property(
         "invariant-3", STEP, "DSN'11 VI.B",
         "a follower that promised a second epoch accepts a proposal", invariant_3, accepted_after_two_promises,
+        protocols=ZAB,
     ),
     Property(
         "invariant-4", STEP, "DSN'11 VI.B",
-        "an initial history that is not empty is chosen", invariant_4, initial_history_chosen,
+        "an initial history that is not empty is chosen", invariant_4, initial_history_chosen, protocols=ZAB,
     ),
     Property(
         "invariant-5", STATE, "DSN'11 VI.B",
-        "a process delivers a transaction of its own epoch", invariant_5, delivered_own_epoch,
+        "a process delivers a transaction of its own epoch", invariant_5, delivered_own_epoch, protocols=ZAB,
     ),
     Property(
         "invariant-5-literal", STATE, "DSN'11 VI.5, VI.B",
         "a process delivers a transaction of its own epoch", invariant_5_literal, delivered_own_epoch, default=False,
+        protocols=ZAB,
     ),
 )  # fmt: skip

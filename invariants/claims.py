@@ -56,6 +56,44 @@ def chosen_before_established(h: State) -> bool:
     return False
 
 
+def unique_zxid(h: State) -> bool:
+    """III: zxids order the transactions that are broadcast: no two have the same."""
+    for k in range(h.TXNS):
+        for j in range(k):
+            if k < h.abcasts:
+                t = h.abcast_txn[k]
+                u = h.abcast_txn[j]
+                if t.epoch == u.epoch and t.counter == u.counter:
+                    return False
+    return True
+
+
+def two_in_an_epoch(h: State) -> bool:
+    """Two transactions are broadcast in one epoch."""
+    for k in range(h.TXNS):
+        for j in range(k):
+            if k < h.abcasts and h.abcast_txn[k].epoch == h.abcast_txn[j].epoch:
+                return True
+    return False
+
+
+def delivered_stands(h: State) -> bool:
+    """VI: what a process has delivered stays how its history begins: no entry of it vanishes,
+    changes, or has another put before it."""
+    for p in range(h.NODES):
+        if h.revised[p] == 2:
+            return False
+    return True
+
+
+def delivered_then_replaced(h: State) -> bool:
+    """A process that has delivered replaces its history."""
+    for p in range(h.NODES):
+        if h.revised[p] > 0:
+            return True
+    return False
+
+
 def delivered_is_chosen(h: State) -> bool:
     """VI: a process delivers chosen transactions only."""
     for p in range(h.NODES):
@@ -80,5 +118,14 @@ PROPERTIES = (
     Property(
         "delivered-is-chosen", HISTORY, "DSN'11 VI",
         "a transaction is delivered", delivered_is_chosen, some_delivery,
+    ),
+    Property(
+        "unique-zxid", HISTORY, "DSN'11 III",
+        "two transactions are broadcast in one epoch", unique_zxid, two_in_an_epoch,
+    ),
+    Property(
+        "delivered-stands", HISTORY, "DSN'11 VI",
+        "a process that has delivered replaces its history", delivered_stands, delivered_then_replaced,
+        protocols=("db19",),
     ),
 )  # fmt: skip

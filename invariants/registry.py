@@ -22,6 +22,7 @@ class Property:
         source: where the paper states it.
         premise: what the witness shows, in words.
         default: whether it is judged unless named; a documented non-property is not.
+        protocols: those whose state it speaks of; none: it speaks of histories, which all have.
     """
 
     name: str
@@ -31,6 +32,11 @@ class Property:
     holds: Callable[..., Any]
     witness: Callable[..., Any]
     default: bool = True
+    protocols: tuple[str, ...] = ()
+
+    def judges(self, protocol: str) -> bool:
+        """Whether it can be judged of runs of a protocol."""
+        return not self.protocols or protocol in self.protocols
 
     @property
     def statement(self) -> str:

@@ -23,7 +23,7 @@ from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, refere
 from zabspec.language.kinds import Kind, MessageUnion
 from zabspec.model import Configuration, Model
 
-DEFAULT: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.default)
+DEFAULT: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
 
 # Tests ask for models by configuration; those named here serve several tests, so that each is
 # compiled once.

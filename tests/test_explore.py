@@ -15,7 +15,7 @@ from invariants import PROPERTIES
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 
-DEFAULT = [p for p in PROPERTIES if p.default]
+DEFAULT = [p for p in PROPERTIES if p.default and p.judges("zab")]
 SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
 BROKEN = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
 

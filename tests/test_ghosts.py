@@ -22,7 +22,7 @@ from zabspec.language import Role, StateView, reference
 from zabspec.language.lang import Node, State, Txn
 from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
-from zabspec.worlds.connections import choose, send_to_leader
+from zabspec.worlds.actor import choose, send_to_leader
 from zabspec.zab import ACK_E, DISCOVERY, NEWEPOCH, NEWLEADER, SYNCHRONIZATION, promises
 
 Successors = Callable[[bytes], list[tuple[int, bytes]]]

@@ -18,7 +18,7 @@ from zabspec.language.reference import StateView
 from zabspec.model import Configuration, Model
 
 NONE: dict[str, Any] = {"timeouts": 0, "crashes": 0, "losses": 0}
-JUDGED = tuple(p for p in PROPERTIES if p.default)
+JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
 
 # name -> configuration, depth, symmetry
 CASES: dict[str, tuple[dict[str, Any], int | None, bool]] = {

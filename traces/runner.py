@@ -8,7 +8,6 @@ first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from importlib.metadata import version as package_version
 from typing import Any
 
@@ -200,15 +199,9 @@ class Runner:
 
     def possible(self) -> list[int]:
         """The steps possible now, without their choices."""
-        out = [0] * (self._most_steps + 1)
+        out = [0] * (self.model.most_steps + 1)
         self.names["enabled"](self.state, out)
         return out[1 : out[0] + 1]
-
-    @cached_property
-    def _most_steps(self) -> int:
-        """No step kind has more operands than three, each below the sizes they index."""
-        n, (up, down) = self.model.configuration.nodes, self.model.channels
-        return (1 << n) + n * (n + 4) + n * n * (3 * up + 3) + n * (3 * down + 3) + n * 256
 
     def step(self, word: int) -> Step:
         """Take a step.

@@ -32,12 +32,13 @@ __all__ = [
     "end_synchronization",
     "establish",
     "history_fields",
+    "revise",
 ]
 
 
-def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool) -> tuple[Field, ...]:
+def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool, revises: bool) -> tuple[Field, ...]:
     """The fields of the observed history. `literal`: also what only the literal reading of
-    invariant 5 asks for."""
+    invariant 5 asks for; `revises`: the protocol may replace what it has delivered."""
     ghost = Role.GHOST
 
     def fact(name: str, kind: Int | Record | Seq | SetOf, axes: tuple[str | int, ...], doc: str) -> Field:
@@ -66,6 +67,9 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
         fact("diverged", Bool(), (NODE,), "a pass was not prefix-compatible with an earlier one"),
         fact(
             "synced_length", Int(0, txns if literal else 0), (NODE,), "deliveries of the pass that were made in Phase 2"
+        ),
+        fact(
+            "revised", Int(0, 2 * revises), (NODE,), "it replaced its history when it had delivered; 2: and what it had"
         ),
         fact("abcast_in_pass", Bool(), (NODE,), "the leadership under way has abcast"),
     )
@@ -143,6 +147,15 @@ def end_synchronization(s: State, p: Node) -> None:
     """What process p has delivered in this pass, it delivered in Phase 2 (f.2.2)."""
     if s.LITERAL == 1:
         s.synced_length[p] = s.pass_length[p]
+
+
+def revise(s: State, p: Node, history: History) -> None:
+    """Process p has replaced its history: an entry it has delivered in this pass may have vanished,
+    changed, or have another before it."""
+    for k in range(s.pass_length[p]):
+        s.revised[p] = max(s.revised[p], 1)
+        if k >= len(history) or (k < len(s.delivered[p]) and history[k] != s.delivered[p][k]):
+            s.revised[p] = 2
 
 
 def accept(s: State, p: Node, epoch: int, t: Txn) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
-from zabspec import history, variants, zab
-from zabspec.language import Field, Int, MessageUnion, Record, Role, Schema, Seq
+from zabspec import history
+from zabspec.language import Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
-from zabspec.worlds import actor, connections
+from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.worlds import actor, connections, datagrams
+from zabspec.worlds.scratch import step_fields
 
-__all__ = ["NETWORKS", "ConfigError", "Configuration", "Model"]
+__all__ = ["BUDGETS", "NETWORKS", "STEP_KINDS", "ConfigError", "Configuration", "Model"]
 
 NETWORKS = {
     "fifo": connections.FIFO,
@@ -18,8 +21,17 @@ NETWORKS = {
     "unordered": connections.UNORDERED,
     "duplicating": connections.DUPLICATING,
 }
+DATAGRAMS = "datagrams"
+
+# The kinds of step of every world, and what each is called.
+STEP_KINDS: Mapping[int, str] = connections.STEP_KINDS | datagrams.STEP_KINDS
 
 LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
+BUDGETS = ("timeouts", "crashes", "losses", "partitions", "drops", "duplicates", "heartbeats")
+# What a world has a budget for, and how much of it unless one says.
+OF_CONNECTIONS = {"timeouts": 2, "crashes": 1, "losses": 1, "partitions": 0, "drops": 0, "duplicates": 0}
+OF_DATAGRAMS = {"timeouts": 2, "crashes": 0, "heartbeats": 0}
+UNSET = -(2**31)
 
 
 class ConfigError(ValueError):
@@ -34,40 +46,60 @@ class Configuration:
     variant: str = ""
     nodes: int = 3
     txns: int = 2
-    timeouts: int = 2
-    crashes: int = 1
-    losses: int = 1
-    partitions: int = 0
-    network: str = "fifo"
-    drops: int = 0
-    duplicates: int = 0
+    timeouts: int = UNSET
+    crashes: int = UNSET
+    losses: int = UNSET
+    partitions: int = UNSET
+    network: str = ""  # the protocol's own: fifo, or datagrams
+    drops: int = UNSET
+    duplicates: int = UNSET
+    heartbeats: int = UNSET
     literal: bool = False  # also keep what only the literal invariant 5 asks for
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
 
     def __post_init__(self) -> None:
-        if self.protocol != "zab":
-            raise ConfigError(f"there is no protocol {self.protocol!r}; there is zab")
-        if self.variant and self.variant not in variants.VARIANTS:
-            raise ConfigError(f"there is no variant {self.variant!r} of zab; `zabcheck variants` lists them")
-        if self.network not in NETWORKS:
-            raise ConfigError(f"there is no network {self.network!r}; there are {', '.join(NETWORKS)}")
+        found = PROTOCOLS.get(self.protocol)
+        if found is None:
+            raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
+        if self.variant and self.variant not in found.variants:
+            where = f"{self.variant!r} of {self.protocol}"
+            raise ConfigError(f"there is no variant {where}; `zabcheck variants` lists them")
+        self._check_network(found)
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ConfigError(f"--{name} must be {low} to {high}, not {value}")
-        for name in ("timeouts", "crashes", "losses", "partitions", "drops", "duplicates"):
-            value = getattr(self, name)
-            if not 0 <= value <= 15:
-                raise ConfigError(f"--{name} must be 0 to 15, not {value}")
-        if self.drops and self.network != "lossy":
-            raise ConfigError("--drops needs --network lossy: on the paper's channels only connections are lost")
-        if self.duplicates and self.network != "duplicating":
-            raise ConfigError("--duplicates needs --network duplicating")
+        self._check_budgets(found)
         if not 0 <= self.max_epoch <= 200:
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:
             raise ConfigError(f"--channel must be 1 to 200, not {self.channel}")
+
+    def _check_network(self, found: Protocol) -> None:
+        networks = list(NETWORKS) if found.connections else [DATAGRAMS]
+        if not self.network:
+            object.__setattr__(self, "network", networks[0])
+        if self.network not in networks:
+            there = f"there are {', '.join(networks)}" if found.connections else f"it speaks over {DATAGRAMS}"
+            whose = "" if found.connections else f" for {self.protocol}"
+            raise ConfigError(f"there is no network {self.network!r}{whose}; {there}")
+
+    def _check_budgets(self, found: Protocol) -> None:
+        usual = OF_CONNECTIONS if found.connections else OF_DATAGRAMS
+        for name in BUDGETS:
+            value = getattr(self, name)
+            if value == UNSET:
+                object.__setattr__(self, name, usual.get(name, 0))
+            elif not 0 <= value <= 15:
+                raise ConfigError(f"--{name} must be 0 to 15, not {value}")
+            elif value and name not in usual:
+                what = "connections" if found.connections else DATAGRAMS
+                raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {what}")
+        if self.drops and self.network != "lossy":
+            raise ConfigError("--drops needs --network lossy: on the paper's channels only connections are lost")
+        if self.duplicates and self.network != "duplicating":
+            raise ConfigError("--duplicates needs --network duplicating")
 
     @property
     def faults(self) -> int:
@@ -87,6 +119,7 @@ class Model:
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
+        self.protocol: Protocol = PROTOCOLS[configuration.protocol]
 
     @cached_property
     def majority(self) -> int:
@@ -94,69 +127,102 @@ class Model:
 
     @cached_property
     def epochs(self) -> int:
-        """The largest epoch there can be: every new epoch takes a CEPOCH each from a quorum, a
-        process sends one an iteration, and begins a new iteration after a fault (on an unordered
-        channel also when NEWLEADER overtakes NEWEPOCH: one more for each, then --max-epoch)."""
+        """The largest epoch there can be. Over connections every new epoch takes a CEPOCH each from
+        a quorum, a process sends one an iteration, and begins a new iteration after a fault (on an
+        unordered channel also when NEWLEADER overtakes NEWEPOCH: one more for each, then
+        --max-epoch). Over datagrams a process begins an epoch when it is elected, and looks for a
+        leader when it starts and after each timeout."""
         c = self.configuration
+        if c.max_epoch:
+            return c.max_epoch
+        if not self.protocol.connections:
+            return c.nodes + c.timeouts + c.crashes
         iterations = 1 + c.faults + (c.network == "unordered")
-        return c.max_epoch or max(1, c.nodes * iterations // self.majority)
+        return max(1, c.nodes * iterations // self.majority)
 
     @cached_property
     def channels(self) -> tuple[int, int]:
-        """The most messages a channel can hold: to a leader, to a follower. On the paper's channels
-        CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or another
-        network, may have every message of a connection in flight at once, or send one again."""
+        """The most messages a channel can hold: to a leader, to a follower; over datagrams, twice
+        how many can be in flight. On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are
+        received before more is sent; a variant, or another network, may have every message of a
+        connection in flight at once, or send one again."""
         c = self.configuration
         if c.channel:
             return c.channel, c.channel
+        if not self.protocol.connections:
+            return 32, 32
         if c.network == "fifo" and not c.variant:
             return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
         return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
 
     @cached_property
+    def most_steps(self) -> int:
+        """More than the steps, counted with their choices, that any state can have."""
+        c = self.configuration
+        n, (up, down) = c.nodes, self.channels
+        if not self.protocol.connections:
+            return 5 * n + up
+        bound = n * (3 * n + 8) + n * 4
+        if c.network != "fifo":
+            bound += 3 * n * n * up + 3 * n * down
+        if c.partitions:
+            bound += 1 << (n - 1)
+        return bound
+
+    @property
     def txn(self) -> Record:
         """A transaction <v, z>: zxid z = <epoch, counter> (III), and an identity standing for v."""
-        count = Int(0, self.configuration.txns, "--txns")
-        return Record("Txn", {"epoch": Int(0, self.epochs, "--max-epoch"), "counter": count, "value": count})
+        return self.parts.txn
+
+    @property
+    def union(self) -> MessageUnion:
+        """The messages."""
+        return self.parts.union
+
+    @cached_property
+    def parts(self) -> Parts:
+        c = self.configuration
+        # a copy of a proposal is accepted again; so is, over datagrams, one that comes late
+        log = c.txns + c.duplicates if self.protocol.connections else 2 * c.txns
+        envelope = {} if self.protocol.connections else datagrams.envelope(c.nodes)
+        return self.protocol.parts(Sizes(c.nodes, c.txns, self.epochs, log, envelope))
 
     @cached_property
     def program(self) -> Program:
         c = self.configuration
         up, down = self.channels
+        union = self.union
         epoch = Int(0, self.epochs, "--max-epoch")
-        log = Seq(self.txn, c.txns + c.duplicates, "--txns")  # a copy of a proposal is accepted again
-        union = MessageUnion(zab.messages(epoch, self.txn, log))
-        budgets = tuple(
-            Field(f"{name}_left", Int(0, getattr(c, name)), Role.BUDGET, (), f"how many {name} are left")
-            for name in ("timeouts", "crashes", "losses", "partitions", "drops", "duplicates")
-        )
+        if self.protocol.connections:
+            net = connections.connection_fields(union, up, down)
+        else:
+            net = datagrams.datagram_fields(union, up)
         fields = (
-            *history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal),
-            *zab.node_fields(c.nodes, c.txns, epoch, log),
-            *connections.connection_fields(union, up, down),
-            *budgets,
-            *connections.step_fields(union, c.nodes),
+            *history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.revises),
+            *self.parts.fields,
+            *net,
+            *(
+                Field(f"{name}_left", Int(0, getattr(c, name)), Role.BUDGET, (), f"how many {name} are left")
+                for name in (OF_CONNECTIONS if self.protocol.connections else OF_DATAGRAMS)
+            ),
+            *step_fields(union, c.nodes),
         )
         constants = {
             "NODES": c.nodes,
             "TXNS": c.txns,
             "EPOCHS": self.epochs,
             "MAJORITY": self.majority,
-            "NETWORK": NETWORKS[c.network],
+            "NETWORK": NETWORKS.get(c.network, 0),
             "UP": up,
             "DOWN": down,
+            "FLIGHT": up,
             "LITERAL": int(c.literal),
-            "TIMEOUTS": c.timeouts,
-            "CRASHES": c.crashes,
-            "LOSSES": c.losses,
-            "PARTITIONS": c.partitions,
-            "DROPS": c.drops,
-            "DUPLICATES": c.duplicates,
+            **{name.upper(): getattr(c, name) for name in BUDGETS},
         }
         return Program(
             Schema(c.nodes, fields, constants),
-            {"Txn": self.txn, "History": log, "AnyMessage": union},
-            world=(actor, history, connections),
-            protocol=(zab,),
-            overrides=variants.overrides(c.variant),
+            self.parts.types,
+            world=(actor, history, connections if self.protocol.connections else datagrams),
+            protocol=self.protocol.modules,
+            overrides=self.protocol.overrides(c.variant),
         )

@@ -15,7 +15,7 @@ from types import FunctionType
 
 from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
-from zabspec.worlds.connections import disconnect, durable, send_to_follower, send_to_leader
+from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E,
     ACK_LD,
@@ -44,7 +44,7 @@ from zabspec.zab import (
     zxid_le,
 )
 
-__all__ = ["VARIANTS", "Variant", "overrides"]
+__all__ = ["VARIANTS", "Variant"]
 
 
 # --- Phase 1: promises and epochs --------------------------------------------------------------
@@ -687,8 +687,3 @@ TABLE = (
     ),
 )
 VARIANTS: dict[str, Variant] = {v.name: v for v in TABLE}
-
-
-def overrides(name: str) -> Mapping[str, FunctionType]:
-    """The functions of the variant of that name; none for the protocol itself ("")."""
-    return VARIANTS[name].overrides if name else {}

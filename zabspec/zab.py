@@ -22,7 +22,7 @@ from zabspec.language.lang import (
     forget,
     step,
 )
-from zabspec.worlds.connections import choose, connect, disconnect, send_to_follower, send_to_leader
+from zabspec.worlds.actor import choose, connect, disconnect, send_to_follower, send_to_leader
 
 # The states of a process (V); DOWN while it is crashed (II).
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
@@ -435,6 +435,11 @@ def on_timeout(s: State, p: Node) -> None:
 def may_time_out(s: State, p: Node) -> bool:
     """Only an iteration can be abandoned."""
     return s.role[p] == FOLLOWING or s.role[p] == LEADING
+
+
+def recovering(s: State, p: Node) -> bool:
+    """V: whether p is in Phase 1 or 2, as a follower or as a leader."""
+    return s.phase[p] < BROADCAST or (s.role[p] == LEADING and s.stage[p] < ESTABLISHED)
 
 
 def on_crash(s: State, p: Node) -> None:

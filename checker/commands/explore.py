@@ -29,7 +29,7 @@ def explore(options: Mapping[str, Any]) -> int:
         UsageError: the question was wrong.
     """
     refuse_contradictions(options)
-    judged = chosen_properties(options["names"])
+    judged = chosen_properties(options["names"], options["protocol"])
     configuration = configured(options, literal=any(p.name == LITERAL for p in judged))
     for option in ("junit", "trace"):
         if options[option] is not None:
@@ -137,7 +137,7 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--trace and --junit name the same file")
 
 
-def chosen_properties(names: Sequence[str]) -> list[Property]:
+def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
     """The properties named, or all that are judged by default.
 
     Raises:
@@ -154,7 +154,11 @@ def chosen_properties(names: Sequence[str]) -> list[Property]:
         except KeyError:
             hint = near(name, [p.name for p in PROPERTIES]) or "; `zabcheck properties` lists them"
             raise click.UsageError(f"there is no property {name!r}{hint}") from None
-    return chosen or [p for p in PROPERTIES if p.default]
+        if not chosen[-1].judges(protocol):
+            raise click.UsageError(
+                f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}"
+            )
+    return chosen or [p for p in PROPERTIES if p.default and p.judges(protocol)]
 
 
 def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
@@ -162,15 +166,19 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
     Raises:
         UsageError: there is no such configuration.
     """
-    from zabspec.model import ConfigError, Configuration
-    from zabspec.variants import VARIANTS
+    from zabspec.model import BUDGETS, ConfigError, Configuration
+    from zabspec.protocols import PROTOCOLS
 
-    same = ("protocol", "variant", "nodes", "txns", "timeouts", "crashes", "losses", "partitions", "network")
-    values = {name: options[name] for name in (*same, "drops", "duplicates")}
-    variant = options["variant"]
-    if variant and variant not in VARIANTS:
-        hint = near(variant, VARIANTS) or "; `zabcheck variants` lists them"
-        raise click.UsageError(f"there is no variant {variant!r}{hint}")
+    values = {name: options[name] for name in ("protocol", "variant", "nodes", "txns", "network")}
+    values |= {name: options[name] for name in BUDGETS if options[name] is not None}
+    protocol, variant = PROTOCOLS.get(options["protocol"]), options["variant"]
+    if protocol is None:
+        hint = near(options["protocol"], PROTOCOLS) or f"; there are {' and '.join(PROTOCOLS)}"
+        raise click.UsageError(f"there is no protocol {options['protocol']!r}{hint}")
+    if variant and variant not in protocol.variants:
+        hint = near(variant, protocol.variants) or "; `zabcheck variants` lists them"
+        whose = "" if protocol.name == "zab" else f" of {protocol.name}"
+        raise click.UsageError(f"there is no variant {variant!r}{whose}{hint}")
     try:
         return Configuration(
             **values, literal=literal, max_epoch=options["max_epoch"] or 0, channel=options["channel"] or 0

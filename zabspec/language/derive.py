@@ -16,7 +16,7 @@ from itertools import permutations
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field, Layout, Role
 
-__all__ = ["Permutations", "derived_text", "permuted"]
+__all__ = ["Permutations", "bags", "derived_text", "in_order", "is_idle", "permuted"]
 
 WIDEST = 56  # bits that one put or get can move: a word less seven bits of misalignment
 
@@ -42,6 +42,9 @@ def used_bits(kind: Kind) -> list[int]:
         return header + used_bits(kind.element) * kind.capacity
     assert isinstance(kind, MessageUnion)
     out = [len(kind.messages).bit_length()] + [0] * (kind.size - 1)
+    for name, part in kind.envelope.items():
+        for k, bits in enumerate(used_bits(part)):
+            out[kind.envelope_offsets[name] + k] = bits
     for message in kind.messages:
         for name, inner in message.fields.items():
             at = kind.offsets(message.name)[name]
@@ -206,16 +209,51 @@ def mix(a: int, b: int) -> int:
 """
 
 
+def bags(layout: Layout) -> list[tuple[int, Seq]]:
+    """Where each bag lies, and its kind."""
+    return [(at, kind) for at, kind in channels(layout) if kind.bag]
+
+
+def words_outside_bags(layout: Layout) -> list[tuple[int, int]]:
+    """The words of the state with something besides bags in them: where, and a mask of those bytes."""
+    inside = bytearray(layout.size)
+    for at, kind in bags(layout):
+        inside[at : at + kind.size] = b"\xff" * kind.size
+    words = ((at, ~int.from_bytes(inside[at : at + 8], "little", signed=True)) for at in range(0, layout.size, 8))
+    return [(at, mask) for at, mask in words if mask]
+
+
+def masked_word(base: str, at: int | str, mask: int) -> str:
+    word = f"load_word({base}, {at})"
+    return word if mask == -1 else f"({word} & {mask})"
+
+
+def bag_sum_text(at: int, kind: Seq, c: Iterator[int]) -> list[str]:
+    """Adds up a hash of each element, so that their order does not matter."""
+    size = kind.element.size
+    lines = [f"    at = {at + kind.header}", f"    for k in range(b[{at}]):", f"        x = {next(c)}"]
+    for k in range(0, size, 8):
+        used = min(8, size - k)
+        word = masked_word("b", f"at + {k}", -1 if used == 8 else (1 << (8 * used)) - 1)
+        lines.append(f"        x = mix({word} ^ x, {next(c)})")
+    return [*lines, f"        y = wrap_add(y, mix(x, {next(c)}))", f"        at = at + {size}"]
+
+
 def hash_text(layout: Layout) -> str:
     """Four chains of folded 128-bit products over the state's words, then one over the chains."""
     c = constants(1)
-    words = layout.size // 8
+    words = words_outside_bags(layout)
     lines = ["def hash_state(s: State) -> int:", "    b = as_bytes(s)"]
     lines += [f"    h{k} = {next(c)}" for k in range(4)]
-    for k in range(0, words, 2):
+    for k in range(0, len(words), 2):
         lane = k // 2 % 4
-        second = f"load_word(b, {8 * k + 8}) ^ {next(c)}" if k + 1 < words else str(next(c))
-        lines.append(f"    h{lane} = mix(load_word(b, {8 * k}) ^ h{lane}, {second})")
+        second = f"{masked_word('b', *words[k + 1])} ^ {next(c)}" if k + 1 < len(words) else str(next(c))
+        lines.append(f"    h{lane} = mix({masked_word('b', *words[k])} ^ h{lane}, {second})")
+    if bags(layout):
+        lines.append("    y = 0")
+        for at, kind in bags(layout):
+            lines += bag_sum_text(at, kind, c)
+        lines.append("    h0 = h0 ^ y")
     lines += [
         f"    h0 = mix(h0 ^ {next(c)}, h1 ^ {next(c)})",
         f"    h2 = mix(h2 ^ {next(c)}, h3 ^ {next(c)})",
@@ -223,6 +261,43 @@ def hash_text(layout: Layout) -> str:
         "    return h0 if h0 != 0 else 1",
     ]
     return "\n".join(lines)
+
+
+def idle_text(layout: Layout) -> str:
+    """Whether a step did nothing but take one element out of a bag."""
+    lines = ["def idle(before: State, after: State) -> bool:", "    a = as_bytes(before)", "    b = as_bytes(after)"]
+    places = [at for at, _ in bags(layout)]
+    if not places:
+        return "\n".join([*lines, "    return False"])
+    lines.append(f"    if {' + '.join(f'b[{at}]' for at in places)} + 1 != {' + '.join(f'a[{at}]' for at in places)}:")
+    lines += ["        return False", "    d = 0"]
+    for at, mask in words_outside_bags(layout):
+        both = f"(load_word(a, {at}) ^ load_word(b, {at}))"
+        lines.append(f"    d = d | {both if mask == -1 else f'({both} & {mask})'}")
+    return "\n".join([*lines, "    return d == 0"])
+
+
+def in_order(layout: Layout, data: bytes) -> bytes:
+    """The state with the elements of every bag in order: one for all that differ in that alone."""
+    out = bytearray(data)
+    for at, kind in bags(layout):
+        size, first = kind.element.size, at + kind.header
+        count = int.from_bytes(data[at : at + kind.header], "little")
+        elements = sorted(data[first + k * size : first + (k + 1) * size] for k in range(count))
+        out[first : first + count * size] = b"".join(elements)
+    return bytes(out)
+
+
+def is_idle(layout: Layout, before: bytes, after: bytes) -> bool:
+    """The plain reading of `idle_text`."""
+    places = bags(layout)
+    if sum(before[at] for at, _ in places) != sum(after[at] for at, _ in places) + 1:
+        return False
+    masks = words_outside_bags(layout)
+    words = (
+        (int.from_bytes(x[at : at + 8], "little", signed=True) & mask for at, mask in masks) for x in (before, after)
+    )
+    return all(a == b for a, b in zip(*words, strict=True))
 
 
 # --- permuting ---------------------------------------------------------------------------------
@@ -547,7 +622,7 @@ def bytes_of(b: Bytes, at: int) -> Bytes:
 
 def derived_text(layout: Layout, symmetry: bool) -> str:
     """The kernel text of everything that follows from a layout."""
-    parts = [MIX, BYTES_OF, pack_text(layout), unpack_text(layout), hash_text(layout)]
+    parts = [MIX, BYTES_OF, pack_text(layout), unpack_text(layout), hash_text(layout), idle_text(layout)]
     if symmetry:
         parts += [permute_text(layout), colour_text(layout), canonical_text(layout)]
     return "\n\n".join(parts) + "\n"

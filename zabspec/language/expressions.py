@@ -27,6 +27,7 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
     "wrap_mul": ((t.INT, t.INT), t.INT),
     "wrap_add": ((t.INT, t.INT), t.INT),
     "unsigned_less": ((t.INT, t.INT), t.BOOL),
+    "unsigned_rem": ((t.INT, t.INT), t.INT),
     "prefetch": ((t.WORDS, t.INT), t.VOID),
     "state_at": ((t.BYTES, t.INT), t.STATE),
     "as_bytes": ((t.STATE,), t.BYTES),
@@ -300,6 +301,8 @@ class Expressions:
         if isinstance(value.type, t.MessageType):
             if node.attr == "kind":
                 return t.MessageKind(t.NameType(), value)
+            if node.attr in value.type.union.envelope:
+                return self.envelope(node, value, value.type.union)
             if value.type.only is None:
                 raise self.fail(node, f"which message it is must be known before its {node.attr} is read")
             message = value.type.union.named(value.type.only)
@@ -307,13 +310,21 @@ class Expressions:
                 raise self.fail(node, f"{message.name} has no field {node.attr}")
             offset = value.type.union.offsets(message.name)[node.attr]
             kind = message.fields[node.attr]
-            label = f"{message.name}.{node.attr}"
-            if isinstance(value, t.Memory):
-                place = self.memory(value.base, value.offset + offset, value.terms, kind, label, value.state)
-            else:
-                place = self.memory(value, offset, [], kind, label, self.state_in_scope())
-            return as_value(place)
+            return as_value(self.inside(value, offset, kind, f"{message.name}.{node.attr}"))
         raise self.fail(node, f"a {value.type.name} has no field {node.attr}")
+
+    def envelope(self, node: ast.Attribute, value: t.Expr, union: MessageUnion) -> t.Expr:
+        """A field that the world writes on every message, whichever its kind."""
+        if self.is_handler:
+            raise self.fail(node, f"a handler may not read {node.attr}, which is on the envelope")
+        kind = union.envelope[node.attr]
+        return as_value(self.inside(value, union.envelope_offsets[node.attr], kind, f"the envelope's {node.attr}"))
+
+    def inside(self, value: t.Expr, offset: int, kind: Kind, label: str) -> t.Memory:
+        """A part of something that lies in memory."""
+        if isinstance(value, t.Memory):
+            return self.memory(value.base, value.offset + offset, value.terms, kind, label, value.state)
+        return self.memory(value, offset, [], kind, label, self.state_in_scope())
 
     def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         symbol = BINARY.get(op)

@@ -125,11 +125,13 @@ class Record(Kind):
 
 @dataclass(frozen=True)
 class Seq(Kind):
-    """A sequence of at most `capacity` elements: its length, then the elements, unused ones zero."""
+    """A sequence of at most `capacity` elements: its length, then the elements, unused ones zero.
+    `bag`: their order means nothing, so two states that differ in it alone have one fingerprint."""
 
     element: Kind
     capacity: int
     widen: str = ""
+    bag: bool = False
 
     @cached_property
     def header(self) -> int:
@@ -155,9 +157,11 @@ class Message:
 
 @dataclass(frozen=True)
 class MessageUnion(Kind):
-    """Any one of several kinds of message: a tag byte (0 = none), then that kind's fields."""
+    """Any one of several kinds of message: a tag byte (0 = none), the envelope that the world writes
+    on every message, then that kind's fields."""
 
     messages: tuple[Message, ...]
+    envelope: Mapping[str, Int] = field(default_factory=dict, hash=False)
 
     def tag(self, name: str) -> int:
         """The tag byte of the named message.
@@ -178,10 +182,24 @@ class MessageUnion(Kind):
         return self._offsets[name]
 
     @cached_property
+    def envelope_offsets(self) -> dict[str, int]:
+        """Where each field of the envelope lies, in bytes from the tag."""
+        at, out = 1, {}
+        for name, kind in self.envelope.items():
+            out[name] = at
+            at += kind.size
+        return out
+
+    @cached_property
+    def body(self) -> int:
+        """Where a message's own fields begin, in bytes from the tag."""
+        return 1 + sum(k.size for k in self.envelope.values())
+
+    @cached_property
     def _offsets(self) -> dict[str, dict[str, int]]:
         out: dict[str, dict[str, int]] = {}
         for message in self.messages:
-            at, out[message.name] = 1, {}
+            at, out[message.name] = self.body, {}
             for name, kind in message.fields.items():
                 out[message.name][name] = at
                 at += kind.size
@@ -189,7 +207,7 @@ class MessageUnion(Kind):
 
     @cached_property
     def size(self) -> int:
-        return 1 + max((sum(k.size for k in m.fields.values()) for m in self.messages), default=0)
+        return self.body + max((sum(k.size for k in m.fields.values()) for m in self.messages), default=0)
 
     @property
     def scalar(self) -> bool:

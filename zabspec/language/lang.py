@@ -18,6 +18,7 @@ __all__ = [
     "State",
     "Txn",
     "Words",
+    "Zxid",
     "forget",
     "new_identity",
     "step",
@@ -50,10 +51,11 @@ class _RecordName:
     """The name of a record kind; a program binds it to the record of its schema."""
 
     def __call__(self, **fields: Any) -> Any:
-        raise TypeError("Txn(...) makes a transaction inside a program only: see Program.load")
+        raise TypeError("a record is made inside a program only: see Program.load")
 
 
 Txn: Any = _RecordName()
+Zxid: Any = _RecordName()
 
 
 def step(name: str) -> Any:

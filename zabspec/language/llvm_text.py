@@ -370,6 +370,8 @@ class _Emitter:
                 return self.value(f"mul i64 {a[0]}, {a[1]}")
             case "wrap_add":
                 return self.value(f"add i64 {a[0]}, {a[1]}")
+            case "unsigned_rem":
+                return self.value(f"urem i64 {a[0]}, {a[1]}")
             case "unsigned_less":
                 return self.value(f"icmp ult i64 {a[0]}, {a[1]}")
             case "prefetch":

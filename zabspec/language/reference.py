@@ -197,7 +197,13 @@ class MessageView:
     __slots__ = ("at", "buffer", "union")
 
     def __init__(self, buffer: bytearray, at: int, union: MessageUnion) -> None:
-        self.buffer, self.at, self.union = buffer, at, union
+        object.__setattr__(self, "buffer", buffer)
+        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "union", union)
+
+    buffer: bytearray
+    at: int
+    union: MessageUnion
 
     def raw(self) -> bytes:
         return bytes(self.buffer[self.at : self.at + self.union.size])
@@ -213,11 +219,20 @@ class MessageView:
         return self.union.messages[tag - 1].name if tag else ""
 
     def __getattr__(self, name: str) -> Any:
+        if name in self.union.envelope:
+            at = self.at + self.union.envelope_offsets[name]
+            return read(self.buffer, at, self.union.envelope[name], name)
         message = self.union.messages[self.buffer[self.at] - 1]
         if name not in message.fields:
             raise AttributeError(f"{message.name} has no field {name}")
         at = self.at + self.union.offsets(message.name)[name]
         return read(self.buffer, at, message.fields[name], f"{message.name}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.union.envelope:
+            raise AttributeError("a message does not change, its envelope excepted")
+        at = self.at + self.union.envelope_offsets[name]
+        write(self.buffer, at, self.union.envelope[name], value, f"the envelope's {name}")
 
 
 class _Tag(int):
@@ -391,6 +406,7 @@ def kernel_operations() -> dict[str, Any]:
         "shr": lambda a, k: signed((a & WORD) >> k),
         "wrap_mul": lambda a, b: signed(a * b),
         "wrap_add": lambda a, b: signed(a + b),
+        "unsigned_rem": lambda a, b: (a & WORD) % b,
         "unsigned_less": lambda a, b: (a & WORD) < (b & WORD),
         "count_bits": lambda a: (a & WORD).bit_count(),
         "prefetch": lambda a, k: None,

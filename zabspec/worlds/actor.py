@@ -1,7 +1,8 @@
-"""What a protocol provides to the world: the handlers and guards of an actor.
+"""What a protocol and a world provide to each other.
 
-A program binds these names to the functions of its protocol (`Program.load`); here they only say
-what each means, so that the text of a world can be read, and checked, without a protocol.
+A program binds these names to the functions of its protocol and its world (`Program.load`); here
+they only say what each means, so that the text of either can be read, and checked, without the
+other. A protocol speaks over connections (`zab`) or over datagrams (`db19`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,32 @@ from zabspec.language.lang import AnyMessage, Node, State
 
 # The roles a world knows.
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
+
+# The timers of a process.
+ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
+
+
+# --- what every protocol provides ----------------------------------------------------------------
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    """Whether the application at p, which leads, may abcast."""
+    return False
+
+
+def on_abcast(s: State, p: Node) -> None:
+    """The application at p abcasts a transaction."""
+
+
+def on_crash(s: State, p: Node) -> None:
+    """Process p crashes; its connections are closed already."""
+
+
+def on_recovery(s: State, p: Node) -> None:
+    """Process p, which had crashed, starts again."""
+
+
+# --- over connections ----------------------------------------------------------------------------
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -37,15 +64,6 @@ def on_leader_lost(s: State, f: Node) -> None:
     """Process f learns that its connection to its leader is lost."""
 
 
-def may_abcast(s: State, p: Node) -> bool:
-    """Whether the application at p, which leads, may abcast."""
-    return False
-
-
-def on_abcast(s: State, p: Node) -> None:
-    """The application at p abcasts a transaction."""
-
-
 def may_time_out(s: State, p: Node) -> bool:
     """Whether p waits for anything that a timeout would end."""
     return True
@@ -55,14 +73,74 @@ def on_timeout(s: State, p: Node) -> None:
     """Process p has waited too long."""
 
 
-def on_crash(s: State, p: Node) -> None:
-    """Process p crashes; its connections are closed already."""
-
-
-def on_recovery(s: State, p: Node) -> None:
-    """Process p, which had crashed, starts again."""
+def recovering(s: State, p: Node) -> bool:
+    """Whether p is in an iteration that has not come to its end of recovery."""
+    return True
 
 
 def durable_points(s: State, m: AnyMessage) -> int:
     """How many points inside the handler of m a crash may fall at (see `durable`)."""
     return 0
+
+
+# --- over datagrams ------------------------------------------------------------------------------
+
+
+def on_start(s: State, p: Node) -> None:
+    """Process p starts for the first time."""
+
+
+def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:
+    """Process p receives m."""
+
+
+def timer_armed(s: State, p: Node, timer: int) -> bool:
+    """Whether p waits for one of its timers."""
+    return False
+
+
+def on_timer(s: State, p: Node, timer: int) -> None:
+    """The deadline of one of p's timers has passed."""
+
+
+# --- what a world of connections provides --------------------------------------------------------
+
+
+def connect(s: State, f: Node, l: Node) -> None:
+    """Follower f opens a connection to l."""
+
+
+def disconnect(s: State, p: Node) -> None:
+    """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
+
+
+def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
+    """The follower sends m to the leader it follows."""
+
+
+def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
+    """The leader sends m to follower f."""
+
+
+# --- what a world of datagrams provides ----------------------------------------------------------
+
+
+def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """Process p sends m to q."""
+
+
+def arm_timer(s: State, p: Node, timer: int) -> None:
+    """Arm one of p's timers again, from now."""
+
+
+# --- what every world provides -------------------------------------------------------------------
+
+
+def choose(s: State, alternatives: int) -> int:
+    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
+    return 0
+
+
+def durable(s: State, point: int) -> bool:
+    """Whether the process crashes at this point of its handler, which must then return."""
+    return False

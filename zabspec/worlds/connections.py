@@ -15,7 +15,7 @@ each does (`apply`). A step is one word: kind, then three operands (see `STEP_KI
 
 from __future__ import annotations
 
-from zabspec.language import NODE, Field, Int, MessageUnion, NodeId, Role, Seq
+from zabspec.language import NODE, Field, Int, MessageUnion, Role, Seq
 from zabspec.language.lang import AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
     DOWN,
@@ -89,27 +89,6 @@ def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field,
         Field("link", Int(0, 4), net, (NODE, NODE), "the connection of a follower (first index) to a leader"),
         Field("to_leader", Seq(message, up, "--channel"), net, (NODE, NODE), "in flight from follower to leader"),
         Field("to_follower", Seq(message, down, "--channel"), net, (NODE,), "in flight from its leader to a follower"),
-    )
-
-
-def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
-    """What the step just taken says about itself."""
-
-    def says(name: str, kind: Int | MessageUnion | NodeId, doc: str) -> Field:
-        return Field(name, kind, Role.SCRATCH, (), doc)
-
-    return (
-        says("steps", Int(0, 2**63 - 1), "the paper's steps it entered, a bit each"),
-        says("error", Int(0, 2**32 - 1), "the first error site it met; 0: none"),
-        says("choice", Int(0, 255), "which alternative `choose` takes"),
-        says("choices", Int(0, 255), "how many alternatives `choose` had; 1: it was not called"),
-        says("crash_at", Int(0, 255), "the durable point at which the process crashes; 0: none"),
-        says("accepts", Int(0, 255), "proposals accepted"),
-        says("accept_epoch", Int(0, 255), "the epoch they were accepted in"),
-        says("event", Int(0, 255), "its kind"),
-        says("event_process", Int(0, 255), "operand a: the process that took it, or a cut"),
-        says("event_peer", NodeId.of(nodes), "operand b: the other end"),
-        says("event_message", message, "the message received"),
     )
 
 

@@ -1,0 +1,330 @@
+"""The simulator's network of connections, and the leader oracle, for protocols such as `zab`.
+
+A connection has two ends. Mail over it is numbered in each direction, as TCP numbers what it
+carries, and an end takes it in that order; what arrives at an end that is closed, or over an older
+connection, is thrown away. When a connection is cut, or the other end closes, a notice is posted
+to each end that is still open; what has not arrived before the notice is lost.
+
+It shares nothing with the explorer's world of connections but what the two have to agree on:
+`abstraction` (in `traces/`) says how one is seen in the other, and replay holds them together.
+"""
+
+from __future__ import annotations
+
+from zabspec.language import NODE, Bool, Field, Int, NodeId, Role
+from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, splitmix64, take_out, time_of
+from zabspec.worlds.actor import (
+    DOWN,
+    ELECTION,
+    LEADING,
+    may_time_out,
+    on_crash,
+    on_follower_lost,
+    on_leader_lost,
+    on_oracle,
+    on_timeout,
+    receivable,
+    receive_as_follower,
+    receive_as_leader,
+    recovering,
+)
+
+__all__ = ["connection_fields", "envelope"]
+
+# Which way a message goes over a connection, and whether it is the notice that this is lost.
+UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
+
+# What an end asks of the numbers of what it takes, by network (as `worlds/connections.py` names them):
+# each in turn; later than the last; nothing; in turn, or the last again.
+FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
+
+RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries anew
+ORACLE_TICKS = 10
+ORACLE_TERM = 64  # for so long the oracle names the same leader
+
+
+def envelope(nodes: int) -> dict[str, Int]:
+    """The connection, which way, and the number."""
+    return {
+        "follower": NodeId.of(nodes),
+        "leader": NodeId.of(nodes),
+        "way": Int(0, 4),
+        "connection": Int(0, 2**16 - 1),
+        "number": Int(0, 2**16 - 1),
+    }
+
+
+def connection_fields() -> tuple[Field, ...]:
+    """The ends of every connection; the first process is the follower that opened it."""
+    net = Role.NETWORK
+    number = Int(0, 2**16 - 1)
+    pair = (NODE, NODE)
+    return (
+        Field("order", Int(0, 3), net, (), "FIFO, LOSSY, UNORDERED or DUPLICATING"),
+        Field("opened", number, net, pair, "connections between two processes so far (lower first)"),
+        Field("connection", number, net, pair, "which of them this is"),
+        Field("follower_end", Bool(), net, pair, "the follower's end is open"),
+        Field("leader_end", Bool(), net, pair, "the leader's end is open"),
+        Field("cut", Bool(), net, pair, "it is lost, and neither end may know"),
+        Field("sent_up", number, net, pair, "messages sent to the leader"),
+        Field("sent_down", number, net, pair, "messages sent to the follower"),
+        Field("taken_up", number, net, pair, "the last number the leader took"),
+        Field("taken_down", number, net, pair, "the last number the follower took"),
+        Field("arrives_up", Int(0, HELD), net, pair, "when the last message to the leader arrives"),
+        Field("arrives_down", Int(0, HELD), net, pair, "when the last message to the follower arrives"),
+        Field("deadline", Int(0, HELD), net, (NODE,), "when a process that has not recovered gives up"),
+        Field("oracle_due", Int(0, HELD), net, (NODE,), "when the oracle answers a process in ELECTION"),
+    )
+
+
+def begin(s: State, p: Node) -> None:
+    """A process starts in ELECTION; the oracle answers after some ticks."""
+    s.deadline[p] = HELD
+    s.oracle_due[p] = HELD if s.scripted else 1 + drawn(s, p, 0, ORACLE_TICKS)
+
+
+# --- what the world provides to handlers ---------------------------------------------------------
+
+
+def connect(s: State, f: Node, l: Node) -> None:
+    """Follower f opens a connection to l."""
+    low = min(f, l)
+    high = max(f, l)
+    s.opened[low][high] = s.opened[low][high] + 1
+    s.connection[f][l] = s.opened[low][high]
+    s.follower_end[f][l] = True
+    s.leader_end[f][l] = True
+    s.cut[f][l] = False
+    s.sent_up[f][l] = 0
+    s.sent_down[f][l] = 0
+    s.taken_up[f][l] = 0
+    s.taken_down[f][l] = 0
+    s.arrives_up[f][l] = 0
+    s.arrives_down[f][l] = 0
+
+
+def is_open(s: State, f: Node, l: Node) -> bool:
+    """Whether what is sent over it can arrive."""
+    return s.follower_end[f][l] and s.leader_end[f][l] and not s.cut[f][l]
+
+
+def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
+    """The follower sends m to the leader it follows."""
+    l = s.leader[f]
+    if is_open(s, f, l):
+        s.sent_up[f][l] = s.sent_up[f][l] + 1
+        s.arrives_up[f][l] = arrival(s, f, l, s.arrives_up[f][l])
+        address(s, post(s, s.arrives_up[f][l], f, m), f, l, UP, s.sent_up[f][l])
+    else:
+        drop(s, f, l, m)
+
+
+def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
+    """The leader sends m to follower f."""
+    if is_open(s, f, l):
+        s.sent_down[f][l] = s.sent_down[f][l] + 1
+        s.arrives_down[f][l] = arrival(s, l, f, s.arrives_down[f][l])
+        address(s, post(s, s.arrives_down[f][l], l, m), f, l, DOWN_WAY, s.sent_down[f][l])
+    else:
+        drop(s, l, f, m)
+
+
+def arrival(s: State, source: Node, target: Node, last: int) -> int:
+    """When a message sent now arrives: not before the one sent before it."""
+    if s.scripted:
+        return HELD
+    return max(last, s.now + s.least_delay + drawn(s, source, target, s.delays))
+
+
+def address(s: State, slot: int, f: Node, l: Node, way: int, number: int) -> None:
+    """Write the envelope."""
+    s.flight[slot].follower = f
+    s.flight[slot].leader = l
+    s.flight[slot].way = way
+    s.flight[slot].connection = s.connection[f][l]
+    s.flight[slot].number = number
+
+
+def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """A message is lost."""
+
+
+def disconnect(s: State, p: Node) -> None:
+    """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
+    l = s.leader[p]
+    if l >= 0:
+        close_follower_end(s, p, l)
+    if s.role[p] == LEADING:
+        close_accepted(s, p)
+
+
+def close_follower_end(s: State, f: Node, l: Node) -> None:
+    """The leader's end gets a notice; one that does not lead, or is the same process, needs none."""
+    s.follower_end[f][l] = False
+    if s.leader_end[f][l]:
+        if f == l or s.role[l] != LEADING:
+            s.leader_end[f][l] = False
+        else:
+            notify(s, f, l, NOTICE_UP)
+
+
+def close_accepted(s: State, l: Node) -> None:
+    """Process l closes its end of every connection opened to it by another."""
+    for f in range(s.NODES):
+        if f != l and s.leader_end[f][l]:
+            s.leader_end[f][l] = False
+            if s.follower_end[f][l]:
+                notify(s, f, l, NOTICE_DOWN)
+
+
+def notify(s: State, f: Node, l: Node, way: int) -> None:
+    """Post the notice of a loss; what of the connection arrives after it is thrown away."""
+    if not s.scripted:
+        slot = post(s, s.now + s.least_delay + drawn(s, f, l, s.delays), f if way == NOTICE_UP else l, s.no_message)
+        address(s, slot, f, l, way, 0)
+
+
+# --- losing connections --------------------------------------------------------------------------
+
+
+def lose_link(s: State, f: Node, l: Node) -> None:
+    """The connection of f to l is cut, if it is open. An end at a process that does not lead reads
+    nothing, and closes at once."""
+    if f != l and is_open(s, f, l):
+        if s.role[l] == LEADING:
+            s.cut[f][l] = True
+            notify(s, f, l, NOTICE_UP)
+        else:
+            s.leader_end[f][l] = False
+        notify(s, f, l, NOTICE_DOWN)
+
+
+def link_cut(s: State, a: Node, b: Node) -> None:
+    """A connection needs both ways."""
+    lose_link(s, a, b)
+    lose_link(s, b, a)
+
+
+def link_healed(s: State, a: Node, b: Node) -> None:
+    """New connections may open; nothing happens to old ones."""
+
+
+def links_of_crashed(s: State, p: Node) -> None:
+    """Both ends of everything that p has open close."""
+    disconnect(s, p)
+    close_accepted(s, p)
+
+
+# --- mail ------------------------------------------------------------------------------------------
+
+
+def deliver_due(s: State) -> None:
+    """Deliver what is due, in the heap's order. What its end cannot take yet waits a tick."""
+    while s.queued > 0 and time_of(s.queue[0]) <= s.now:
+        word = take_out(s, 0)
+        slot = slot_of(word)
+        f = s.flight[slot].follower
+        l = s.flight[slot].leader
+        way = s.flight[slot].way
+        if s.flight[slot].connection != s.connection[f][l]:
+            release(s, slot)  # of an older connection
+        elif way == UP and s.leader_end[f][l]:
+            deliver_up(s, word, f, l)
+        elif way == DOWN_WAY and s.follower_end[f][l]:
+            deliver_down(s, word, f, l)
+        else:
+            release(s, slot)
+            if way == NOTICE_UP and s.leader_end[f][l]:
+                leader_learns(s, l, f)
+            elif way == NOTICE_DOWN and s.follower_end[f][l]:
+                follower_learns(s, f, l)
+
+
+def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
+    """A message for the leader's end."""
+    slot = slot_of(word)
+    number = s.flight[slot].number
+    if s.role[l] == LEADING and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
+        s.taken_up[f][l] = max(number, s.taken_up[f][l])
+        receive_as_leader(s, l, f, s.flight[slot])
+        release(s, slot)
+    else:
+        push(s, word + TICK)
+
+
+def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
+    """A message for the follower's end."""
+    slot = slot_of(word)
+    number = s.flight[slot].number
+    if in_turn(s, number, s.taken_down[f][l]):
+        s.taken_down[f][l] = max(number, s.taken_down[f][l])
+        receive_as_follower(s, f, s.flight[slot])
+        release(s, slot)
+        if s.crash_at > 0:  # the script lets it crash inside the handler
+            s.crash_at = 0
+            links_of_crashed(s, f)
+            on_crash(s, f)
+    else:
+        push(s, word + TICK)
+
+
+def in_turn(s: State, number: int, taken: int) -> bool:
+    """Whether an end takes a message now, by its number and the last one it took."""
+    if s.order == FIFO:
+        return number == taken + 1
+    if s.order == DUPLICATING:
+        return number == taken + 1 or number == taken
+    return number > taken or s.order == UNORDERED
+
+
+def leader_learns(s: State, l: Node, f: Node) -> None:
+    """Leader l learns that its connection with f is lost."""
+    s.leader_end[f][l] = False
+    on_follower_lost(s, l, f)
+
+
+def follower_learns(s: State, f: Node, l: Node) -> None:
+    """Process f learns that its connection to its leader is lost; its handler closes it."""
+    on_leader_lost(s, f)
+
+
+# --- time ------------------------------------------------------------------------------------------
+
+
+def fire_timers(s: State, p: Node) -> None:
+    """In ELECTION the oracle answers; in Phases 1 and 2 a process gives up after some time. Later a
+    process relies on its connection."""
+    if s.role[p] == ELECTION:
+        if s.now >= s.oracle_due[p]:
+            ask_oracle(s, p)
+    elif s.role[p] != DOWN and s.now >= s.deadline[p]:
+        if recovering(s, p):
+            time_out(s, p)
+        else:
+            s.deadline[p] = HELD
+
+
+def ask_oracle(s: State, p: Node) -> None:
+    """The oracle names a leader, the same to all for a while; one that p cannot reach is tried later."""
+    l = oracle(s, p)
+    if s.follower_end[p][l] or s.leader_end[p][l] or s.blocked[p][l] or s.blocked[l][p]:
+        s.oracle_due[p] = s.now + 1
+    else:
+        s.deadline[p] = HELD if s.scripted else s.now + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
+        s.oracle_due[p] = HELD if s.scripted else s.now + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
+        on_oracle(s, p, l)
+
+
+def oracle(s: State, p: Node) -> int:
+    """The leader that the oracle of p names: the script's, or one drawn for the term."""
+    if s.scripted:
+        return s.client
+    return unsigned_rem(splitmix64(s.seed ^ (s.now // ORACLE_TERM)), s.NODES)
+
+
+def time_out(s: State, p: Node) -> None:
+    """Process p has waited too long."""
+    if (s.role[p] != ELECTION and s.role[p] != DOWN) and may_time_out(s, p):
+        s.deadline[p] = HELD
+        on_timeout(s, p)

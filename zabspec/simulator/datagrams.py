@@ -1,0 +1,105 @@
+"""The simulator's network of datagrams, and the timers of the db-19 lab."""
+
+from __future__ import annotations
+
+from zabspec.language import NODE, Field, Int, NodeId, Role
+from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.simulator.mail import HELD, drawn, post, release, slot_of, take_out, time_of
+from zabspec.worlds.actor import DOWN, ELECTION_TIMER, HEARTBEAT_TIMER, on_message, on_start, on_timer, timer_armed
+
+__all__ = ["datagram_fields", "envelope"]
+
+ELECTION_TICKS = 150  # and as many again of jitter, so that votes do not split for ever
+HEARTBEAT_TICKS = 50
+
+
+def envelope(nodes: int) -> dict[str, Int]:
+    """Who sent a message, to whom."""
+    return {"source": NodeId.of(nodes), "target": NodeId.of(nodes)}
+
+
+def datagram_fields() -> tuple[Field, ...]:
+    tick = Int(0, HELD)
+    return (
+        Field("deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
+        Field("heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
+    )
+
+
+def begin(s: State, p: Node) -> None:
+    """The heartbeat runs from tick 0 and is not armed by anything but itself (reading 5)."""
+    s.heartbeat_due[p] = HELD if s.scripted else HEARTBEAT_TICKS
+    on_start(s, p)
+
+
+def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """A datagram: dropped now if the way is blocked, else delayed by what this tick draws
+    (reading 12)."""
+    if s.blocked[p][q]:
+        drop(s, p, q, m)
+    else:
+        arrival = HELD if s.scripted else s.now + s.least_delay + drawn(s, p, q, s.delays)
+        address(s, post(s, arrival, p, m), p, q)
+
+
+def address(s: State, slot: int, p: Node, q: Node) -> None:
+    """Write the envelope."""
+    s.flight[slot].source = p
+    s.flight[slot].target = q
+
+
+def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """A datagram is lost."""
+
+
+def arm_timer(s: State, p: Node, timer: int) -> None:
+    """The lab's `reset_election_deadline`, or the heartbeat from now on."""
+    if timer == ELECTION_TIMER:
+        s.deadline[p] = HELD if s.scripted else s.now + ELECTION_TICKS + drawn(s, p, 0, ELECTION_TICKS)
+    else:
+        s.heartbeat_due[p] = HELD if s.scripted else s.now + HEARTBEAT_TICKS
+
+
+def deliver_due(s: State) -> None:
+    """Deliver what is due, in the heap's order; to a process that is down it is lost."""
+    while s.queued > 0 and time_of(s.queue[0]) <= s.now:
+        slot = slot_of(take_out(s, 0))
+        p = s.flight[slot].source
+        q = s.flight[slot].target
+        if s.role[q] == DOWN:
+            drop(s, p, q, s.flight[slot])
+        else:
+            on_message(s, q, p, s.flight[slot])
+        release(s, slot)
+
+
+def fire_timers(s: State, p: Node) -> None:
+    """The lab's on_tick at one process."""
+    if timer_armed(s, p, ELECTION_TIMER):
+        if s.now >= s.deadline[p]:
+            on_timer(s, p, ELECTION_TIMER)
+    elif timer_armed(s, p, HEARTBEAT_TIMER):
+        if s.now >= s.heartbeat_due[p]:
+            on_timer(s, p, HEARTBEAT_TIMER)
+
+
+def link_cut(s: State, a: Node, b: Node) -> None:
+    """A datagram needs no more than the way to be open when it is sent."""
+
+
+def link_healed(s: State, a: Node, b: Node) -> None:
+    """A datagram needs no more than the way to be open when it is sent."""
+
+
+def links_of_crashed(s: State, p: Node) -> None:
+    """Datagrams have no connections."""
+
+
+def lose_link(s: State, f: Node, l: Node) -> None:
+    """Datagrams have no connections."""
+
+
+def time_out(s: State, p: Node) -> None:
+    """The election timer fires early."""
+    if timer_armed(s, p, ELECTION_TIMER):
+        s.deadline[p] = s.now

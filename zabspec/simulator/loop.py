@@ -1,0 +1,146 @@
+"""The simulator's loop: what happens in a tick, in the order of the db-19 lab.
+
+The lab's run has four parts to a tick. Beyond it, and never in it, faults on a schedule come first.
+Under a script (replay) nothing happens by itself: mail is held and no timer runs until the script
+says so, and the same loop does it.
+"""
+
+from __future__ import annotations
+
+from zabspec.language import Field, Int, NodeId, Role
+from zabspec.language.lang import Node, State
+from zabspec.simulator.mail import LARGEST_TICK, splitmix64
+from zabspec.simulator.network import (
+    begin,
+    deliver_due,
+    fire_timers,
+    link_cut,
+    link_healed,
+    links_of_crashed,
+    lose_link,
+    time_out,
+)
+from zabspec.worlds.actor import DOWN, may_abcast, on_abcast, on_crash, on_recovery
+
+__all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
+
+# Faults on a schedule.
+(
+    CUT,  # nothing a sends arrives at b
+    HEAL,  # the way from a to b is open again
+    CRASH,  # process a
+    RECOVER,  # process a
+    LOSE,  # the connection of follower a to leader b
+    TIMEOUT,  # process a has waited too long
+) = range(1, 7)
+
+FAULTS = {"cut": CUT, "heal": HEAL, "crash": CRASH, "recover": RECOVER, "lose": LOSE, "timeout": TIMEOUT}
+MOST_FAULTS = 64
+
+
+def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
+    """What the loop keeps. `proposals`: how many there can be."""
+    count = Int(0, proposals, "--proposals")
+    net = Role.NETWORK
+    fault = Int(0, MOST_FAULTS)
+    return (
+        Field("rounds", Int(0, LARGEST_TICK, "--rounds"), net, (), "ticks in the run"),
+        Field("proposals", count, net, (), "proposals in the run"),
+        Field("scheduled", count, net, (), "proposals that were due so far"),
+        Field("waiting", count, net, (), "of those, how many wait for a leader"),
+        Field("client", NodeId.of(nodes), net, (), "who takes them; nobody: the lowest that may abcast"),
+        Field("faults", fault, net, (), "faults on the schedule"),
+        Field("faults_done", fault, net, (), "how many of them have happened"),
+        Field("fault_at", Int(0, LARGEST_TICK, "--rounds"), net, (MOST_FAULTS,), "when, in order"),
+        Field("fault_kind", Int(0, len(FAULTS)), net, (MOST_FAULTS,), "what"),
+        Field("fault_a", NodeId.of(nodes), net, (MOST_FAULTS,), "to whom"),
+        Field("fault_b", NodeId.of(nodes), net, (MOST_FAULTS,), "and to whom else"),
+    )
+
+
+def start(s: State, seed: int, rounds: int, proposals: int) -> None:
+    """The cluster before its first tick. Delays, what is blocked, faults and whether a script runs
+    it are set before; everything else is zero."""
+    s.seed = seed
+    s.rounds = rounds
+    s.proposals = proposals
+    s.client = -1
+    for p in range(s.NODES):
+        begin(s, p)
+
+
+def run(s: State, until: int) -> None:
+    """Every tick up to, and not, `until`."""
+    while s.now < until:
+        tick(s)
+
+
+def tick(s: State) -> None:
+    """One tick: faults, proposals that fall due, a leader takes them, mail arrives, timers fire."""
+    while s.faults_done < s.faults and s.fault_at[s.faults_done] <= s.now:
+        s.faults_done = s.faults_done + 1
+        k = s.faults_done - 1
+        strike(s, s.fault_kind[k], s.fault_a[k], s.fault_b[k])
+    while s.scheduled < s.proposals and due_at(s, s.scheduled) <= s.now:
+        s.scheduled = s.scheduled + 1
+        s.waiting = s.waiting + 1
+    if s.waiting > 0:
+        inject(s)
+    deliver_due(s)
+    for p in range(s.NODES):
+        fire_timers(s, p)
+    s.now = s.now + 1
+
+
+def due_at(s: State, k: int) -> int:
+    """The lab's schedule: evenly spread, whatever the cluster does."""
+    return (k + 1) * s.rounds // (s.proposals + 1)
+
+
+def inject(s: State) -> None:
+    """All that waits goes to the leader with the lowest id, if there is one (reading 13)."""
+    for p in range(s.NODES):
+        if (s.client < 0 or s.client == p) and may_abcast(s, p):
+            while s.waiting > 0:
+                s.waiting = s.waiting - 1
+                on_abcast(s, p)
+
+
+def strike(s: State, kind: int, a: int, b: int) -> None:
+    """A fault happens."""
+    if kind == CUT:
+        s.blocked[a][b] = True
+        link_cut(s, a, b)
+    elif kind == HEAL:
+        s.blocked[a][b] = False
+        link_healed(s, a, b)
+    elif kind == CRASH and s.role[a] != DOWN:
+        crash(s, a)
+    elif kind == RECOVER and s.role[a] == DOWN:
+        on_recovery(s, a)
+    elif kind == LOSE:
+        lose_link(s, a, b)
+    elif kind == TIMEOUT:
+        time_out(s, a)
+
+
+def crash(s: State, p: Node) -> None:
+    """Process p loses its connections and its volatile fields."""
+    links_of_crashed(s, p)
+    on_crash(s, p)
+
+
+# --- what every world provides to handlers -------------------------------------------------------
+
+
+def choose(s: State, alternatives: int) -> int:
+    """One of 0..alternatives-1: the script's, or one drawn from the seed."""
+    s.choices = alternatives
+    if not s.scripted:
+        s.choice = unsigned_rem(splitmix64(s.seed ^ s.seq), alternatives)
+    return s.choice
+
+
+def durable(s: State, point: int) -> bool:
+    """Whether the script lets the process crash at this point of its handler."""
+    return s.crash_at == point

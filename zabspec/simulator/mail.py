@@ -1,0 +1,169 @@
+"""The simulator's clock, its random words and its heap of mail, in the kernel language.
+
+Mail waits in a heap ordered by (delivery time, sender, sequence number), as the db-19 lab has it.
+An entry is one word: those three, then the slot in which the message lies. The sequence number is
+one counter for the whole run, so two entries never tie before the slot.
+"""
+
+from __future__ import annotations
+
+from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Role
+from zabspec.language.lang import AnyMessage, Node, State
+
+__all__ = ["HELD", "LARGEST_TICK", "MOST_SLOTS", "mail_fields"]
+
+# The constants as the lab's text prints them (reading 1), as signed words.
+SPLITMIX_ADD = 0x9E3779B97F4A7C15 - 2**64
+SPLITMIX_ONE = 0xBF58476D1CE4E7B5 - 2**64
+SPLITMIX_TWO = 0x94D049BB133111EB - 2**64
+
+# The bits of a heap entry: time, sender, sequence number, slot.
+SLOT_BITS = 14
+SEQ_AT = SLOT_BITS
+SEQ_BITS = 24
+SENDER_AT = SEQ_AT + SEQ_BITS
+TIME_AT = SENDER_AT + 3
+TICK = 2**TIME_AT  # what an entry's word grows by in a tick
+MOST_SLOTS = 2**SLOT_BITS
+HELD = 2 ** (63 - TIME_AT) - 1  # a time that never comes: mail waits for the script
+LARGEST_TICK = HELD - 2**16
+
+
+def mail_fields(message: MessageUnion, slots: int) -> tuple[Field, ...]:
+    """The clock and the mail. `slots`: how many messages can be in flight."""
+    net = Role.NETWORK
+    word = Int(0, 2**63 - 1)
+    tick = Int(0, HELD, "--rounds")
+    slot = Int(0, slots, "--in-flight")
+    return (
+        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what delays and deadlines are drawn from"),
+        Field("now", tick, net, (), "the tick"),
+        Field("seq", Int(0, 2**SEQ_BITS - 1), net, (), "messages sent so far"),
+        Field("scripted", Bool(), net, (), "a script says what happens; nothing does by itself"),
+        Field("least_delay", tick, net, (), "ticks a message takes at least"),
+        Field("delays", tick, net, (), "how many delays there are, from that on"),
+        Field("queued", slot, net, (), "entries in the heap"),
+        Field("queue", word, net, (slots,), "the heap: an entry a word"),
+        Field("fresh", slot, net, (), "slots ever used"),
+        Field("free", slot, net, (), "slots used before and free again"),
+        Field("free_slots", slot, net, (slots,), "which"),
+        Field("flight", message, net, (slots,), "the messages in flight, by slot"),
+        Field("no_message", message, net, (), "what a notice carries"),
+        Field("blocked", Bool(), net, (NODE, NODE), "nothing sent this way arrives"),
+    )
+
+
+def splitmix64(x: int) -> int:
+    """The lab's random word: one-shot and stateless (reading 1)."""
+    z = wrap_add(x, SPLITMIX_ADD)
+    z = wrap_mul(z ^ shr(z, 30), SPLITMIX_ONE)
+    z = wrap_mul(z ^ shr(z, 27), SPLITMIX_TWO)
+    return z ^ shr(z, 31)
+
+
+def drawn(s: State, source: int, target: int, count: int) -> int:
+    """One of 0..count-1, from the seed, two processes and the tick."""
+    return unsigned_rem(splitmix64(s.seed ^ source ^ target ^ s.now), count)
+
+
+# --- the heap ------------------------------------------------------------------------------------
+
+
+def entry(time: int, sender: Node, seq: int, slot: int) -> int:
+    """The word of an entry."""
+    return (time << TIME_AT) | (sender << SENDER_AT) | (seq << SEQ_AT) | slot
+
+
+def time_of(word: int) -> int:
+    return word >> TIME_AT
+
+
+def sender_of(word: int) -> int:
+    return (word >> SENDER_AT) & 7
+
+
+def slot_of(word: int) -> int:
+    return word & (MOST_SLOTS - 1)
+
+
+def push(s: State, word: int) -> None:
+    """Put an entry into the heap."""
+    place = s.queued
+    s.queued = place + 1
+    while place > 0 and s.queue[(place - 1) >> 1] > word:
+        s.queue[place] = s.queue[(place - 1) >> 1]
+        place = (place - 1) >> 1
+    s.queue[place] = word
+
+
+def take_out(s: State, place: int) -> int:
+    """Take an entry out of the heap, the first if `place` is 0."""
+    word = s.queue[place]
+    s.queued = s.queued - 1
+    moved = s.queue[s.queued]
+    s.queue[s.queued] = 0
+    if place < s.queued:
+        while place > 0 and s.queue[(place - 1) >> 1] > moved:
+            s.queue[place] = s.queue[(place - 1) >> 1]
+            place = (place - 1) >> 1
+        sinking = True
+        while sinking:
+            child = 2 * place + 1
+            if child + 1 < s.queued and s.queue[child + 1] < s.queue[child]:
+                child = child + 1
+            if child < s.queued and s.queue[child] < moved:
+                s.queue[place] = s.queue[child]
+                place = child
+            else:
+                sinking = False
+        s.queue[place] = moved
+    return word
+
+
+# --- sending -------------------------------------------------------------------------------------
+
+
+def new_slot(s: State) -> int:
+    """A free slot for a message."""
+    if s.free > 0:
+        s.free = s.free - 1
+        return s.free_slots[s.free]
+    s.fresh = s.fresh + 1
+    return s.fresh - 1
+
+
+def release(s: State, slot: int) -> None:
+    """The message in a slot has been dealt with."""
+    s.free_slots[s.free] = slot
+    s.free = s.free + 1
+
+
+def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
+    """Put a message into the heap, to arrive at a tick; returns its slot, for the envelope."""
+    slot = new_slot(s)
+    s.flight[slot] = m
+    s.seq = s.seq + 1
+    push(s, entry(time, source, s.seq, slot))
+    return slot
+
+
+# --- the script ----------------------------------------------------------------------------------
+
+
+def bring_forward(s: State, place: int) -> None:
+    """The script lets an entry of the heap arrive in this tick."""
+    word = take_out(s, place)
+    push(s, entry(s.now, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot_of(word)))
+
+
+def lose_mail(s: State, place: int) -> None:
+    """The script loses an entry of the heap."""
+    release(s, slot_of(take_out(s, place)))
+
+
+def repeat_mail(s: State, place: int) -> None:
+    """The script lets a copy of an entry arrive in this tick; the entry stays."""
+    word = s.queue[place]
+    slot = new_slot(s)
+    s.flight[slot] = s.flight[slot_of(word)]
+    push(s, entry(s.now, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot))

@@ -1,0 +1,45 @@
+"""The observed history when nobody looks: transactions get their identities, and no ghost is kept."""
+
+from __future__ import annotations
+
+from zabspec.language import Field, Int, Role
+from zabspec.language.lang import History, Node, State, Txn
+
+__all__ = ["unobserved_fields"]
+
+
+def unobserved_fields(proposals: int) -> tuple[Field, ...]:
+    return (Field("abcasts", Int(0, proposals, "--proposals"), Role.BUDGET, (), "transactions abcast so far"),)
+
+
+def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
+    s.abcasts = s.abcasts + 1
+    return Txn(epoch=epoch, counter=counter, value=s.abcasts)
+
+
+def abdeliver(s: State, p: Node, t: Txn) -> None:
+    """Not kept."""
+
+
+def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
+    """Not kept."""
+
+
+def establish(s: State, epoch: int, initial: History) -> None:
+    """Not kept."""
+
+
+def revise(s: State, p: Node, history: History) -> None:
+    """Not kept."""
+
+
+def end_pass(s: State, p: Node) -> None:
+    """Not kept."""
+
+
+def end_leadership(s: State, p: Node) -> None:
+    """Not kept."""
+
+
+def end_synchronization(s: State, p: Node) -> None:
+    """Not kept."""

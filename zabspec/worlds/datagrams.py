@@ -1,0 +1,155 @@
+"""The world of datagrams: any message may overtake any other, or never arrive.
+
+What is in flight is a bag. A message may take any time, so one that is lost is one that has not
+arrived by the end of the run; and a receipt that changes nothing but the mail is not a step of its
+own, since the message may as well take longer (`idle`). A timer that is armed may fire at any time.
+
+This module has the untimed world's steps, as `connections` has its own.
+"""
+
+from __future__ import annotations
+
+from zabspec.language import Field, Int, MessageUnion, NodeId, Role, Seq
+from zabspec.language.lang import AnyMessage, Node, State, Words
+from zabspec.worlds.actor import (
+    DOWN,
+    ELECTION_TIMER,
+    HEARTBEAT_TIMER,
+    may_abcast,
+    on_abcast,
+    on_crash,
+    on_message,
+    on_recovery,
+    on_start,
+    on_timer,
+    timer_armed,
+)
+from zabspec.worlds.connections import ABCAST, CRASH, RECOVER
+
+# The kinds of step that this world adds to those of `connections`.
+(
+    RECEIVE,  # a: process, b: who sent it, c: place in the bag
+    ELECTION_TIMEOUT,  # a: process whose election timer fires
+    HEARTBEAT,  # a: process whose heartbeat timer fires
+) = range(17, 20)
+
+STEP_KINDS: dict[int, str] = {
+    ABCAST: "abcast",
+    CRASH: "crash",
+    RECOVER: "recover",
+    RECEIVE: "receive",
+    ELECTION_TIMEOUT: "election timer",
+    HEARTBEAT: "heartbeat timer",
+}
+
+
+def envelope(nodes: int) -> dict[str, Int]:
+    """Who sent a message, to whom."""
+    return {"source": NodeId.of(nodes), "target": NodeId.of(nodes)}
+
+
+def datagram_fields(message: MessageUnion, capacity: int) -> tuple[Field, ...]:
+    """The network's field; `capacity`: how many messages can be in flight."""
+    bag = Seq(message, capacity, "--channel", bag=True)
+    return (Field("in_flight", bag, Role.NETWORK, (), "the messages in flight, in no order"),)
+
+
+def initialize(s: State) -> None:
+    """Every process has started, nothing is in flight, all budgets full."""
+    s.timeouts_left = s.TIMEOUTS
+    s.heartbeats_left = s.HEARTBEATS
+    s.crashes_left = s.CRASHES
+    for p in range(s.NODES):
+        on_start(s, p)
+
+
+# --- what the world provides to handlers -------------------------------------------------------
+
+
+def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """Process p sends m to q."""
+    s.in_flight.append(m)
+    k = len(s.in_flight) - 1
+    if k < s.FLIGHT:
+        s.in_flight[k].source = p
+        s.in_flight[k].target = q
+
+
+def arm_timer(s: State, p: Node, timer: int) -> None:
+    """Nothing: here a timer that is armed may fire at any time."""
+
+
+# --- the steps that are possible ---------------------------------------------------------------
+
+
+def emit(out: Words, kind: int, a: int, b: int, c: int) -> None:
+    """Append a step word; out[0] counts them."""
+    out[0] = out[0] + 1
+    out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
+
+
+def enabled(s: State, out: Words) -> None:
+    """Every step possible in s, in a fixed order."""
+    out[0] = 0
+    for p in range(s.NODES):
+        if s.role[p] == DOWN:
+            emit(out, RECOVER, p, 0, 0)
+        else:
+            if s.timeouts_left > 0 and timer_armed(s, p, ELECTION_TIMER):
+                emit(out, ELECTION_TIMEOUT, p, 0, 0)
+            if s.heartbeats_left > 0 and timer_armed(s, p, HEARTBEAT_TIMER):
+                emit(out, HEARTBEAT, p, 0, 0)
+            if s.abcasts < s.TXNS and may_abcast(s, p):
+                emit(out, ABCAST, p, 0, 0)
+            if s.crashes_left > 0:
+                emit(out, CRASH, p, 0, 0)
+    for k in range(len(s.in_flight)):
+        if s.role[s.in_flight[k].target] != DOWN:
+            emit(out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
+
+
+# --- what a step does --------------------------------------------------------------------------
+
+
+def apply(s: State, word: int) -> None:
+    """Take the step: s becomes the state after it."""
+    kind = (word >> 24) & 255
+    a = (word >> 16) & 255
+    b = (word >> 8) & 255
+    c = word & 255
+    s.steps = 0
+    s.accepts = 0
+    s.accept_epoch = 0
+    s.choices = 1
+    s.choice = (word >> 32) & 255
+    s.event = kind
+    s.event_process = a
+    s.event_peer = b
+    if kind == RECEIVE:
+        s.event_message = s.in_flight[c]
+        s.in_flight.remove(c)
+        on_message(s, a, b, s.event_message)
+    elif kind == ELECTION_TIMEOUT:
+        s.timeouts_left = s.timeouts_left - 1
+        on_timer(s, a, ELECTION_TIMER)
+    elif kind == HEARTBEAT:
+        s.heartbeats_left = s.heartbeats_left - 1
+        on_timer(s, a, HEARTBEAT_TIMER)
+    elif kind == ABCAST:
+        on_abcast(s, a)
+    elif kind == CRASH:
+        s.crashes_left = s.crashes_left - 1
+        on_crash(s, a)
+    elif kind == RECOVER:
+        on_recovery(s, a)
+
+
+def choose(s: State, alternatives: int) -> int:
+    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
+    s.choices = alternatives
+    return s.choice
+
+
+def durable(s: State, point: int) -> bool:
+    """Whether the process crashes at this point of its handler, which must then return."""
+    return s.crash_at == point
