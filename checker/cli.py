@@ -13,10 +13,16 @@ import click
 
 from checker.commands.common import HELD, PATH, Commands, at_least, seconds, size
 from checker.commands.explore import explore
-from checker.commands.export import export
-from checker.commands.listings import properties, variants
 
 __all__ = ["main"]
+
+# The subcommands, each with the module of `checker.commands` that has it.
+COMMANDS = {
+    "minimise": "minimise",
+    "export": "export",
+    "variants": "listings",
+    "properties": "listings",
+}
 
 EXAMPLES = """\b
 Examples:
@@ -32,7 +38,13 @@ Examples:
 """
 
 
-@click.group(cls=Commands, invoke_without_command=True, epilog=EXAMPLES, context_settings={"max_content_width": 110})
+@click.group(
+    cls=Commands,
+    lazy=COMMANDS,
+    invoke_without_command=True,
+    epilog=EXAMPLES,
+    context_settings={"max_content_width": 110},
+)
 @click.option("--protocol", default="zab", show_default=True, metavar="NAME", help="zab or db19.")
 @click.option(
     "--variant", default="", metavar="NAME", help="The protocol with one rule changed; see `zabcheck variants`."
@@ -93,7 +105,3 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     if given:
         raise click.UsageError(f"{given[0]} is for an exploration and does not go with {ctx.invoked_subcommand}")
     return HELD
-
-
-for command in (export, variants, properties):
-    main.add_command(command)

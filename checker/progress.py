@@ -1,7 +1,8 @@
-"""How far an exploration has come, on the terminal while it runs."""
+"""How far something long has come, on the terminal while it runs."""
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -11,19 +12,20 @@ from checker.result import Exploration
 if TYPE_CHECKING:
     from rich.status import Status
 
-__all__ = ["ProgressLine"]
+__all__ = ["ProgressLine", "StatusLine"]
 
 PATIENCE = 2.0  # seconds that a run may take before anything is shown
 EVERY = 0.25  # seconds between two updates
 
 
-class ProgressLine:
-    """One line on stderr that is gone when the run is over; a context manager and the callback
-    that explorers take. Made only where stderr is a terminal: elsewhere nothing is shown."""
+class StatusLine:
+    """One line on stderr that is gone when the work is over; a context manager. Where stderr is no
+    terminal nothing is shown."""
 
     def __init__(self) -> None:
         self.started = self.shown = time.perf_counter()
         self.status: Status | None = None
+        self.terminal = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
         return self
@@ -35,18 +37,14 @@ class ProgressLine:
             self.status.stop()
             self.status = None
 
-    def __call__(self, result: Exploration, expanded: int, size: int) -> None:
-        """Show where the exploration stands, if it is time to.
-
-        Args:
-            result: what was found so far.
-            expanded: how many states of the level have been expanded, of `size`.
-        """
+    def due(self) -> bool:
+        """Whether it is time to show something."""
         now = time.perf_counter()
-        if now - self.started < PATIENCE or now - self.shown < EVERY:
-            return
-        self.shown = now
-        line = progress_text(result, expanded, size, now - self.started)
+        return self.terminal and now - self.started >= PATIENCE and now - self.shown >= EVERY
+
+    def show(self, line: str) -> None:
+        """Show a line instead of the one before."""
+        self.shown = time.perf_counter()
         if self.status is None:
             from rich.console import Console
 
@@ -54,6 +52,20 @@ class ProgressLine:
             self.status.start()
         else:
             self.status.update(line)
+
+
+class ProgressLine(StatusLine):
+    """How far an exploration has come: the callback that explorers take."""
+
+    def __call__(self, result: Exploration, expanded: int, size: int) -> None:
+        """Show where the exploration stands, if it is time to.
+
+        Args:
+            result: what was found so far.
+            expanded: how many states of the level have been expanded, of `size`.
+        """
+        if self.due():
+            self.show(progress_text(result, expanded, size, time.perf_counter() - self.started))
 
 
 def progress_text(result: Exploration, expanded: int, size: int, seconds: float) -> str:

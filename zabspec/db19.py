@@ -184,25 +184,25 @@ def on_new_epoch(s: State, p: Node, source: int, m: NewEpoch) -> None:
         if s.role[p] != FOLLOWING:  # a follower keeps its leader (reading 8)
             become_following(s, p, source)
         send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p)))
-    elif acknowledges_again(s, p, m):
+    elif acknowledges_again(s, p, source, m):
         send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p)))
     arm_timer(s, p, ELECTION_TIMER)
 
 
-def acknowledges_again(s: State, p: Node, m: NewEpoch) -> bool:
+def acknowledges_again(s: State, p: Node, source: int, m: NewEpoch) -> bool:
     """NewEpoch(e): whether an epoch that is not later than the promise is acknowledged."""
     return m.new_epoch == s.accepted_epoch[p]
 
 
 @step("ack epoch")
 def on_ack_epoch(s: State, p: Node, source: int, m: AckEpoch) -> None:
-    """AckEpoch from F, only if Leading."""
-    if counts_ack_epoch(s, p):
+    """AckEpoch from F, only if Leading. What it carries is not looked at."""
+    if counts_ack_epoch(s, p, m):
         s.epoch_acks[p].add(source)
         try_finish_discovery(s, p)
 
 
-def counts_ack_epoch(s: State, p: Node) -> bool:
+def counts_ack_epoch(s: State, p: Node, m: AckEpoch) -> bool:
     """AckEpoch: no guard but the role, so that a late one repeats the end of discovery (reading 9)."""
     return s.role[p] == LEADING
 
@@ -318,9 +318,14 @@ def appends(s: State, p: Node, m: Propose) -> bool:
 @step("on ack")
 def on_ack(s: State, p: Node, source: int, m: Ack) -> None:
     """Ack(zxid) from F, only if Leading."""
-    if s.role[p] == LEADING:
+    if s.role[p] == LEADING and counts_ack(s, p, m):
         acknowledge(s, p, m.zxid, source)
         try_commit(s, p, m.zxid)
+
+
+def counts_ack(s: State, p: Node, m: Ack) -> bool:
+    """Ack: any zxid, also one the leader never proposed in this epoch (reading 14)."""
+    return True
 
 
 def try_commit(s: State, p: Node, zxid: Zxid) -> None:

@@ -21,7 +21,7 @@ NETWORKS = {
     "unordered": connections.UNORDERED,
     "duplicating": connections.DUPLICATING,
 }
-DATAGRAMS = "datagrams"
+DATAGRAMS = {"datagrams": datagrams.ANY_ORDER, "ordered": datagrams.ORDERED}
 
 # The kinds of step of every world, and what each is called.
 STEP_KINDS: Mapping[int, str] = connections.STEP_KINDS | datagrams.STEP_KINDS
@@ -77,13 +77,12 @@ class Configuration:
             raise ConfigError(f"--channel must be 1 to 200, not {self.channel}")
 
     def _check_network(self, found: Protocol) -> None:
-        networks = list(NETWORKS) if found.connections else [DATAGRAMS]
+        networks = list(NETWORKS if found.connections else DATAGRAMS)
         if not self.network:
             object.__setattr__(self, "network", networks[0])
         if self.network not in networks:
-            there = f"there are {', '.join(networks)}" if found.connections else f"it speaks over {DATAGRAMS}"
             whose = "" if found.connections else f" for {self.protocol}"
-            raise ConfigError(f"there is no network {self.network!r}{whose}; {there}")
+            raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
 
     def _check_budgets(self, found: Protocol) -> None:
         usual = OF_CONNECTIONS if found.connections else OF_DATAGRAMS
@@ -94,7 +93,7 @@ class Configuration:
             elif not 0 <= value <= 15:
                 raise ConfigError(f"--{name} must be 0 to 15, not {value}")
             elif value and name not in usual:
-                what = "connections" if found.connections else DATAGRAMS
+                what = "connections" if found.connections else "datagrams"
                 raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {what}")
         if self.drops and self.network != "lossy":
             raise ConfigError("--drops needs --network lossy: on the paper's channels only connections are lost")
@@ -184,7 +183,7 @@ class Model:
         c = self.configuration
         # a copy of a proposal is accepted again; so is, over datagrams, one that comes late
         log = c.txns + c.duplicates if self.protocol.connections else 2 * c.txns
-        envelope = {} if self.protocol.connections else datagrams.envelope(c.nodes)
+        envelope = {} if self.protocol.connections else datagrams.envelope(c.nodes, self.channels[0])
         return self.protocol.parts(Sizes(c.nodes, c.txns, self.epochs, log, envelope))
 
     @cached_property
@@ -212,7 +211,7 @@ class Model:
             "TXNS": c.txns,
             "EPOCHS": self.epochs,
             "MAJORITY": self.majority,
-            "NETWORK": NETWORKS.get(c.network, 0),
+            "NETWORK": (NETWORKS | DATAGRAMS)[c.network],
             "UP": up,
             "DOWN": down,
             "FLIGHT": up,

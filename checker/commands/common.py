@@ -10,7 +10,8 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,7 +49,25 @@ class Cannot(click.ClickException):
 
 class Commands(click.Group):
     """The group, with the house's ways to end: one sentence for an error, silence where nobody
-    reads on, and no traceback for Ctrl-C."""
+    reads on, and no traceback for Ctrl-C. A subcommand is imported when it is asked for.
+
+    Args:
+        lazy: the subcommands, each with its module in `checker.commands`.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, str], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.lazy:
+            return None
+        found = getattr(import_module(f"checker.commands.{self.lazy[cmd_name]}"), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_repeats(self, ctx, args)

@@ -4,6 +4,9 @@ What is in flight is a bag. A message may take any time, so one that is lost is 
 arrived by the end of the run; and a receipt that changes nothing but the mail is not a step of its
 own, since the message may as well take longer (`idle`). A timer that is armed may fire at any time.
 
+On an ordered network no message overtakes another between the same two processes: the ones that it
+would overtake are lost. Its runs are runs of the other network too, and far fewer.
+
 This module has the untimed world's steps, as `connections` has its own.
 """
 
@@ -43,9 +46,15 @@ STEP_KINDS: dict[int, str] = {
 }
 
 
-def envelope(nodes: int) -> dict[str, Int]:
-    """Who sent a message, to whom."""
-    return {"source": NodeId.of(nodes), "target": NodeId.of(nodes)}
+# The networks.
+ANY_ORDER, ORDERED = 0, 1
+
+
+def envelope(nodes: int, ahead: int) -> dict[str, Int]:
+    """Who sent a message, to whom, and on an ordered network how many of theirs are in flight ahead
+    of it (at most `ahead`)."""
+    node = NodeId.of(nodes)
+    return {"source": node, "target": node, "ahead": Int(0, ahead, "--channel")}
 
 
 def datagram_fields(message: MessageUnion, capacity: int) -> tuple[Field, ...]:
@@ -68,11 +77,16 @@ def initialize(s: State) -> None:
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """Process p sends m to q."""
+    ahead = 0
+    if s.NETWORK == ORDERED:
+        for k in range(len(s.in_flight)):
+            if s.in_flight[k].source == p and s.in_flight[k].target == q:
+                ahead = ahead + 1
     s.in_flight.append(m)
-    k = len(s.in_flight) - 1
-    if k < s.FLIGHT:
-        s.in_flight[k].source = p
-        s.in_flight[k].target = q
+    last = len(s.in_flight) - 1
+    s.in_flight[last].source = p
+    s.in_flight[last].target = q
+    s.in_flight[last].ahead = ahead
 
 
 def arm_timer(s: State, p: Node, timer: int) -> None:
@@ -127,7 +141,7 @@ def apply(s: State, word: int) -> None:
     s.event_peer = b
     if kind == RECEIVE:
         s.event_message = s.in_flight[c]
-        s.in_flight.remove(c)
+        take_out(s, c)
         on_message(s, a, b, s.event_message)
     elif kind == ELECTION_TIMEOUT:
         s.timeouts_left = s.timeouts_left - 1
@@ -142,6 +156,25 @@ def apply(s: State, word: int) -> None:
         on_crash(s, a)
     elif kind == RECOVER:
         on_recovery(s, a)
+
+
+def take_out(s: State, place: int) -> None:
+    """The message at a place of the bag arrives; on an ordered network those ahead of it are lost."""
+    if s.NETWORK == ORDERED:
+        source = s.in_flight[place].source
+        target = s.in_flight[place].target
+        taken = s.in_flight[place].ahead
+        k = 0
+        while k < len(s.in_flight):
+            if s.in_flight[k].source == source and s.in_flight[k].target == target:
+                if s.in_flight[k].ahead <= taken:
+                    s.in_flight.remove(k)
+                    k = k - 1
+                else:
+                    s.in_flight[k].ahead = s.in_flight[k].ahead - taken - 1
+            k = k + 1
+    else:
+        s.in_flight.remove(place)
 
 
 def choose(s: State, alternatives: int) -> int:

@@ -1,0 +1,104 @@
+"""`zabcheck minimise`: the shortest counterexample that can be made of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import HELD, PATH, Cannot, Subcommand, check_writable, say, seconds
+
+if TYPE_CHECKING:
+    from traces import Trace
+
+__all__ = ["minimise"]
+
+MEMORY = 2 << 30  # bytes that the search for a shorter one may take
+
+
+@click.command(cls=Subcommand)
+@click.argument("trace", type=PATH)
+@click.option("--output", type=PATH, metavar="FILE", help="Where it is saved; beside the trace, as .min.trace.json.")
+@click.option(
+    "--search",
+    type=float,
+    default=20.0,
+    show_default=True,
+    callback=seconds,
+    metavar="SECONDS",
+    help="How long to look for a shorter one by exploring what is left of the question.",
+)
+@click.option("--json", "as_json", is_flag=True, help="What was done, as JSON.")
+def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> int:
+    """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
+
+    What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
+    question; if it gets through, none is shorter there.
+    """
+    target = output or trace.with_name(trace.name.removesuffix(".json").removesuffix(".trace") + ".min.trace.json")
+    check_writable(target, "--output")
+
+    from checker.progress import StatusLine
+    from traces import TraceError, read_trace, verify, write_trace
+    from traces.minimise import minimise as shortened
+
+    with StatusLine() as status:
+
+        def progress(steps: int, runs: int) -> None:
+            if status.due():
+                status.show(f"{steps} steps left, {runs:,} schedules tried")
+
+        try:
+            given = read_trace(trace)
+            verify(given)
+            found = shortened(given, progress)
+        except TraceError as problem:
+            text = str(problem)
+            raise click.UsageError(text if text.startswith(str(trace)) else f"{trace}: {text}") from None
+        short, proof = searched(found.trace, search, status)
+    try:
+        verify(short)
+        write_trace(short, target)
+    except TraceError as problem:
+        raise Cannot(str(problem)) from None
+    before, after = len(given.steps), len(short.steps)
+    if as_json:
+        import json
+
+        result: dict[str, Any] = {
+            "property": short.property_name,
+            "steps_before": before,
+            "steps": after,
+            "schedules_tried": found.runs,
+            "shortest": proof,
+            "configuration": short.configuration.as_dict(),
+            "trace": str(target),
+        }
+        return say(json.dumps(result, indent=1), HELD)
+    from traces import to_text
+
+    told = "none is shorter with this configuration" if proof else "a shorter one may exist"
+    head = f"{before} steps are {after} now, and still break {short.property_name}; {told}. Saved as {target}"
+    return say(f"{head}\n\n{to_text(short)}", HELD)
+
+
+def searched(trace: Trace, limit: float, status: Any) -> tuple[Trace, bool]:
+    """The shortest counterexample of the trace's configuration if exploring finds it in time, else
+    the trace; and whether it is known that none is shorter."""
+    from checker.compiled import Compiled
+    from checker.explore import Explorer
+    from checker.result import Limits
+    from invariants import PROPERTIES, property_named
+    from traces import build_trace
+
+    prop = property_named(trace.property_name, PROPERTIES)
+    if status.due():
+        status.show(f"{len(trace.steps)} steps left; exploring for a shorter one")
+    code, _ = Compiled.of(trace.model, [prop], True)
+    depth = len(trace.steps) - 1
+    found = Explorer(code, 0).run(Limits(depth, seconds=limit, memory=MEMORY))
+    if found.violations:
+        return build_trace(trace.model, prop, found.violations[prop.name].words), True
+    whole = not found.stopped and not found.error and (found.complete or found.depth >= depth)
+    return trace, whole

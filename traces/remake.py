@@ -1,0 +1,70 @@
+"""A message of one configuration said in another, whose kinds have other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.reference import MessageView, RangeError, RecordValue, read, write
+
+__all__ = ["remade"]
+
+Renamed = Callable[[int], int | None]
+
+
+def remade(raw: bytes, source: MessageUnion, target: MessageUnion, process: Renamed) -> bytes | None:
+    """The message's bytes in another union of the same messages.
+
+    Args:
+        process: the other name of a process; None if there is none.
+
+    Returns:
+        None if a process in it has no other name, or a value is out of range there.
+    """
+    m = MessageView(bytearray(raw), 0, source)
+    buffer = bytearray(target.size)
+    buffer[0] = target.tag(m.name)
+    places: list[tuple[int, Kind, int, Kind]] = [
+        (source.envelope_offsets[n], source.envelope[n], target.envelope_offsets[n], target.envelope[n])
+        for n in source.envelope
+    ]
+    fields, others = source.named(m.name).fields, target.named(m.name).fields
+    for name, kind in fields.items():
+        places.append((source.offsets(m.name)[name], kind, target.offsets(m.name)[name], others[name]))
+    try:
+        return bytes(buffer) if all(_move(m.buffer, buffer, *place, process) for place in places) else None
+    except RangeError:
+        return None
+
+
+def _move(old: bytearray, new: bytearray, at: int, kind: Kind, to: int, other: Kind, process: Renamed) -> bool:
+    """Write a value where it belongs in the other message; whether it can be said there."""
+    if isinstance(kind, NodeId):
+        p = int(read(old, at, kind, ""))
+        renamed = p if p < 0 else process(p)
+        if renamed is not None:
+            write(new, to, other, renamed, "process")
+        return renamed is not None
+    if isinstance(kind, (Int, Bool)):
+        write(new, to, other, read(old, at, kind, ""), "value")
+    elif isinstance(kind, Record):
+        assert isinstance(other, Record)
+        values = read(old, at, kind, "").record.unpack(int(read(old, at, kind, "").word))
+        for name, value in values.items():
+            if not other.fields[name].lo <= value <= other.fields[name].hi:
+                return False
+        write(new, to, other, RecordValue(other, other.pack(values)), "record")
+    elif isinstance(kind, SetOf):
+        return False  # no message holds one
+    else:
+        assert isinstance(kind, Seq)
+        assert isinstance(other, Seq)
+        count = len(read(old, at, kind, ""))
+        if count > other.capacity:
+            return False
+        new[to : to + other.header] = count.to_bytes(other.header, "little")
+        for k in range(count):
+            first, second = at + kind.header + k * kind.element.size, to + other.header + k * other.element.size
+            if not _move(old, new, first, kind.element, second, other.element, process):
+                return False
+    return True
