@@ -18,6 +18,9 @@ __all__ = ["main"]
 
 # The subcommands, each with the module of `checker.commands` that has it.
 COMMANDS = {
+    "simulate": "simulate",
+    "realise": "realise",
+    "replay": "replay",
     "minimise": "minimise",
     "export": "export",
     "variants": "listings",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from checker.result import Exploration, Limits
 from invariants.registry import Property
 from zabspec.model import STEP_KINDS, Configuration
+from zabspec.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +47,9 @@ class Counterexample:
         why: one sentence saying why the run cannot be.
         path: the file it was saved in; empty: in none.
         trouble: why it does not count, in a sentence: it did not replay, or was not saved.
-        replayed: whether the interpreted world reached the same violation.
+        replayed: whether the interpreted world reached the same violation, and the simulator too,
+            step by step equal.
+        digest: the sha256 of the simulator's canonical dump at the end of the replay.
     """
 
     text: str = ""
@@ -54,6 +57,7 @@ class Counterexample:
     path: str = ""
     trouble: str = ""
     replayed: bool = True
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,15 @@ class Report:
         c = self.configuration
         name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
         counts = {"node": c.nodes, "transaction": c.txns, "timeout": c.timeouts}
-        counts |= {"crash": c.crashes, "lost connection": c.losses}
-        rare = {"partition": c.partitions, "dropped message": c.drops, "duplicated message": c.duplicates}
+        counts |= {"crash": c.crashes}
+        if PROTOCOLS[c.protocol].connections:
+            counts |= {"lost connection": c.losses}
+        rare = {
+            "heartbeat": c.heartbeats,
+            "partition": c.partitions,
+            "dropped message": c.drops,
+            "duplicated message": c.duplicates,
+        }
         counts |= {k: v for k, v in rare.items() if v}
         return f"{name}, {', '.join(plural(v, k) for k, v in counts.items())}, network {c.network}"
 
@@ -273,6 +284,10 @@ class Report:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
         if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
             out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
+        done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]
+        if done:
+            what = "each of the counterexamples was" if len(done) > 1 else f"the counterexample to {done[0]} was"
+            out.append(f"{what} replayed in the simulator, step by step equal")
         for name, c in self.counterexamples.items():
             if c.path:
                 out.append(f"the counterexample to {name} is in {c.path} (zabcheck export {c.path} --to text)")
@@ -406,6 +421,8 @@ class Report:
                 "trace_file": c.path or None,
                 "text": c.text or None,
                 "why": c.why or None,
+                "replayed": c.replayed and bool(c.digest),
+                "sha256": c.digest or None,
                 "trouble": c.trouble or None,
             }
         return {

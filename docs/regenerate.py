@@ -1,6 +1,6 @@
-"""Run the commands whose output README.md shows, and put the output there.
+"""Run the commands whose output README.md and the pages here show, and put the output there.
 
-    python docs/regenerate.py
+    python docs/regenerate.py [FILE ...]
 
 A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed.
 """
@@ -28,9 +28,10 @@ def shown(command: str) -> str:
 
 
 def main() -> None:
-    path = Path(__file__).parent.parent / "README.md"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(BLOCK.sub(lambda m: m[1] + shown(m["command"].strip()) + m[4], text), encoding="utf-8")
+    docs = Path(__file__).parent
+    for path in [Path(name) for name in sys.argv[1:]] or [docs.parent / "README.md", *sorted(docs.glob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(BLOCK.sub(lambda m: m[1] + shown(m["command"].strip()) + m[4], text), encoding="utf-8")
 
 
 if __name__ == "__main__":

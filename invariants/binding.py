@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 from invariants import MODULES
-from zabspec.language.program import own_names
+from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
 from zabspec.model import Model
 
 __all__ = ["bound", "full_namespace"]
 
 
-def full_namespace(model: Model) -> dict[str, Any]:
+class Programmed(Protocol):
+    """Whatever has a program."""
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+
+
+def full_namespace(model: Programmed) -> dict[str, Any]:
     """The program's names together with those of the properties.
 
     Raises:

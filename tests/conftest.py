@@ -23,7 +23,13 @@ from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, refere
 from zabspec.language.kinds import Kind, MessageUnion
 from zabspec.model import Configuration, Model
 
-DEFAULT: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
+
+def judged(protocol: str) -> tuple[Property, ...]:
+    """What is judged of a protocol unless one names properties."""
+    return tuple(p for p in PROPERTIES if p.default and p.judges(protocol))
+
+
+DEFAULT = judged("zab")
 
 # Tests ask for models by configuration; those named here serve several tests, so that each is
 # compiled once.
@@ -42,6 +48,10 @@ CONFIGURATIONS = (
 VARIANTS = tuple(sorted(variants.VARIANTS))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write tests/scenarios anew (docs/scenarios.md)")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than five seconds")
 
@@ -53,8 +63,10 @@ def model(configuration: Configuration) -> Model:
 
 @cache
 def compiled(
-    configuration: Configuration, symmetry: bool = False, properties: tuple[Property, ...] = DEFAULT
+    configuration: Configuration, symmetry: bool = False, properties: tuple[Property, ...] | None = None
 ) -> Compiled:
+    if properties is None:
+        properties = judged(configuration.protocol)
     return Compiled(model(configuration), properties, symmetry)
 
 
@@ -188,6 +200,6 @@ def import_text(folder: Path, name: str, text: str) -> ModuleType:
 
 
 __all__ = [
-    "CONFIGURATIONS", "DEFAULT", "SMALL", "USUAL", "VARIANTS", "Renaming", "compiled", "import_text", "model",
-    "python_names", "python_successors", "python_walked", "renamings", "walked",
+    "CONFIGURATIONS", "DEFAULT", "SMALL", "USUAL", "VARIANTS", "Renaming", "compiled", "import_text", "judged",
+    "model", "python_names", "python_successors", "python_walked", "renamings", "walked",
 ]  # fmt: skip

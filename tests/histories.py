@@ -16,10 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from invariants import PROPERTIES
 from invariants.binding import bound
-from invariants.registry import HISTORY
+from invariants.registry import HISTORY, Property
 from zabspec.language.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.connections import (
+    ABCAST,
     CRASH,
     CRASH_IN_RECEIPT,
     DROP_TO_FOLLOWER,
@@ -32,12 +33,15 @@ from zabspec.worlds.connections import (
     REPEAT_TO_LEADER,
     TIMEOUT,
 )
+from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
 
 __all__ = [
     "JUDGED",
     "NAIVE",
+    "NAIVE_OF_SOME",
     "Abcast",
     "Accept",
+    "DatagramWalk",
     "Deliver",
     "Establish",
     "History",
@@ -49,6 +53,7 @@ __all__ = [
     "Walk",
     "bound",
     "epochs_grow",
+    "judged",
     "literally_precedes",
     "one_sequence",
     "passes_agree",
@@ -109,7 +114,16 @@ class Establish:
     initial: tuple[Txn, ...]
 
 
-Event = Abcast | Deliver | Accept | Establish
+@dataclass(frozen=True)
+class Replace:
+    """A process puts another history in place of its own (db19)."""
+
+    process: int
+    passing: int
+    history: tuple[Txn, ...]
+
+
+Event = Abcast | Deliver | Accept | Establish | Replace
 
 
 @dataclass(frozen=True)
@@ -346,6 +360,22 @@ def delivered_is_chosen(h: History) -> bool:
     return all(d.txn in ever for d in h.deliveries if d.txn in h.broadcast)
 
 
+def unique_zxid(h: History) -> bool:
+    """Zxids order the transactions that are broadcast: no two have the same."""
+    return all((a.txn.epoch, a.txn.counter) != (b.txn.epoch, b.txn.counter) for a, b in combinations(h.abcasts, 2))
+
+
+def delivered_stands(h: History) -> bool:
+    """What a process has delivered since it last started stays how its history begins."""
+    for k, e in enumerate(h.events):
+        if isinstance(e, Replace):
+            earlier = [d for d in h.events[:k] if isinstance(d, Deliver)]
+            had = tuple(d.txn for d in earlier if d.process == e.process and d.passing == e.passing)
+            if e.history[: len(had)] != had:
+                return False
+    return True
+
+
 NAIVE: dict[str, Callable[[History], bool]] = {
     "integrity": integrity,
     "total-order": total_order,
@@ -361,7 +391,9 @@ NAIVE: dict[str, Callable[[History], bool]] = {
     "one-leader-an-epoch": one_leader_an_epoch,
     "chosen-in-later-histories": chosen_in_later_histories,
     "delivered-is-chosen": delivered_is_chosen,
+    "unique-zxid": unique_zxid,
 }
+NAIVE_OF_SOME: dict[str, Callable[[History], bool]] = {"delivered-stands": delivered_stands}
 
 # --- conditions on histories that are no property of their own -----------------------------------
 
@@ -376,7 +408,12 @@ def epochs_grow(h: History) -> bool:
     return all(a.instance.epoch <= b.instance.epoch for a, b in combinations(h.abcasts, 2) if a.process == b.process)
 
 
-JUDGED = tuple(p for p in PROPERTIES if p.of == HISTORY)
+def judged(protocol: str) -> tuple[Property, ...]:
+    """The properties of histories that a protocol's runs are judged by."""
+    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.judges(protocol))
+
+
+JUDGED = judged("zab")
 
 
 # --- where histories come from -------------------------------------------------------------------
@@ -415,6 +452,10 @@ class Recorder:
     def nodes(self) -> int:
         return self.model.configuration.nodes
 
+    @cached_property
+    def judged(self) -> tuple[Property, ...]:
+        return judged(self.model.configuration.protocol)
+
     @staticmethod
     def wrapped(original: Callable[..., Any], record: Callable[..., None]) -> Callable[..., Any]:
         def call(s: StateView, *arguments: Any) -> Any:
@@ -442,12 +483,12 @@ class Recorder:
 
     def ghost_verdicts(self) -> dict[str, bool]:
         """What `invariants/` says."""
-        return {p.name: bool(self.names[p.holds.__name__](self.state)) for p in JUDGED}
+        return {p.name: bool(self.names[p.holds.__name__](self.state)) for p in self.judged}
 
     def naive_verdicts(self) -> dict[str, bool]:
         """What the paper says."""
-        h = self.history
-        return {name: holds(h) for name, holds in NAIVE.items()}
+        h, naive = self.history, NAIVE | NAIVE_OF_SOME
+        return {p.name: naive[p.name](h) for p in self.judged}
 
 
 class Walk(Recorder):
@@ -523,6 +564,45 @@ class Walk(Recorder):
         self.names["apply"](self.state, word)
 
 
+class DatagramWalk(Recorder):
+    """A random walk of db19. A process begins a pass when it recovers, and an attempt whenever it
+    begins to lead."""
+
+    WEIGHTS: ClassVar = {CRASH: 0.01, ELECTION_TIMEOUT: 0.02, HEARTBEAT: 0.1, ABCAST: 0.1}
+
+    def __init__(self, model: Model, seed: int) -> None:
+        super().__init__(model)
+        self.random = random.Random(seed)
+        self.names["revise"] = self.wrapped(self.names["revise"], self.on_revise)
+        self.names["end_pass"] = self.wrapped(self.names["end_pass"], self.on_end_pass)
+        leads = self.names["stop_leading"]
+        self.names["stop_leading"] = self.wrapped(leads, self.on_stop_leading)
+
+    def on_revise(self, result: None, p: int, history: Iterable[RecordValue]) -> None:
+        self.events.append(Replace(p, self.passing[p], tuple(plain(t) for t in history)))
+
+    def on_end_pass(self, result: None, p: int) -> None:
+        self.passing[p] += 1
+        self.attempt[p] += 1
+
+    def on_stop_leading(self, result: None, p: int) -> None:
+        self.attempt[p] += 1
+
+    def step(self) -> bool:
+        """One random step; False when there is none, or a value would leave its range."""
+        out: dict[int, int] = {}
+        self.names["enabled"](self.state, out)
+        words = [out[k] for k in range(1, out[0] + 1)]
+        if not words:
+            return False
+        word = self.random.choices(words, [self.WEIGHTS.get(w >> 24, 1.0) for w in words])[0]
+        try:
+            self.names["apply"](self.state, word)
+        except RangeError:
+            return False
+        return True
+
+
 class Synthetic(Recorder):
     """A history made up by the test, through the same functions that the protocol calls."""
 
@@ -577,8 +657,10 @@ class Synthetic(Recorder):
             self.deliver(p, event.txn)
         elif isinstance(event, Accept):
             self.accept(event.process, event.epoch, event.txn)
-        else:
+        elif isinstance(event, Establish):
             self.establish(event.epoch, *event.initial)
+        else:
+            raise TypeError("no history made up replaces a process's own")
 
 
 class MadeUp:

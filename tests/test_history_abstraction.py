@@ -11,12 +11,14 @@ import pytest
 from histories import (
     JUDGED,
     NAIVE,
+    NAIVE_OF_SOME,
     History,
     MadeUp,
     Recorder,
     Synthetic,
     Txn,
     Walk,
+    judged,
     model_of,
 )
 from hypothesis import HealthCheck, given, settings
@@ -27,12 +29,14 @@ from checker.explore import Explorer
 from checker.result import Limits
 from zabspec import variants
 from zabspec.model import Configuration
+from zabspec.protocols import PROTOCOLS
 
 NAMES = tuple(p.name for p in JUDGED)
 
 
 def test_every_history_property_has_a_naive_twin() -> None:
     assert set(NAIVE) == set(NAMES)
+    assert NAIVE.keys() | NAIVE_OF_SOME.keys() == {p.name for name in PROTOCOLS for p in judged(name)}
 
 
 # --- random walks in the CPython world -----------------------------------------------------------
@@ -235,6 +239,11 @@ def rivals(s: Synthetic) -> None:
     s.abcast(1, 1)
 
 
+def under_one_zxid(s: Synthetic) -> None:
+    s.abcast(0, 1, counter=1)
+    s.abcast(0, 1, counter=1)
+
+
 def established_twice(s: Synthetic) -> None:
     s.establish(1)
     s.establish(1)
@@ -273,6 +282,7 @@ BREAKS: dict[Callable[[Synthetic], None], str] = {
     rivals_delivered: "strict-causality one-primary-an-epoch",
     same_server_twice: "causal-order strict-causality one-primary-an-epoch",
     rivals: "one-primary-an-epoch",
+    under_one_zxid: "unique-zxid",
     established_twice: "one-leader-an-epoch",
     lost_when_chosen: "chosen-in-later-histories",
     chosen_when_lost: "chosen-in-later-histories",

@@ -848,6 +848,10 @@ def unsigned(s: State, a: int, b: int) -> int:
     return 1 if unsigned_less(a, b) else 0
 
 
+def left_over(s: State, a: int, b: int) -> int:
+    return unsigned_rem(wrap_mul(a, 7777777777777777777), (b & 1023) + 1)
+
+
 def ones(s: State, a: int) -> int:
     return count_bits(a)
 
@@ -1025,6 +1029,7 @@ def test_a_broken_translation_is_seen(
         (" = sdiv i64", " = udiv i64", "divided_anyhow"),
         (" = srem i64", " = urem i64", "divided_anyhow"),
         ("icmp slt i64", "icmp sgt i64", "divided_anyhow"),
+        (" = urem i64", " = srem i64", "left_over"),
         ("call i64 @llvm.smin", "call i64 @llvm.smax", "smallest"),
         ("call i64 @llvm.smax", "call i64 @llvm.smin", "largest"),
         (" = xor i1", " = or i1", "negation"),

@@ -33,12 +33,13 @@ from traces import (
 from traces.evidence import Evidence
 from traces.explain import REASONS, STEP_REASONS
 from traces.file import trace_of
-from traces.trace import AT_FOLLOWER, AT_LEADER, NAMES, OPERANDS, StepWord
+from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, NAMES, OPERANDS, RECEIPTS, REPEATS, StepWord
+from traces.values import state_of
 from zabspec.language.reference import StateView
-from zabspec.model import Configuration, Model
-from zabspec.worlds.connections import STEP_KINDS
+from zabspec.model import STEP_KINDS, Configuration, Model
 
 FAULTY = Configuration(timeouts=1, crashes=1, losses=1)
+LAB = Configuration(protocol="db19", timeouts=3, crashes=1, heartbeats=2)
 
 
 def walk(configuration: Configuration, seed: int, length: int = 60) -> tuple[int, ...]:
@@ -60,14 +61,19 @@ def plain(seed: int = 0, configuration: Configuration = FAULTY) -> Trace:
 
 @cache
 def violation(variant: str, name: str, **budget: int) -> Trace:
-    """The shortest counterexample of a variant."""
+    """The shortest counterexample of a variant, or of db19."""
     from checker.compiled import Compiled
     from checker.explore import Explorer
     from checker.result import Limits
 
-    settings: dict[str, Any] = {"timeouts": 0, "crashes": 0, "losses": 0, **budget}
-    model = Model(Configuration(variant=variant, **settings))
-    found = Explorer(Compiled(model, [property_named(name, PROPERTIES)], True), 1).run(Limits(depth=24))
+    if variant == "db19":
+        model = Model(Configuration(protocol="db19", timeouts=1, **budget))
+    else:
+        settings: dict[str, Any] = {"timeouts": 0, "crashes": 0, "losses": 0, **budget}
+        model = Model(Configuration(variant=variant, **settings))
+    found = Explorer(Compiled(model, [property_named(name, PROPERTIES)], variant != "db19"), 1).run(
+        Limits(depth=13 if variant == "db19" else 24)
+    )
     hit = found.violations[name]
     return build_trace(model, hit.property, hit.words)
 
@@ -82,14 +88,29 @@ def altered(trace: Trace, edit: Any) -> Trace:
 # --- the file ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("configuration", [FAULTY, LAB], ids=["zab", "db19"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_file_gives_back_the_trace(seed: int, tmp_path: Path) -> None:
+def test_a_file_gives_back_the_trace(seed: int, configuration: Configuration, tmp_path: Path) -> None:
     path = tmp_path / "run.trace.json"
-    write_trace(plain(seed), path)
+    trace = plain(seed, configuration)
+    write_trace(trace, path)
     again = read_trace(path)
-    assert again == plain(seed)
+    assert again == trace
     verify(again)
     assert [p.name for p in tmp_path.iterdir()] == ["run.trace.json"]
+
+
+@pytest.mark.parametrize("configuration", [FAULTY, LAB], ids=["zab", "db19"])
+def test_a_state_comes_back_from_json(configuration: Configuration) -> None:
+    """Every byte of it, but for the order of what is in a bag."""
+    trace = plain(1, configuration)
+    runner = Runner(Model(configuration))
+    for word in trace.words:
+        step = runner.step(word)
+        again = state_of(runner.layout, step.state)
+        assert state_json(again) == step.state
+        if configuration.protocol == "zab":
+            assert again.key() == runner.state.key()
 
 
 def test_every_kind_of_step_has_named_operands() -> None:
@@ -97,7 +118,7 @@ def test_every_kind_of_step_has_named_operands() -> None:
     for kind, names in OPERANDS.items():
         word = StepWord(kind, dict(zip(names, (1, 2, 3), strict=False)), 1)
         assert StepWord.of(word.word) == word
-    assert set(OPERANDS) >= AT_LEADER | AT_FOLLOWER
+    assert set(OPERANDS) >= AT_LEADER | AT_FOLLOWER | RECEIPTS | DROPS | REPEATS
 
 
 def test_an_unwritable_path_is_one_sentence(tmp_path: Path) -> None:
@@ -158,12 +179,30 @@ EDITS: list[tuple[str, Any, str]] = [
     ("order", lambda c: c["steps"].pop(0), "step 1, number must be a number 1 to 1"),
     ("message", lambda c: c["steps"][0]["sent"][0].update(kind="HELLO"), "step 1, sent must name the kind"),
 ]
+LAB_EDITS: list[tuple[str, Any, str]] = [
+    ("target", lambda c: late(c)[0].update(target=7), r"in_flight\[0\]\.target must be a number -1 to 2"),
+    ("envelope", lambda c: late(c)[0].pop("source"), r"in_flight\[0\] lacks 'source'"),
+    ("carried", lambda c: late(c)[0].update(colour=1), r"in_flight\[0\] has an unknown 'colour'"),
+    ("bag", lambda c: late(c).reverse(), "in_flight must list a bag in the order"),
+    ("zxid", lambda c: c["initial"]["last_committed"][0].update(epoch=-1), r"last_committed\[0\]\.epoch must be"),
+]
+
+
+def late(content: dict[str, Any]) -> Any:
+    """What is in flight after some step."""
+    return next(s["state"]["in_flight"] for s in content["steps"] if len(s["state"]["in_flight"]) > 2)
 
 
 @pytest.mark.parametrize(("edit", "message"), [e[1:] for e in EDITS], ids=[e[0] for e in EDITS])
 def test_a_field_of_another_kind_is_refused(edit: Any, message: str) -> None:
     with pytest.raises(TraceError, match=message):
         altered(plain(), edit)
+
+
+@pytest.mark.parametrize(("edit", "message"), [e[1:] for e in LAB_EDITS], ids=[e[0] for e in LAB_EDITS])
+def test_a_field_of_the_lab_of_another_kind_is_refused(edit: Any, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        altered(plain(0, LAB), edit)
 
 
 # --- verify --------------------------------------------------------------------------------------
@@ -234,6 +273,49 @@ def test_messages_are_numbered_by_connection_and_channel() -> None:
                     key = (x.source, x.destination, x.connection, x.number)
                     assert key not in sent
                     sent[key] = (x.kind, x.fields)
+
+
+def test_datagrams_are_numbered_by_source_and_target() -> None:
+    """Every datagram received was sent under that number, and none is received twice."""
+    overtaken = 0
+    for seed in range(6):
+        sent: dict[tuple[int, int, int], Any] = {}
+        count: dict[tuple[int, int], int] = {}
+        last: dict[tuple[int, int], int] = {}
+        for step in plain(seed, LAB).steps:
+            m = step.message
+            if m is not None:
+                assert sent.pop((m.source, m.destination, m.number)) == (m.kind, m.fields)
+                assert (m.connection, m.lost) == (0, False)
+                assert step.process == m.destination
+                overtaken += m.number < last.get((m.source, m.destination), 0)
+                last[m.source, m.destination] = m.number
+            for x in step.sent:
+                count[x.source, x.destination] = count.get((x.source, x.destination), 0) + 1
+                assert x.number == count[x.source, x.destination]
+                sent[x.source, x.destination, x.number] = (x.kind, x.fields)
+        flying = sorted((p, q, kind) for (p, q, _), (kind, _) in sent.items())
+        assert flying == sorted((m["source"], m["target"], m["kind"]) for m in plain(seed, LAB).states[-1]["in_flight"])
+    assert overtaken
+
+
+def test_an_ordered_network_loses_what_is_overtaken() -> None:
+    """The text says so, and what is left in flight keeps its numbers."""
+    lost = 0
+    for seed in range(4):
+        trace = plain(seed, Configuration(protocol="db19", timeouts=3, network="ordered"))
+        last: dict[tuple[int, int], int] = {}
+        for step in trace.steps:
+            m = step.message
+            gone = [line for line in changes(trace, step.number) if line.endswith(" is lost")]
+            assert m is not None or not gone
+            if m is not None:
+                passed = m.number - last.get((m.source, m.destination), 0) - 1
+                assert len(gone) == passed
+                assert all(line.startswith(f"p{m.source} -> p{m.destination}: ") for line in gone)
+                last[m.source, m.destination] = m.number
+            lost += len(gone)
+    assert lost
 
 
 # --- the sentences ---------------------------------------------------------------------------------
@@ -334,6 +416,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {"chosen_epoch": [0, 0], "delivered": [[], [ONE], []]},
         "p1 delivered t1 <1,1>, but no quorum has accepted it: nobody accepted it.",
     ),
+    (
+        "unique-zxid",
+        {"abcast_txn": [ONE, {**ONE, "value": 2}]},
+        "p0 broadcast t1 <1,1>, and p1 broadcast t2 <1,1>: one zxid stands for two transactions.",
+    ),
+    ("delivered-stands", {"revised": [0, 2, 0]}, "p1 replaced its history, and with it what it had delivered."),
 ]
 
 
@@ -423,6 +511,7 @@ def scrambled(layout: Any, chance: random.Random, names: dict[str, Any]) -> Stat
     txns = s.TXNS
     s.abcasts = chance.randint(0, txns)
     pool = []
+    literal = layout.schema.constants["LITERAL"]
     for k in range(txns):
         t = names["Txn"](epoch=chance.randint(1, 2), counter=chance.randint(1, txns), value=k + 1)
         pool.append(t)
@@ -440,26 +529,29 @@ def scrambled(layout: Any, chance: random.Random, names: dict[str, Any]) -> Stat
         for t in chance.sample(pool, chance.randint(0, txns)):
             s.delivered[p].append(t)
         s.pass_length[p] = chance.randint(0, len(s.delivered[p]))
-        s.synced_length[p] = chance.randint(0, s.pass_length[p])
+        s.synced_length[p] = chance.randint(0, s.pass_length[p]) if literal else 0
         s.current_epoch[p] = chance.randint(0, 2)
         s.diverged[p] = chance.random() < 0.1
+        s.revised[p] = chance.choice((0, 0, 1, 2)) if layout.fields["revised"].kind.hi else 0
     return s
 
 
 def test_a_reason_is_found_exactly_where_the_property_breaks() -> None:
     """Over histories of any kind: the search for a sentence agrees with the property's definition."""
-    model = Model(Configuration(txns=3, literal=True))
-    names = Runner(model).names
     chance = random.Random(5)
     broken = dict.fromkeys(REASONS, 0)
-    for _ in range(150):
-        s = scrambled(model.program.layout, chance, names)
-        evidence = Evidence([state_json(s)], ())
-        for name, reason in REASONS.items():
-            holds = names[property_named(name, PROPERTIES).holds.__name__]
-            sentence = reason(evidence)
-            assert bool(holds(s)) == (sentence == ""), (name, sentence)
-            broken[name] += sentence != ""
+    for configuration in (Configuration(txns=3, literal=True), Configuration(protocol="db19", txns=3)):
+        model = Model(configuration)
+        names = Runner(model).names
+        for _ in range(150):
+            s = scrambled(model.program.layout, chance, names)
+            evidence = Evidence([state_json(s)], ())
+            for name, reason in REASONS.items():
+                p = property_named(name, PROPERTIES)
+                if p.judges(configuration.protocol):
+                    sentence = reason(evidence)
+                    assert bool(names[p.holds.__name__](s)) == (sentence == ""), (name, sentence)
+                    broken[name] += sentence != ""
     assert min(broken.values()) > 0
 
 
@@ -467,6 +559,8 @@ def test_a_reason_is_found_exactly_where_the_property_breaks() -> None:
 VIOLATIONS: list[tuple[str, str, dict[str, int], str]] = [
     ("small-quorum", "delivered-is-chosen", {"txns": 1}, "but no quorum has accepted it: only p"),
     ("small-quorum", "one-leader-an-epoch", {"txns": 1}, "Epoch 1 has more than one established leader: p"),
+    ("db19", "unique-zxid", {}, "p2 broadcast t1 <1,1> (step 8), and p2 broadcast t2 <1,1> (step 11): one zxid"),
+    ("db19", "delivered-stands", {}, "which had delivered [t1 <1,1>], replaced its history by [], which"),
 ]
 
 
@@ -507,6 +601,19 @@ def test_the_text_has_every_step() -> None:
     assert "Configuration: zab, 3 nodes, 2 transactions, timeouts 1, crashes 1, losses 1, network fifo" in text
 
 
+def test_changes_of_the_lab() -> None:
+    said = [line for seed in range(4) for k in range(60) for line in changes(plain(seed, LAB), k + 1)]
+    assert "p0.role LOOKING -> FOLLOWING" in said
+    assert "p2 -> p1: Vote(voter_id=p2, last_zxid=<0,0>, peer_epoch=0, leader_id=p2)" in said
+    assert any(" forgets vote_target_id, vote_view" in line for line in said)
+    assert not any("in_flight" in line or "is lost" in line for line in said)
+    text = to_text(plain(0, LAB))
+    assert (
+        "Configuration: db19, 3 nodes, 2 transactions, timeouts 3, crashes 1, heartbeats 2, network datagrams" in text
+    )
+    assert ": election timer, looking\n" in text
+
+
 def test_changes_are_in_the_papers_notation() -> None:
     trace = plain()
     said = [line for step in trace.steps for line in changes(trace, step.number)]
@@ -536,14 +643,20 @@ def test_itf_reads_back() -> None:
         assert [t.counter for t in last["history"][p]] == [t["counter"] for t in state["history"][p]]
         assert last["role"][p] == state["role"][p]
         assert last["ready"][p] is state["ready"][p]
+    lab = plain(0, LAB)
+    for read_state, state in zip(itf_py.trace_from_json(json.loads(to_itf(lab))).states, lab.states, strict=True):
+        flying = [(m.source, m.target, type(m).__name__) for m in read_state.values["in_flight"]]
+        assert flying == [(m["source"], m["target"], m["kind"]) for m in state["in_flight"]]
     first = read.states[1].values["to_leader"][1][2][0]
     assert type(first).__name__ == "CEPOCH"
     assert first.epoch == 0
 
 
+@pytest.mark.parametrize("configuration", [FAULTY, LAB], ids=["zab", "db19"])
 @pytest.mark.parametrize("seed", range(3))
-def test_mermaid_is_a_sequence_diagram(seed: int) -> None:
-    lines = to_mermaid(plain(seed)).splitlines()
+def test_mermaid_is_a_sequence_diagram(seed: int, configuration: Configuration) -> None:
+    trace = plain(seed, configuration)
+    lines = to_mermaid(trace).splitlines()
     assert lines[0] == "sequenceDiagram"
     for line in lines[1:]:
         statement, _, text = line.partition(": ")
@@ -552,7 +665,7 @@ def test_mermaid_is_a_sequence_diagram(seed: int) -> None:
             text = text.replace(entity, "")
         assert not set(text) & set("#;<>%\n")
     arrows = [line for line in lines if "->>" in line.partition(":")[0]]
-    assert len(arrows) == sum(step.message is not None for step in plain(seed).steps)
+    assert len(arrows) == sum(step.message is not None for step in trace.steps)
 
 
 def test_other_networks_number_their_messages() -> None:

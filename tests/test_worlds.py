@@ -30,6 +30,7 @@ from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from invariants.registry import STEP, Property
 from zabspec.language import StateView
+from zabspec.language.reference import RecordValue
 from zabspec.model import Configuration
 
 STATES = 250  # random states of each configuration
@@ -129,7 +130,7 @@ def spoilt(configuration: Configuration, data: bytes) -> list[bytes]:
     """The state with its history spoilt in ways no run spoils it: so that properties break."""
     layout, out = model(configuration).program.layout, []
     n = configuration.nodes
-    for k in range(5):
+    for k in range(6):
         s = StateView(layout, data)
         if k == 0 and len(s.delivered[0]) > 0:
             last = s.delivered[0][len(s.delivered[0]) - 1]
@@ -150,6 +151,10 @@ def spoilt(configuration: Configuration, data: bytes) -> list[bytes]:
             s.pass_length[0] = 2
         if k == 4:
             s.abcasts = 0
+        if k == 5 and s.abcasts > 1:
+            first, second = s.abcast_txn[0], s.abcast_txn[1]
+            twin = {"epoch": first.epoch, "counter": first.counter, "value": second.value}
+            s.abcast_txn[1] = RecordValue(first.record, first.record.pack(twin))
         out.append(s.key())
     return out
 

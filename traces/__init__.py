@@ -8,9 +8,10 @@ from traces.explain import why
 from traces.export import EXPORTS, to_itf, to_json, to_mermaid
 from traces.file import read_trace, write_trace
 from traces.names import headline
-from traces.runner import Runner, build_trace, state_json
+from traces.runner import Runner, build_trace
 from traces.text import to_text
 from traces.trace import Step, Trace, TraceError
+from traces.values import state_json
 from traces.verification import verify
 
 __all__ = [

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from traces.names import history_text, message_text, process_name, txn_text, value_text
 from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, JsonState, Step, Trace
+from traces.values import state_json
+from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
+from zabspec.model import Model
 from zabspec.worlds import actor
 
 __all__ = ["changes"]
@@ -45,7 +49,7 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> list[str]:
     out: list[str] = []
     forgotten: list[str] = []
     protocol = trace.configuration.protocol
-    channels = ("to_leader", "to_follower")
+    channels = ("to_leader", "to_follower", "in_flight")
     forgets = _forgets(trace, before, step)
     for f in trace.model.program.schema.fields:
         if f.role in (Role.SCRATCH, Role.BUDGET) or f.observed or f.name in channels:
@@ -70,9 +74,16 @@ def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
     for p, (old, new) in enumerate(zip(before["role"], step.state["role"], strict=True)):
         if old != new and new in (actor.ELECTION, actor.DOWN):
             volatile = [f.name for f in trace.model.program.schema.fields if f.role is Role.VOLATILE]
-            if all(step.state[k][p] == trace.initial[k][p] for k in volatile if k != "role"):
+            nothing = _nothing(trace.model)
+            if all(step.state[k][p] == nothing[k][p] for k in volatile if k != "role"):
                 return p
     return None
+
+
+@lru_cache(maxsize=8)
+def _nothing(model: Model) -> JsonState:
+    """The state in which every field is at the low end of its range, as a process forgets its own."""
+    return state_json(StateView(model.program.layout))
 
 
 def _entries(axes: Sequence[str | int], old: Any, new: Any) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
@@ -106,13 +117,18 @@ def _facts(before: JsonState, after: JsonState) -> list[str]:
     for p, diverged in enumerate(after["diverged"]):
         if diverged and not before["diverged"][p]:
             out.append(f"{process_name(p)} delivers otherwise than it did before")
+    for p, revised in enumerate(after["revised"]):
+        if revised == 2 and before["revised"][p] < 2:
+            out.append(f"{process_name(p)} replaces what it has delivered")
     return out
 
 
 def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
     """What was in flight and can no longer arrive."""
-    out = []
+    out: list[str] = []
     after = step.state
+    if "to_leader" not in before:
+        return _overtaken(before, step)
     nodes = range(len(before["role"]))
     for f in nodes:
         for l in nodes:
@@ -122,6 +138,20 @@ def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
         gone = _gone(before["to_follower"][f], after["to_follower"][f], step, f, l, AT_FOLLOWER)
         out += [f"{process_name(l)} -> {process_name(f)}: {m['kind']} is lost" for m in gone]
     return out
+
+
+def _overtaken(before: JsonState, step: Step) -> list[str]:
+    """The datagrams that the one received overtook on an ordered network; on the other none is lost
+    but by never arriving."""
+    m = step.message
+    if m is None:
+        return []
+    mine = [x for x in before["in_flight"] if (x["source"], x["target"]) == (m.source, m.destination)]
+    left = [x for x in step.state["in_flight"] if (x["source"], x["target"]) == (m.source, m.destination)]
+    sent = [x for x in step.sent if (x.source, x.destination) == (m.source, m.destination)]
+    count = len(mine) - 1 - (len(left) - len(sent))
+    lost = sorted(mine, key=lambda x: int(x["ahead"]))[: max(0, count)]
+    return [f"{process_name(m.source)} -> {process_name(m.destination)}: {x['kind']} is lost" for x in lost]
 
 
 def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, kinds: frozenset[str]) -> list[Any]:

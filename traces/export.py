@@ -11,7 +11,7 @@ from traces.file import trace_text
 from traces.names import counted, headline, message_text, process_name, txn_text
 from traces.text import to_text
 from traces.trace import DROPS, JsonState, Step, Trace
-from zabspec.language.kinds import Bool, Int, Kind, Record, Seq, SetOf
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Role
 
 __all__ = ["EXPORTS", "to_itf", "to_json", "to_mermaid"]
@@ -73,7 +73,8 @@ def _itf(kind: Kind, value: Any) -> Any:
         return {"#set": [_bigint(member) for member in value]}
     if isinstance(kind, Seq):
         return [_itf(kind.element, v) for v in value]
-    carried = kind.named(value["kind"]).fields  # type: ignore[attr-defined]
+    assert isinstance(kind, MessageUnion)
+    carried = {**kind.envelope, **kind.named(value["kind"]).fields}
     return {"tag": value["kind"], "value": {name: _itf(inner, value[name]) for name, inner in carried.items()}}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from traces.trace import (
     Transmission,
     model_of,
 )
+from traces.values import in_order
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration
@@ -213,19 +214,23 @@ def _check_value(kind: Kind, raw: Any, bad: _Bad) -> None:
             raise bad.error(f"must have at most {counted(kind.capacity, 'entry')}")
         for k, value in enumerate(raw):
             _check_value(kind.element, value, _Bad(f"{bad.place}[{k}]"))
+        if kind.bag and raw != in_order(raw):
+            raise bad.error("must list a bag in the order of its texts")
     else:
         assert isinstance(kind, MessageUnion)
         bad.type(raw, dict)
-        _check_message(kind, raw.get("kind"), {k: v for k, v in raw.items() if k != "kind"}, bad)
+        inside = {k: v for k, v in raw.items() if k != "kind"}
+        _check_message(kind, raw.get("kind"), inside, bad, kind.envelope)
 
 
-def _check_message(union: MessageUnion, name: Any, carried: Any, bad: _Bad) -> None:
+def _check_message(union: MessageUnion, name: Any, inside: Any, bad: _Bad, envelope: Mapping[str, Kind]) -> None:
     known = {m.name: m for m in union.messages}
     if not isinstance(name, str) or name not in known:
         raise bad.error("must name the kind of a message")
-    bad.keys(carried, tuple(known[name].fields))
-    for field, kind in known[name].fields.items():
-        _check_value(kind, carried[field], _Bad(f"{bad.place}.{field}"))
+    held = {**envelope, **known[name].fields}
+    bad.keys(inside, tuple(held))
+    for field, kind in held.items():
+        _check_value(kind, inside[field], _Bad(f"{bad.place}.{field}"))
 
 
 class _Reader:
@@ -235,11 +240,10 @@ class _Reader:
         self.nodes = layout.schema.nodes
         self.epochs = layout.schema.constants["EPOCHS"]
         txn = layout.fields["abcast_txn"].kind
-        log = layout.fields["delivered"].kind
-        channel = layout.fields["to_follower"].kind
-        assert isinstance(channel, Seq)
-        assert isinstance(channel.element, MessageUnion)
-        self.txn, self.log, self.union = txn, log, channel.element
+        log = layout.fields["history"].kind
+        union = layout.fields["event_message"].kind
+        assert isinstance(union, MessageUnion)
+        self.txn, self.log, self.union = txn, log, union
 
     def word(self, raw: Any, bad: _Bad) -> StepWord:
         bad.type(raw, dict)
@@ -256,7 +260,7 @@ class _Reader:
 
     def transmission(self, raw: Any, bad: _Bad) -> Transmission:
         bad.keys(raw, tuple(f.name for f in fields(Transmission)))
-        _check_message(self.union, raw["kind"], raw["fields"], bad)
+        _check_message(self.union, raw["kind"], raw["fields"], bad, {})
         for name in ("source", "destination"):
             self.process(raw[name], bad.inside(name))
         for name in ("connection", "number"):

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.trace import DROPS, Step, Transmission
-from zabspec import zab
+from zabspec import db19, zab
 from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import Field
-from zabspec.worlds import actor, connections
+from zabspec.worlds import connections
 
 __all__ = [
     "counted",
@@ -21,6 +21,7 @@ __all__ = [
     "process_names",
     "txn_text",
     "value_text",
+    "zxid_text",
 ]
 
 
@@ -53,6 +54,11 @@ def txn_text(t: Mapping[str, int]) -> str:
     return f"t{t['value']} <{t['epoch']},{t['counter']}>"
 
 
+def zxid_text(z: Mapping[str, int]) -> str:
+    """A zxid: `<1,1>`."""
+    return f"<{z['epoch']},{z['counter']}>"
+
+
 def history_text(history: Sequence[Mapping[str, int]]) -> str:
     """A sequence of transactions."""
     return f"[{', '.join(txn_text(t) for t in history)}]"
@@ -60,15 +66,15 @@ def history_text(history: Sequence[Mapping[str, int]]) -> str:
 
 def message_text(m: Transmission) -> str:
     """A message and what it carries: `ACK_E(current_epoch=0, history=[])`."""
-    return f"{m.kind}({', '.join(f'{name}={_carried(value)}' for name, value in m.fields.items())})"
+    return f"{m.kind}({', '.join(f'{name}={_carried(name, value)}' for name, value in m.fields.items())})"
 
 
-def _carried(value: Any) -> str:
+def _carried(name: str, value: Any) -> str:
     if isinstance(value, dict):
-        return txn_text(value)
+        return txn_text(value) if "value" in value else zxid_text(value)
     if isinstance(value, list):
-        return f"[{', '.join(_carried(v) for v in value)}]"
-    return str(value)
+        return f"[{', '.join(_carried(name, v) for v in value)}]"
+    return process_name(value) if name.endswith("_id") else str(value)
 
 
 def _names_of(module: Any, *names: str) -> dict[int, str]:
@@ -77,18 +83,21 @@ def _names_of(module: Any, *names: str) -> dict[int, str]:
 
 # The values of fields that are enumerations, by the names their texts give them.
 WORLD_NAMES: dict[str, dict[int, str]] = {
-    "role": _names_of(actor, "ELECTION", "FOLLOWING", "LEADING", "DOWN"),
     "link": _names_of(connections, "NONE", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"),
 }
-ZAB_NAMES: dict[str, dict[int, str]] = {
-    "phase": _names_of(zab, "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"),
-    "stage": _names_of(zab, "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED"),
+PROTOCOL_NAMES: dict[str, dict[str, dict[int, str]]] = {
+    "zab": {
+        "role": _names_of(zab, "ELECTION", "FOLLOWING", "LEADING", "DOWN"),
+        "phase": _names_of(zab, "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"),
+        "stage": _names_of(zab, "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED"),
+    },
+    "db19": {"role": _names_of(db19, "LOOKING", "FOLLOWING", "LEADING", "DOWN")},
 }
 
 
 def value_text(f: Field, kind: Kind, value: Any, protocol: str) -> str:
     """A value of a field."""
-    named = WORLD_NAMES | (ZAB_NAMES if protocol == "zab" else {})
+    named = WORLD_NAMES | PROTOCOL_NAMES.get(protocol, {})
     if f.name in named and value in named[f.name]:
         return named[f.name][value]
     if isinstance(kind, Bool):
@@ -98,7 +107,7 @@ def value_text(f: Field, kind: Kind, value: Any, protocol: str) -> str:
     if isinstance(kind, Int):
         return str(value)
     if isinstance(kind, Record):
-        return txn_text(value) if kind.name == "Txn" else str(value)
+        return txn_text(value) if kind.name == "Txn" else zxid_text(value)
     if isinstance(kind, SetOf):
         return "{" + ", ".join(process_name(k) if kind.nodes else str(k) for k in value) + "}"
     assert isinstance(kind, Seq)

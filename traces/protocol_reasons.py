@@ -80,6 +80,46 @@ def _chosen(e: Evidence) -> str:
     return ""
 
 
+def _unique_zxid(e: Evidence) -> str:
+    h = e.last
+    for k in range(h["abcasts"]):
+        mine = h["abcast_txn"][k]
+        for j in range(k):
+            other = h["abcast_txn"][j]
+            if _zxid(other) == _zxid(mine):
+                first, again = _broadcast(e, j), _broadcast(e, k)
+                return f"{first}, and {again}: one zxid stands for two transactions."
+    return ""
+
+
+def _broadcast(e: Evidence, k: int) -> str:
+    """Who broadcast the k-th transaction, and at which step."""
+    h = e.last
+    said = f"{process_name(h['abcast_by'][k])} broadcast {txn_text(h['abcast_txn'][k])}"
+    for step in e.steps:
+        if step.abcast == h["abcast_txn"][k]:
+            return f"{said} (step {step.number})"
+    return said
+
+
+def _delivered_stands(e: Evidence) -> str:
+    for p in e.nodes:
+        if e.last["revised"][p] < 2:
+            continue
+        who, step = process_name(p), e.first("revised", p, 2)
+        if step is None:
+            return f"{who} replaced its history, and with it what it had delivered."
+        before = e.states[step.number - 1]
+        delivered, history = before["delivered"][p][: before["pass_length"][p]], step.state["history"][p]
+        lacks = next((t for t in delivered if t not in history), None)
+        how = "in which that does not come first" if lacks is None else f"which lacks {txn_text(lacks)}"
+        return (
+            f"{who}, which had delivered {history_text(delivered)}, replaced its history by "
+            f"{history_text(history)}, {how} (step {step.number})."
+        )
+    return ""
+
+
 def _delivered_is_chosen(e: Evidence) -> str:
     h = e.last
     for p in e.nodes:
@@ -237,6 +277,8 @@ REASONS: dict[str, Reason] = {
     "one-leader-an-epoch": _one_leader,
     "chosen-in-later-histories": _chosen,
     "delivered-is-chosen": _delivered_is_chosen,
+    "unique-zxid": _unique_zxid,
+    "delivered-stands": _delivered_stands,
 }
 STEP_REASONS: dict[str, Reason] = {
     "invariant-1": _invariant_1,

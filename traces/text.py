@@ -6,7 +6,7 @@ from traces.effects import changes
 from traces.explain import why
 from traces.names import counted, headline
 from traces.trace import Trace
-from zabspec.model import Configuration
+from zabspec.model import BUDGETS, Configuration
 
 __all__ = ["configuration_text", "to_text"]
 
@@ -15,7 +15,7 @@ def configuration_text(c: Configuration) -> str:
     """A configuration in one line: the protocol, its size, and the budgets it has."""
     name = f"{c.protocol}, variant {c.variant}" if c.variant else c.protocol
     parts = [name, counted(c.nodes, "node"), counted(c.txns, "transaction")]
-    for budget in ("timeouts", "crashes", "losses", "partitions", "drops", "duplicates"):
+    for budget in BUDGETS:
         if getattr(c, budget):
             parts.append(f"{budget} {getattr(c, budget)}")
     parts.append(f"network {c.network}")

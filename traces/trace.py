@@ -1,4 +1,4 @@
-"""A trace: a schedule, and everything that happened when it was run in the CPython world.
+"""A trace: a schedule, and everything that happened when it was run in the explorer's world.
 
 The words of a schedule are enough to run it again; what they did is written down beside them, so
 that a trace can be read, drawn and exported without running anything, and so that `verify` can
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from zabspec.model import Configuration, Model
-from zabspec.worlds import connections
+from zabspec.worlds import connections, datagrams
 
 __all__ = [
     "AT_FOLLOWER",
@@ -24,6 +24,7 @@ __all__ = [
     "NAMES",
     "NUMBERS",
     "OPERANDS",
+    "RECEIPTS",
     "REPEATS",
     "VERSION",
     "Acceptance",
@@ -52,7 +53,7 @@ class TraceError(Exception):
 
 # --- step words --------------------------------------------------------------------------------
 
-# What the operands a, b, c of a step word are called, for each kind (see `connections`).
+# What the operands a, b, c of a step word are called, for each kind (see `connections`, `datagrams`).
 OPERANDS: dict[str, tuple[str, ...]] = {
     "oracle": ("process", "leader"),
     "to_leader": ("leader", "follower", "place"),
@@ -70,8 +71,13 @@ OPERANDS: dict[str, tuple[str, ...]] = {
     "repeat_to_leader": ("leader", "follower", "place"),
     "repeat_to_follower": ("follower", "leader", "place"),
     "crash_in_receipt": ("follower", "leader", "point"),
+    "receive": ("process", "source", "place"),
+    "election_timeout": ("process",),
+    "heartbeat": ("process",),
 }
-NUMBERS: dict[str, int] = {name: getattr(connections, name.upper()) for name in OPERANDS}
+NUMBERS: dict[str, int] = {
+    name: getattr(connections, name.upper(), 0) or getattr(datagrams, name.upper()) for name in OPERANDS
+}
 NAMES: dict[int, str] = {number: name for name, number in NUMBERS.items()}
 
 # Whose message a step receives, or drops.
@@ -79,6 +85,8 @@ AT_LEADER = frozenset({"to_leader", "repeat_to_leader", "drop_to_leader"})
 AT_FOLLOWER = frozenset({"to_follower", "repeat_to_follower", "drop_to_follower", "crash_in_receipt"})
 DROPS = frozenset({"drop_to_leader", "drop_to_follower"})
 REPEATS = frozenset({"repeat_to_leader", "repeat_to_follower"})
+# A message received as it should be: the step is called by what its handler does.
+RECEIPTS = frozenset({"to_leader", "to_follower", "receive"})
 # The network's own steps: no process takes them.
 OF_NETWORK = DROPS | {"lose_connection", "partition"}
 
@@ -133,9 +141,10 @@ class Transmission:
         fields: what it carries, as JSON.
         source, destination: the processes.
         connection: which of the two processes' connections it belongs to, whoever opened it, the
-            first being 1.
+            first being 1; 0: it is a datagram.
         number: its place among all that was sent over that connection in its direction, from 1 (a
-            process that leads has two channels with itself, and each is counted by itself).
+            process that leads has two channels with itself, and each is counted by itself); of a
+            datagram, its place among all that was sent from its source to its destination.
         lost: it was sent into a connection that is not open; then its number is 0.
     """
 

@@ -72,7 +72,8 @@ def messages(nodes: int, epoch: Int, zxid: Record, txn: Record, history: Seq) ->
     """The lab's "Wire format"; LookForLeader and Vote are the election's."""
     return (
         Message("NewEpoch", {"new_epoch": epoch}),
-        Message("AckEpoch", {"current_epoch": epoch, "last_zxid": zxid}),
+        # new_epoch is not the lab's, whose AckEpoch does not say which epoch it acknowledges: always 0
+        Message("AckEpoch", {"current_epoch": epoch, "last_zxid": zxid, "new_epoch": epoch}),
         Message("NewLeader", {"new_epoch": epoch, "history": history}),
         Message("AckLeader", {"new_epoch": epoch}),
         Message("Propose", {"txn": txn}),
@@ -183,10 +184,21 @@ def on_new_epoch(s: State, p: Node, source: int, m: NewEpoch) -> None:
         s.accepted_epoch[p] = m.new_epoch
         if s.role[p] != FOLLOWING:  # a follower keeps its leader (reading 8)
             become_following(s, p, source)
-        send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p)))
+        acknowledge_epoch(s, p, source, m)
     elif acknowledges_again(s, p, source, m):
-        send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p)))
+        acknowledge_epoch(s, p, source, m)
     arm_timer(s, p, ELECTION_TIMER)
+
+
+def acknowledge_epoch(s: State, p: Node, source: int, m: NewEpoch) -> None:
+    """Reply AckEpoch(current_epoch, last_zxid)."""
+    e = named_epoch(s, p, m)
+    send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p), new_epoch=e))
+
+
+def named_epoch(s: State, p: Node, m: NewEpoch) -> int:
+    """AckEpoch: which epoch it says it acknowledges; the lab's says none."""
+    return 0
 
 
 def acknowledges_again(s: State, p: Node, source: int, m: NewEpoch) -> bool:
@@ -203,8 +215,24 @@ def on_ack_epoch(s: State, p: Node, source: int, m: AckEpoch) -> None:
 
 
 def counts_ack_epoch(s: State, p: Node, m: AckEpoch) -> bool:
-    """AckEpoch: no guard but the role, so that a late one repeats the end of discovery (reading 9)."""
-    return s.role[p] == LEADING
+    """AckEpoch: no guard but the role, so that a late one repeats the end of discovery (reading 9).
+    What a repair asks besides is asked here."""
+    return s.role[p] == LEADING and in_discovery(s, p) and is_of_epoch(s, p, m) and is_no_later(s, p, m)
+
+
+def in_discovery(s: State, p: Node) -> bool:
+    """AckEpoch: the lab does not ask whether discovery is done."""
+    return True
+
+
+def is_of_epoch(s: State, p: Node, m: AckEpoch) -> bool:
+    """AckEpoch: the lab does not ask which epoch it acknowledges."""
+    return True
+
+
+def is_no_later(s: State, p: Node, m: AckEpoch) -> bool:
+    """AckEpoch: the lab does not ask whose history is the later one."""
+    return True
 
 
 def try_finish_discovery(s: State, p: Node) -> None:
@@ -247,16 +275,31 @@ def on_new_leader(s: State, p: Node, source: int, m: NewLeader) -> None:
 
 
 def takes_new_leader(s: State, p: Node, source: int, m: NewLeader) -> bool:
-    """NewLeader(e): any e that is not earlier than the promise."""
-    return m.new_epoch >= s.accepted_epoch[p]
+    """NewLeader(e): any e that is not earlier than the promise. What a repair asks besides is asked here."""
+    return m.new_epoch >= s.accepted_epoch[p] and is_promised(s, p, source, m) and is_first(s, p, m)
+
+
+def is_promised(s: State, p: Node, source: int, m: NewLeader) -> bool:
+    """NewLeader: the lab does not ask whether the epoch was promised to who sends it."""
+    return True
+
+
+def is_first(s: State, p: Node, m: NewLeader) -> bool:
+    """NewLeader: the lab takes the history of an epoch again, whatever has been proposed since."""
+    return True
 
 
 @step("ack leader")
 def on_ack_leader(s: State, p: Node, source: int, m: AckLeader) -> None:
     """AckLeader(e) from F, only if Leading and e is the current epoch."""
-    if s.role[p] == LEADING and m.new_epoch == s.current_epoch[p]:
+    if s.role[p] == LEADING and m.new_epoch == s.current_epoch[p] and in_synchronization(s, p):
         s.leader_acks[p].add(source)
         try_finish_sync(s, p)
+
+
+def in_synchronization(s: State, p: Node) -> bool:
+    """AckLeader: the lab does not ask whether discovery is done, so that one of an earlier epoch counts."""
+    return True
 
 
 def try_finish_sync(s: State, p: Node) -> None:
@@ -303,7 +346,7 @@ def propose(s: State, p: Node, t: Txn) -> None:
 @step("on propose")
 def on_propose(s: State, p: Node, source: int, m: Propose) -> None:
     """Propose(txn) from the leader it follows: append what is later than the last (reading 14)."""
-    if s.role[p] == FOLLOWING and s.leader_id[p] == source and appends(s, p, m):
+    if s.role[p] == FOLLOWING and s.leader_id[p] == source and appends(s, p, m) and keeps_promise(s, p):
         s.history[p].append(m.txn)
         accept(s, p, m.txn.epoch, m.txn)
         arm_timer(s, p, ELECTION_TIMER)
@@ -313,6 +356,11 @@ def on_propose(s: State, p: Node, source: int, m: Propose) -> None:
 def appends(s: State, p: Node, m: Propose) -> bool:
     """Propose: any zxid greater than the last, so a history can have holes (reading 14)."""
     return zxid_less(last_zxid(s, p), zxid_of(m.txn))
+
+
+def keeps_promise(s: State, p: Node) -> bool:
+    """Propose: the lab does not ask whether a later epoch has been promised."""
+    return True
 
 
 @step("on ack")

@@ -7,37 +7,44 @@ what it leaves within its budget (`docs/db19.md`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+
 from zabspec.db19 import (
     FOLLOWING,
-    LEADING,
     Ack,
     AckEpoch,
     NewEpoch,
     NewLeader,
     Propose,
-    enter_looking,
     last_zxid,
 )
 from zabspec.election import zxid_less
-from zabspec.language.lang import Node, State, Zxid
+from zabspec.language.lang import Node, State
 from zabspec.variants import Variant
 
 __all__ = ["VARIANTS"]
 
 
-def in_discovery(s: State, p: Node, m: AckEpoch) -> bool:
+def discovery_not_done(s: State, p: Node) -> bool:
     """AckEpoch counts until discovery is done, and not again."""
-    return s.role[p] == LEADING and s.current_epoch[p] != s.pending_new_epoch[p]
+    return s.current_epoch[p] != s.pending_new_epoch[p]
 
 
-def from_own_leader(s: State, p: Node, source: int, m: NewEpoch) -> bool:
+def to_promised_leader(s: State, p: Node, source: int, m: NewEpoch) -> bool:
     """The promised epoch is acknowledged again to the leader it was promised to."""
     return m.new_epoch == s.accepted_epoch[p] and s.role[p] == FOLLOWING and s.leader_id[p] == source
 
 
-def follows_sender(s: State, p: Node, source: int, m: NewLeader) -> bool:
-    """NewLeader is taken from the leader that the process follows, for the epoch it promised."""
+def from_promised_leader(s: State, p: Node, source: int, m: NewLeader) -> bool:
+    """NewLeader is taken for the epoch that was promised, from the leader it was promised to."""
     return m.new_epoch == s.accepted_epoch[p] and s.role[p] == FOLLOWING and s.leader_id[p] == source
+
+
+def epoch_not_entered(s: State, p: Node, m: NewLeader) -> bool:
+    """NewLeader is taken once an epoch."""
+    return m.new_epoch != s.current_epoch[p]
 
 
 def next_in_turn(s: State, p: Node, m: Propose) -> bool:
@@ -47,6 +54,34 @@ def next_in_turn(s: State, p: Node, m: Propose) -> bool:
     if last_zxid(s, p).epoch == m.txn.epoch:
         return m.txn.counter == last_zxid(s, p).counter + 1
     return m.txn.counter == 1
+
+
+def no_later_promise(s: State, p: Node) -> bool:
+    """Propose is appended while no epoch later than the current one has been promised."""
+    return s.accepted_epoch[p] == s.current_epoch[p]
+
+
+def discovery_done(s: State, p: Node) -> bool:
+    """AckLeader counts when discovery is done."""
+    return s.current_epoch[p] == s.pending_new_epoch[p]
+
+
+def history_no_later(s: State, p: Node, m: AckEpoch) -> bool:
+    """AckEpoch counts from whoever has no later history than the leader: by current epoch, then by
+    the last zxid."""
+    if m.current_epoch != s.current_epoch[p]:
+        return m.current_epoch < s.current_epoch[p]
+    return not zxid_less(last_zxid(s, p), m.last_zxid)
+
+
+def epoch_acknowledged(s: State, p: Node, m: NewEpoch) -> int:
+    """AckEpoch says which epoch it acknowledges."""
+    return m.new_epoch
+
+
+def of_pending_epoch(s: State, p: Node, m: AckEpoch) -> bool:
+    """AckEpoch counts for the epoch that the leader proposes."""
+    return m.new_epoch == s.pending_new_epoch[p]
 
 
 def of_own_epoch(s: State, p: Node, m: Ack) -> bool:
@@ -59,89 +94,132 @@ def from_leader(s: State, p: Node, source: int) -> bool:
     return s.role[p] == FOLLOWING and s.leader_id[p] == source
 
 
-def not_outranked(s: State, p: Node, m: AckEpoch) -> bool:
-    """AckEpoch counts from whoever has no later history than the leader: by current epoch, then by
-    the last zxid."""
-    if s.role[p] != LEADING or m.current_epoch > s.current_epoch[p]:
-        return False
-    return m.current_epoch < s.current_epoch[p] or not zxid_less(last_zxid(s, p), m.last_zxid)
-
-
-def in_discovery_not_outranked(s: State, p: Node, m: AckEpoch) -> bool:
-    """Both rules for AckEpoch."""
-    return in_discovery(s, p, m) and not_outranked(s, p, m)
-
-
 WITHIN = {"nodes": 3, "txns": 2, "timeouts": 1, "crashes": 0}
 
+
+@dataclass(frozen=True)
+class Repair:
+    """One rule of the lab repaired.
+
+    Attributes:
+        name, rule, summary, why: as of a variant.
+        overrides: the functions that stand in; `COMBINED` has what does the work of several at once.
+    """
+
+    name: str
+    rule: str
+    summary: str
+    why: str
+    overrides: Mapping[str, FunctionType]
+
+
+REPAIRS = (
+    Repair(
+        "discovery-once",
+        "AckEpoch",
+        "an AckEpoch that comes when discovery is done does not repeat it",
+        "it takes away the second NewLeader of an epoch, and with it the counter that begins again",
+        {"in_discovery": discovery_not_done},
+    ),
+    Repair(
+        "promise-once",
+        "NewEpoch, NewLeader",
+        "an epoch equal to the promise is acknowledged again to the leader it was promised to, and to no other; "
+        "NewLeader is taken from that leader",
+        "one quorum cannot promise an epoch to two leaders",
+        {"acknowledges_again": to_promised_leader, "is_promised": from_promised_leader},
+    ),
+    Repair(
+        "sync-once",
+        "NewLeader",
+        "NewLeader is taken once an epoch, and a late or repeated one is not",
+        "it would take back what has been proposed, and delivered, since",
+        {"is_first": epoch_not_entered},
+    ),
+    Repair(
+        "no-holes",
+        "Propose",
+        "a proposal is appended only where it leaves no hole",
+        "an acknowledgement of a zxid then speaks for all before it, and a commit passes over nothing",
+        {"appends": next_in_turn},
+    ),
+    Repair(
+        "promise-kept",
+        "Propose",
+        "a process that has promised a later epoch appends no proposal of an earlier one",
+        "what it told the later leader of its history stays true",
+        {"keeps_promise": no_later_promise},
+    ),
+    Repair(
+        "sync-in-turn",
+        "AckLeader",
+        "an AckLeader counts when discovery is done, not one of the leader's earlier epoch before",
+        "nobody is synced in an epoch that is over",
+        {"in_synchronization": discovery_done},
+    ),
+    Repair(
+        "best-history",
+        "AckEpoch",
+        "an AckEpoch from a process with a later history than the leader's does not count",
+        "what a quorum has accepted is in the history of one that counts",
+        {"is_no_later": history_no_later},
+    ),
+    Repair(
+        "named-acks",
+        "AckEpoch",
+        "AckEpoch says which epoch it acknowledges, and counts for that one alone",
+        "a late one, sent for an earlier epoch of the same leader, promises nothing for this one",
+        {"named_epoch": epoch_acknowledged, "is_of_epoch": of_pending_epoch},
+    ),
+    Repair(
+        "own-acks",
+        "Ack",
+        "an Ack counts for what the leader has proposed in this epoch",
+        "a late one for a zxid of an earlier epoch commits nothing",
+        {"counts_ack": of_own_epoch},
+    ),
+    Repair(
+        "commit-of-leader",
+        "Commit",
+        "a Commit counts from the leader that the process follows",
+        "a deposed leader commits nothing at those that have left it",
+        {"takes_commit": from_leader},
+    ),
+)
+
+
+def together(repairs: Iterable[Repair]) -> dict[str, FunctionType]:
+    """What stands in when several rules are repaired: each repairs functions of its own."""
+    return {name: function for repair in repairs for name, function in repair.overrides.items()}
+
+
+def alone(repair: Repair) -> Variant:
+    """The lab's protocol with one rule repaired."""
+    return Variant(repair.name, repair.rule, repair.summary, False, repair.overrides, WITHIN, repair.why)
+
+
+def without(repair: Repair) -> Variant:
+    """All rules repaired but one: what that one is for."""
+    return Variant(
+        name=f"all-but-{repair.name}",
+        rule=repair.rule,
+        summary=f"every repair together, {repair.name} left out",
+        safe=False,
+        overrides=together(r for r in REPAIRS if r is not repair),
+        budget=WITHIN,
+        why=f"without it: {repair.why}",
+    )
+
+
 TABLE: tuple[Variant, ...] = (
-    Variant(
-        name="discovery-once",
-        rule="AckEpoch",
-        summary="an AckEpoch that comes when discovery is done does not repeat it",
-        safe=False,
-        overrides={"counts_ack_epoch": in_discovery},
-        budget=WITHIN,
-        why="it takes away the second NewLeader of an epoch, and with it the counter that begins again",
-    ),
-    Variant(
-        name="promise-once",
-        rule="NewEpoch",
-        summary="an epoch equal to the promise is acknowledged again to the leader it was promised to, and to no other",
-        safe=False,
-        overrides={"acknowledges_again": from_own_leader, "takes_new_leader": follows_sender},
-        budget=WITHIN,
-        why="one quorum cannot promise an epoch to two leaders",
-    ),
-    Variant(
-        name="no-holes",
-        rule="Propose",
-        summary="a proposal is appended only where it leaves no hole",
-        safe=False,
-        overrides={"appends": next_in_turn},
-        budget=WITHIN,
-        why="an acknowledgement of a zxid then speaks for all before it, and a commit passes over nothing",
-    ),
-    Variant(
-        name="best-history",
-        rule="AckEpoch",
-        summary="an AckEpoch from a process with a later history than the leader's does not count",
-        safe=False,
-        overrides={"counts_ack_epoch": not_outranked},
-        budget=WITHIN,
-        why="what a quorum has accepted is in the history of one that counts",
-    ),
-    Variant(
-        name="own-acks",
-        rule="Ack",
-        summary="an Ack counts for what the leader has proposed in this epoch",
-        safe=False,
-        overrides={"counts_ack": of_own_epoch},
-        budget=WITHIN,
-        why="a late one for a zxid of an earlier epoch commits nothing",
-    ),
-    Variant(
-        name="commit-of-leader",
-        rule="Commit",
-        summary="a Commit counts from the leader that the process follows",
-        safe=False,
-        overrides={"takes_commit": from_leader},
-        budget=WITHIN,
-        why="a deposed leader commits nothing at those that have left it",
-    ),
+    *(alone(r) for r in REPAIRS),
+    *(without(r) for r in REPAIRS),
     Variant(
         name="repaired",
-        rule="AckEpoch, NewEpoch, NewLeader, Propose, Ack, Commit",
-        summary="all of these together",
+        rule=", ".join(dict.fromkeys(r.rule for r in REPAIRS)),
+        summary="every repair together",
         safe=False,
-        overrides={
-            "counts_ack_epoch": in_discovery_not_outranked,
-            "acknowledges_again": from_own_leader,
-            "takes_new_leader": follows_sender,
-            "appends": next_in_turn,
-            "counts_ack": of_own_epoch,
-            "takes_commit": from_leader,
-        },
+        overrides=together(REPAIRS),
         budget=WITHIN,
         why="see docs/db19.md for what remains",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -209,9 +210,11 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
 
 
 def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
-    """Build a violation's trace, hold it against the interpreted world, and save it."""
+    """Build a violation's trace, hold it against the interpreted world, replay it in the simulator,
+    and save it."""
     from checker.report import Counterexample
     from traces import TraceError, build_trace, to_text, verify, why, write_trace
+    from traces.replay import replay
 
     found = exploration.violations[name]
     try:
@@ -222,10 +225,19 @@ def counterexample(model: Model, exploration: Exploration, name: str, path: Path
         trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
         return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
     text, reason = to_text(trace), why(trace)
+    try:
+        digest = replay(trace).sha256
+    except TraceError as problem:
+        trouble = f"the counterexample to {name} does not replay in the simulator ({problem})"
+        if path is not None:
+            with contextlib.suppress(TraceError):
+                write_trace(trace, path)
+                trouble += f"; it is in {path}"
+        return Counterexample(text, reason, trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
     if path is None:
-        return Counterexample(text, reason)
+        return Counterexample(text, reason, digest=digest)
     try:
         write_trace(trace, path)
     except TraceError as problem:
-        return Counterexample(text, reason, trouble=str(problem))
-    return Counterexample(text, reason, str(path))
+        return Counterexample(text, reason, trouble=str(problem), digest=digest)
+    return Counterexample(text, reason, str(path), digest=digest)

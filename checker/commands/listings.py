@@ -11,14 +11,16 @@ __all__ = ["properties", "variants"]
 
 @click.command(cls=Subcommand)
 def variants() -> int:
-    """The protocol's variants: one rule changed in each."""
-    from zabspec.variants import VARIANTS
+    """The protocols' variants: one rule changed in each."""
+    from zabspec.protocols import PROTOCOLS
 
     rows = []
-    for name, v in VARIANTS.items():
-        budget = " ".join(f"--{field.replace('_', '-')} {value}" for field, value in v.budget.items())
-        rows.append((name, v.rule, "holds" if v.safe else ", ".join(v.breaks), budget, " ".join(v.summary.split())))
-    return table(("variant", "rule", "breaks", "shown within", "what is changed"), rows)
+    for protocol in PROTOCOLS.values():
+        for name, v in protocol.variants.items():
+            budget = " ".join(f"--{field.replace('_', '-')} {value}" for field, value in v.budget.items())
+            breaks = "holds" if v.safe else ", ".join(v.breaks)
+            rows.append((protocol.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
+    return table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)
 
 
 @click.command(cls=Subcommand)

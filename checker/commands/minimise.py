@@ -42,6 +42,7 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
     from checker.progress import StatusLine
     from traces import TraceError, read_trace, verify, write_trace
     from traces.minimise import minimise as shortened
+    from traces.replay import replay
 
     with StatusLine() as status:
 
@@ -59,6 +60,7 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
         short, proof = searched(found.trace, search, status)
     try:
         verify(short)
+        replay(short)
         write_trace(short, target)
     except TraceError as problem:
         raise Cannot(str(problem)) from None

@@ -294,10 +294,10 @@ def is_idle(layout: Layout, before: bytes, after: bytes) -> bool:
     if sum(before[at] for at, _ in places) != sum(after[at] for at, _ in places) + 1:
         return False
     masks = words_outside_bags(layout)
-    words = (
-        (int.from_bytes(x[at : at + 8], "little", signed=True) & mask for at, mask in masks) for x in (before, after)
+    one, other = (
+        [int.from_bytes(x[at : at + 8], "little", signed=True) & mask for at, mask in masks] for x in (before, after)
     )
-    return all(a == b for a, b in zip(*words, strict=True))
+    return one == other
 
 
 # --- permuting ---------------------------------------------------------------------------------

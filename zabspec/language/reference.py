@@ -406,7 +406,7 @@ def kernel_operations() -> dict[str, Any]:
         "shr": lambda a, k: signed((a & WORD) >> k),
         "wrap_mul": lambda a, b: signed(a * b),
         "wrap_add": lambda a, b: signed(a + b),
-        "unsigned_rem": lambda a, b: (a & WORD) % b,
+        "unsigned_rem": lambda a, b: signed((a & WORD) % (b & WORD)),
         "unsigned_less": lambda a, b: (a & WORD) < (b & WORD),
         "count_bits": lambda a: (a & WORD).bit_count(),
         "prefetch": lambda a, k: None,

@@ -41,6 +41,7 @@ FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
 
 RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries anew
 ORACLE_TICKS = 10
+SELDOM = 32  # one message in so many is lost on lossy channels, or sent twice on duplicating ones
 ORACLE_TERM = 64  # for so long the oracle names the same leader
 
 
@@ -114,27 +115,41 @@ def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
     l = s.leader[f]
     if is_open(s, f, l):
         s.sent_up[f][l] = s.sent_up[f][l] + 1
-        s.arrives_up[f][l] = arrival(s, f, l, s.arrives_up[f][l])
-        address(s, post(s, s.arrives_up[f][l], f, m), f, l, UP, s.sent_up[f][l])
-    else:
+    if not is_open(s, f, l) or seldom(s, LOSSY, f, l, s.sent_up[f][l]):
         drop(s, f, l, m)
+    else:
+        for _ in range(2 if seldom(s, DUPLICATING, f, l, s.sent_up[f][l]) else 1):
+            s.arrives_up[f][l] = arrival(s, f, l, s.arrives_up[f][l])
+            address(s, post(s, s.arrives_up[f][l], f, m), f, l, UP, s.sent_up[f][l])
 
 
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
     """The leader sends m to follower f."""
     if is_open(s, f, l):
         s.sent_down[f][l] = s.sent_down[f][l] + 1
-        s.arrives_down[f][l] = arrival(s, l, f, s.arrives_down[f][l])
-        address(s, post(s, s.arrives_down[f][l], l, m), f, l, DOWN_WAY, s.sent_down[f][l])
-    else:
+    if not is_open(s, f, l) or seldom(s, LOSSY, l, f, s.sent_down[f][l]):
         drop(s, l, f, m)
+    else:
+        for _ in range(2 if seldom(s, DUPLICATING, l, f, s.sent_down[f][l]) else 1):
+            s.arrives_down[f][l] = arrival(s, l, f, s.arrives_down[f][l])
+            address(s, post(s, s.arrives_down[f][l], l, m), f, l, DOWN_WAY, s.sent_down[f][l])
 
 
 def arrival(s: State, source: Node, target: Node, last: int) -> int:
-    """When a message sent now arrives: not before the one sent before it."""
+    """When a message sent now arrives: not before the one sent before it, but on unordered channels."""
     if s.scripted:
         return HELD
-    return max(last, s.now + s.least_delay + drawn(s, source, target, s.delays))
+    time = s.now + s.least_delay + drawn(s, source, target, s.delays)
+    return time if s.order == UNORDERED else max(last, time)
+
+
+def seldom(s: State, order: int, source: Node, target: Node, number: int) -> bool:
+    """Whether what a network of that order does now and then happens to a message: it is lost, or
+    sent twice."""
+    if s.scripted or s.order != order:
+        return False
+    word = splitmix64(s.seed ^ s.now ^ (number << 40) ^ (source << 60) ^ (target << 56))
+    return unsigned_rem(word, SELDOM) == 0
 
 
 def address(s: State, slot: int, f: Node, l: Node, way: int, number: int) -> None:
@@ -180,9 +195,8 @@ def close_accepted(s: State, l: Node) -> None:
 
 def notify(s: State, f: Node, l: Node, way: int) -> None:
     """Post the notice of a loss; what of the connection arrives after it is thrown away."""
-    if not s.scripted:
-        slot = post(s, s.now + s.least_delay + drawn(s, f, l, s.delays), f if way == NOTICE_UP else l, s.no_message)
-        address(s, slot, f, l, way, 0)
+    arrives = HELD if s.scripted else s.now + s.least_delay + drawn(s, f, l, s.delays)
+    address(s, post(s, arrives, f if way == NOTICE_UP else l, s.no_message), f, l, way, 0)
 
 
 # --- losing connections --------------------------------------------------------------------------

@@ -70,8 +70,8 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
 
 
 def run(s: State, until: int) -> None:
-    """Every tick up to, and not, `until`."""
-    while s.now < until:
+    """Every tick up to, and not, `until`; none after an error."""
+    while s.now < until and s.error == 0:
         tick(s)
 
 

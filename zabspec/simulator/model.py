@@ -9,13 +9,14 @@ from zabspec import history
 from zabspec.language import Schema
 from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.simulator import connections, datagrams, loop, mail, network, unobserved
+from zabspec.simulator import connections, datagrams, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.scratch import step_fields
 
 __all__ = ["Cluster"]
 
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
+OBSERVED_EPOCHS = 255  # what is observed has an entry for every epoch
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Cluster:
         nodes: processes.
         proposals: room for so many.
         observed: the observed history is kept, for properties to be judged.
+        epochs: the largest epoch; 0: as large as is of use.
     """
 
     protocol: str
@@ -35,6 +37,21 @@ class Cluster:
     nodes: int
     proposals: int
     observed: bool
+    epochs: int = 0
+
+    @property
+    def largest_epoch(self) -> int:
+        return self.epochs or (OBSERVED_EPOCHS if self.observed else EPOCHS)
+
+    @property
+    def log(self) -> int:
+        """Room in a history."""
+        return 2 * self.proposals + 2
+
+    @property
+    def literal(self) -> bool:
+        """Whether what only the literal invariant 5 asks for is observed too."""
+        return False
 
     @property
     def parts_of(self) -> Protocol:
@@ -42,22 +59,28 @@ class Cluster:
 
     @cached_property
     def slots(self) -> int:
-        """Room for messages in flight: between any two processes every proposal at once, its
-        acknowledgement and its commit, and what elections send in a few ticks."""
+        """Room for messages in flight: every proposal at once on its way to every process, its
+        acknowledgement and its commit, and what elections send between any two processes."""
         n = self.nodes
-        return min(mail.MOST_SLOTS, max(1, n * (n - 1)) * (3 * self.proposals + 24))
+        most: int = mail.MOST_SLOTS
+        return min(most, n * (3 * self.proposals + 24 * n))
 
     @cached_property
     def parts(self) -> Parts:
         envelope = connections.envelope(self.nodes) if self.parts_of.connections else datagrams.envelope(self.nodes)
-        return self.parts_of.parts(Sizes(self.nodes, max(1, self.proposals), EPOCHS, 2 * self.proposals + 2, envelope))
+        return self.parts_of.parts(Sizes(self.nodes, max(1, self.proposals), self.largest_epoch, self.log, envelope))
 
     @cached_property
     def program(self) -> Program:
         parts = self.parts
         n, k = self.nodes, max(1, self.proposals)
         seen = (
-            history.history_fields(n, k, parts.txn.fields["epoch"], parts.txn, False, self.parts_of.revises)
+            (
+                *history.history_fields(
+                    n, k, parts.txn.fields["epoch"], parts.txn, self.literal, self.parts_of.revises
+                ),
+                *observed.observed_fields(),
+            )
             if self.observed
             else unobserved.unobserved_fields(k)
         )
@@ -69,12 +92,18 @@ class Cluster:
             *loop.loop_fields(n, k),
             *step_fields(parts.union, n),
         )
-        constants = {"NODES": n, "TXNS": k, "EPOCHS": EPOCHS, "MAJORITY": n // 2 + 1, "LITERAL": 0}
+        constants = {
+            "NODES": n,
+            "TXNS": k,
+            "EPOCHS": self.largest_epoch,
+            "MAJORITY": n // 2 + 1,
+            "LITERAL": int(self.literal),
+        }
         links = connections if self.parts_of.connections else datagrams
         return Program(
             Schema(n, fields, constants),
             parts.types,
-            world=(actor, history if self.observed else unobserved, network, mail, links, loop),
+            world=(actor, *((history, observed) if self.observed else (unobserved,)), network, mail, links, loop),
             protocol=self.parts_of.modules,
             overrides=self.parts_of.overrides(self.variant),
         )

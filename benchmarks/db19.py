@@ -1,0 +1,128 @@
+"""The tables of docs/db19.md: what breaks in the lab's protocol and in its repairs, by exploring and
+by sweeping seeded runs.
+
+    python benchmarks/db19.py classes|alone|without|repaired [--runs N]
+
+Each table is printed as Markdown. Counts are the same on every machine; seconds are not.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+from checker.compiled import Compiled
+from checker.explore import Explorer
+from checker.result import Exploration, Limits
+from invariants import PROPERTIES
+from traces.judged import judged_properties, verdicts
+from traces.realise import Wanted, attempt
+from zabspec.db19_variants import REPAIRS
+from zabspec.model import Configuration, Model
+from zabspec.simulator.run import SimulationError
+
+JUDGED = [p for p in PROPERTIES if p.default and p.judges("db19")]
+MEMORY = 6 << 30
+
+
+def explored(variant: str, depth: int, **budgets: int | str) -> Exploration:
+    """Explore on past violations, to a depth."""
+    model = Model(Configuration(protocol="db19", variant=variant, nodes=3, **budgets))  # type: ignore[arg-type]
+    code, _ = Compiled.of(model, JUDGED, False)
+    return Explorer(code, 0).run(Limits(depth=depth, memory=MEMORY), True)
+
+
+def shortest(r: Exploration) -> str:
+    return ", ".join(f"{name} {found.depth}" for name, found in r.violations.items()) or "nothing"
+
+
+def part(variant: str, nodes: int, first: int, count: int) -> Counter[str]:
+    """How many of some attempts break each property; key "": how many runs there were."""
+    names = [p.name for p in judged_properties("db19")]
+    wanted = Wanted("", "db19", variant, nodes, "")
+    out: Counter[str] = Counter()
+    for number in range(first, first + count):
+        run = attempt(wanted, number)
+        try:
+            broken = verdicts(replace(run, proposals=min(run.proposals, 6)))
+        except SimulationError:
+            continue
+        out[""] += 1
+        for k, name in enumerate(names):
+            out[name] += broken >> k & 1
+    return out
+
+
+def swept(variant: str, runs: int, nodes: int = 3) -> Counter[str]:
+    verdicts(attempt(Wanted("", "db19", variant, nodes, ""), 0))  # compiled before there are two to do it
+    out: Counter[str] = Counter()
+    with ProcessPoolExecutor(2) as pool:
+        jobs = [pool.submit(part, variant, nodes, start, 500) for start in range(0, runs, 500)]
+        for job in jobs:
+            out += job.result()
+    return out
+
+
+def rates(c: Counter[str]) -> str:
+    total = c.pop("")
+    return (
+        ", ".join(f"{name} {n}" for name, n in c.most_common() if n)
+        + (" " if c.total() else "nothing ")
+        + f"of {total:,}"
+    )
+
+
+def classes() -> None:
+    print("| budget | depth | states | shortest counterexamples |\n|---|---|---|---|")
+    for depth, budgets in (
+        (15, {"txns": 2, "timeouts": 1}),
+        (19, {"txns": 2, "timeouts": 2, "network": "ordered"}),
+    ):
+        r = explored("", depth, **budgets)
+        print(f"| {budgets} | {r.depth} | {r.distinct:,} ({r.seconds:.0f} s) | {shortest(r)} |", flush=True)
+
+
+def table(names: list[str], deep: int, runs: int) -> None:
+    print("| variant | explored: shortest | seeded runs |\n|---|---|---|")
+    for name in names:
+        near, far = explored(name, 14, txns=2, timeouts=1), explored(name, deep, txns=2, timeouts=2, network="ordered")
+        both = dict(far.violations) | {k: v for k, v in near.violations.items() if k not in far.violations}
+        found = ", ".join(f"{k} {v.depth}" for k, v in sorted(both.items(), key=lambda x: x[1].depth)) or "nothing"
+        print(f"| `{name}` | {found} | {rates(swept(name, runs))} |", flush=True)
+
+
+def repaired(runs: int) -> None:
+    print("| budget | depth | states | broken |\n|---|---|---|---|")
+    for depth, budgets in (
+        (20, {"txns": 2, "timeouts": 1}),
+        (18, {"txns": 2, "timeouts": 1, "heartbeats": 1}),
+        (20, {"txns": 2, "timeouts": 2, "network": "ordered"}),
+        (17, {"txns": 2, "timeouts": 3, "network": "ordered"}),
+        (16, {"txns": 2, "timeouts": 2, "crashes": 1, "network": "ordered"}),
+    ):
+        r = explored("repaired", depth, **budgets)
+        whole = "all there are" if r.complete else str(r.depth)
+        print(f"| {budgets} | {whole} | {r.distinct:,} ({r.seconds:.0f} s) | {shortest(r)} |", flush=True)
+    for nodes in (3, 5):
+        print(f"\nseeded, {nodes} nodes: {rates(swept('repaired', runs, nodes))}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", choices=("classes", "alone", "without", "repaired"))
+    parser.add_argument("--runs", type=int, default=20_000)
+    given = parser.parse_args()
+    if given.table == "classes":
+        classes()
+        print("\nseeded:", rates(swept("", given.runs)))
+    elif given.table == "repaired":
+        repaired(given.runs)
+    else:
+        prefix = "all-but-" if given.table == "without" else ""
+        table([f"{prefix}{r.name}" for r in REPAIRS], 18 if prefix else 16, given.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Simulated runs a second on one core, compiled, and the ratio to the CPython world; in one run.
+
+    python benchmarks/simulate.py
+
+Every run is set up, played, dumped and hashed; the first runs of each are compared, so that both
+engines are seen to do the same. Processor time is what counts: other programs do not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from traces.judged import judge, verdicts
+from zabspec.simulator.dump import Dump, digest
+from zabspec.simulator.run import Run, Simulator, play
+
+TARGET = 2000  # runs a second at (3 nodes, 1000 rounds, 5 proposals)
+SECONDS = 4.0
+
+
+def hashed(simulator: Simulator, dump: Dump, run: Run) -> str:
+    """Set up, play, dump and hash a run."""
+    simulator.begin(run)
+    simulator.advance(run.rounds)
+    return digest(dump.canonical(simulator.state))
+
+
+def rate(one: Callable[[int], object]) -> float:
+    """Runs a second of processor time, the seed counting up."""
+    seed, started = 0, time.process_time()
+    while time.process_time() - started < SECONDS:
+        one(seed)
+        seed += 1
+    return seed / (time.process_time() - started)
+
+
+def measured(run: Run, engine: str) -> tuple[float, list[str]]:
+    """The rate of a kind of run in an engine, and the first digests."""
+    simulator = play(run, engine)
+    dump = Dump(simulator.cluster.parts_of, simulator.layout)
+    first = [hashed(simulator, dump, run.with_seed(seed)) for seed in range(5)]
+    return rate(lambda seed: hashed(simulator, dump, run.with_seed(seed))), first
+
+
+def main() -> None:
+    for run in (Run(0), Run(0, protocol="zab"), Run(0, 7, 1000, 200)):
+        (compiled, first), (interpreted, again) = measured(run, "compiled"), measured(run, "interpret")
+        if first != again:
+            raise SystemExit("the engines disagree")
+        of = f"{run.protocol} ({run.nodes}, {run.rounds}, {run.proposals})"
+        print(
+            f"{of:22} {compiled:8,.0f} runs/s compiled, {interpreted:5.2f} in CPython: x{compiled / interpreted:,.0f}"
+        )
+        if run == Run(0):
+            print(f"{'':22} target {TARGET:,}: {'met' if compiled >= TARGET else 'MISSED'}")
+    judge(Run(0))
+    print(f"{'db19, judged':22} {rate(lambda seed: verdicts(Run(seed))):8,.0f} runs/s compiled")
+
+
+if __name__ == "__main__":
+    main()

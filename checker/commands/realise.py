@@ -1,0 +1,79 @@
+"""`zabcheck realise`: a plain seeded run that breaks the property a counterexample breaks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from checker.commands.common import HELD, NO_VERDICT, PATH, Subcommand, at_least, complain, say, seconds
+
+__all__ = ["realise"]
+
+
+@click.command(cls=Subcommand)
+@click.argument("trace", type=PATH)
+@click.option(
+    "--attempts", type=int, default=200_000, show_default=True, callback=at_least(1), help="Runs to try at most."
+)
+@click.option(
+    "--time-limit",
+    "limit",
+    type=float,
+    default=60.0,
+    show_default=True,
+    callback=seconds,
+    metavar="SECONDS",
+    help="Give up after so long.",
+)
+@click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
+@click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
+def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_json: bool) -> int:
+    """Look for a seed and flags of the simulator that break the same property without a script.
+
+    Prints the command that shows it. Ends with 3 if no run that was tried does.
+    """
+    from checker.progress import StatusLine
+    from traces import TraceError, read_trace
+    from traces.realise import Wanted, command_line
+    from traces.realise import realise as search
+
+    try:
+        given = read_trace(trace)
+    except TraceError as problem:
+        raise click.UsageError(str(problem)) from None
+    if not given.property_name:
+        raise click.UsageError(f"{trace} breaks no property")
+    c = given.configuration
+    network = c.network if given.model.protocol.connections and c.network != "fifo" else ""
+    wanted = Wanted(given.property_name, c.protocol, c.variant, c.nodes, network)
+    try:
+        with StatusLine() as status:
+            if status.terminal:
+                status.show(f"looking for a run of {c.protocol} that breaks {given.property_name}")
+            found = search(wanted, attempts, limit, threads or os.cpu_count() or 1)
+    except KeyError:
+        raise click.UsageError(
+            f"{given.property_name} is not a property of histories, which simulated runs are judged by"
+        ) from None
+    if isinstance(found, int):
+        if as_json:
+            import json
+
+            return say(json.dumps({"property": given.property_name, "found": False, "attempts": found}), NO_VERDICT)
+        complain(f"none of {found:,} runs broke {given.property_name}; --attempts and --time-limit allow more")
+        return NO_VERDICT
+    command = command_line(found.run)
+    if as_json:
+        import json
+
+        result = {
+            "property": given.property_name,
+            "found": True,
+            "attempts": found.attempts,
+            "command": command,
+            "tick": found.tick,
+        }
+        return say(json.dumps(result, indent=1), HELD)
+    return say(f"{command}\nbreaks {given.property_name} at tick {found.tick}; {found.attempts:,} runs tried", HELD)

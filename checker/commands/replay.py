@@ -1,0 +1,74 @@
+"""`zabcheck replay`: a saved trace again, in the simulator under its script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import HELD, PATH, Cannot, Subcommand, say
+
+if TYPE_CHECKING:
+    from traces import Trace
+    from traces.replay import Replayed
+
+__all__ = ["replay"]
+
+BUG = "a bug of zabcheck, please report it"
+
+
+@click.command(cls=Subcommand)
+@click.argument("trace", type=PATH)
+@click.option("--json", "as_json", is_flag=True, help="What was replayed, as JSON.")
+def replay(trace: Path, as_json: bool) -> int:
+    """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
+    trace says happens, and compare every step with the recorded one.
+
+    Ends with 0 if every step is equal and the property, if the trace names one, breaks at the last
+    step and not before; with 2 if the file is no trace, or says what its own schedule does not do;
+    with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
+    """
+    from traces import TraceError, read_trace, verify
+    from traces.replay import happened
+    from traces.replay import replay as played
+
+    lines: list[str] = []
+    try:
+        given = read_trace(trace)
+    except TraceError as problem:
+        raise click.UsageError(str(problem)) from None
+    try:
+        width = len(str(len(given.steps)))
+        result = played(given, lambda step: lines.append(f"{step.number:>{width}}  {happened(step)}"))
+    except TraceError as problem:
+        try:
+            verify(given)
+        except TraceError:
+            raise click.UsageError(f"{trace} does not replay: {problem}") from None
+        raise Cannot(
+            f"{trace} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"
+        ) from None
+    if as_json:
+        import json
+
+        return say(json.dumps(as_json_value(trace, given, result), indent=1), HELD)
+    lines += ["", result.sentence, f"canonical dump at the end: sha256 {result.sha256}"]
+    return say("\n".join(lines), HELD)
+
+
+def as_json_value(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:
+    """What a machine is told."""
+    from traces.replay import happened
+
+    return {
+        "format": 1,
+        "trace": str(path),
+        "configuration": trace.configuration.as_dict(),
+        "replayed": True,
+        "sentence": result.sentence,
+        "property": result.property_name or None,
+        "breaks_at": len(result.steps) if result.property_name else None,
+        "steps": [happened(step) for step in result.steps],
+        "sha256": result.sha256,
+    }

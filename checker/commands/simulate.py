@@ -1,0 +1,180 @@
+"""`zabcheck simulate`: one run of the deterministic simulator, byte for byte."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import NO_VERDICT, PATH, Cannot, Subcommand, check_writable, complain
+
+if TYPE_CHECKING:
+    from zabspec.simulator.run import Fault, Run
+
+__all__ = ["simulate"]
+
+NUMBER = r"\s*(\d{1,18})\s*"
+EXAMPLES = """\b
+Examples:
+  zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
+  zabcheck simulate --seed 7 --nodes 5 --partition 0,1,1,0 --show
+  zabcheck simulate --seed 57 --check --trace run.trace.json
+  zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
+  zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.option("--seed", default=42, show_default=True, help="What delays and deadlines are drawn from; 64 bits.")
+@click.option("--nodes", default=3, show_default=True, help="Processes.")
+@click.option("--rounds", default=1000, show_default=True, help="Ticks.")
+@click.option("--proposals", default=5, show_default=True, help="Proposals, spread evenly over the ticks.")
+@click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
+@click.option("--protocol", default="db19", show_default=True, metavar="NAME", help="db19 or zab.")
+@click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
+@click.option("--network", default="", metavar="NAME", help="zab: fifo (the default), lossy, unordered, duplicating.")
+@click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")
+@click.option(
+    "--cut", multiple=True, metavar="A:B@TICK", help="From then on nothing that A sends arrives at B; A-B: both ways."
+)
+@click.option("--heal", multiple=True, metavar="A:B@TICK", help="It arrives again; A-B: both ways.")
+@click.option("--crash", multiple=True, metavar="P@TICK", help="A process crashes.")
+@click.option("--recover", multiple=True, metavar="P@TICK", help="A process that had crashed recovers.")
+@click.option("--lose", multiple=True, metavar="F:L@TICK", help="The connection of follower F to leader L is lost.")
+@click.option("--timeout", multiple=True, metavar="P@TICK", help="A process has waited too long.")
+@click.option("--dump", type=PATH, metavar="FILE", help="Write the canonical dump.")
+@click.option("--events", type=PATH, metavar="FILE", help="Write everything that happens, as JSON lines.")
+@click.option("--show", is_flag=True, help="Print the cluster as it is at the end.")
+@click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
+@click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
+@click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+def simulate(**options: Any) -> int:
+    """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
+
+    A run follows from its seed and flags alone. All flags from --protocol to --timeout go beyond
+    the lab; faults come first in their tick.
+
+    Exit codes: 0; 1 --check found a violation; 2 the question was wrong; 3 the run has no end.
+    """
+    from checker.simulated import Answer
+    from zabspec.model import ConfigError
+    from zabspec.simulator.run import ENGINES, SimulationError
+
+    engine = options["engine"] or "compiled"
+    if engine not in ENGINES:
+        raise click.UsageError(f"there is no engine {engine!r}; there are {' and '.join(ENGINES)}")
+    if options["events"] is not None and options["engine"] == "compiled":
+        raise click.UsageError("--events listens to --engine interpret; compiled code tells nothing")
+    check_files(options)
+    try:
+        run = run_of(options)
+        answer = Answer(run, engine, options)
+    except ConfigError as problem:
+        raise click.UsageError(str(problem)) from None
+    except SimulationError as problem:
+        raise Cannot(f"the run has no end: {problem}") from None
+    trouble = answer.write_files(options)
+    code = answer.print(options)
+    if trouble:
+        complain(trouble)
+        return NO_VERDICT
+    return code
+
+
+# --- the question --------------------------------------------------------------------------------
+
+
+def check_files(options: dict[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: a file cannot be written, or two are one.
+    """
+    given = [option for option in ("dump", "events", "trace") if options[option] is not None]
+    for option in given:
+        check_writable(options[option], f"--{option}")
+    for k, option in enumerate(given):
+        for other in given[:k]:
+            if options[option] == options[other]:
+                raise click.UsageError(f"--{other} and --{option} name the same file")
+    if options["trace"] is not None and not options["check"]:
+        raise click.UsageError("--trace saves what --check finds, and --check is not given")
+
+
+def run_of(options: dict[str, Any]) -> Run:
+    """The run that was asked for.
+
+    Raises:
+        UsageError, ConfigError: there is no such run.
+    """
+    from zabspec.simulator.run import Run
+
+    nodes = options["nodes"]
+    delay = {}
+    if options["delay"] is not None:
+        least, most = parsed("--delay", options["delay"], f"{NUMBER}:{NUMBER}", "LEAST:MOST, as 1:3")
+        delay = {"least_delay": least, "delays": most - least + 1}
+    return Run(
+        options["seed"],
+        nodes,
+        options["rounds"],
+        options["proposals"],
+        tuple((a, b) for a, b in pairs(options["partition"]) if 0 <= a < nodes and 0 <= b < nodes),
+        tuple(faults(options)),
+        protocol=options["protocol"],
+        variant=options["variant"],
+        network=options["network"],
+        **delay,
+    )
+
+
+def pairs(text: str | None) -> list[tuple[int, int]]:
+    """The directed pairs of --partition; those out of range are ignored later (reading 15).
+
+    Raises:
+        UsageError: these are not pairs of numbers.
+    """
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",")]
+    wrong = [word for word in words if not re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII)]
+    if wrong:
+        raise click.UsageError(f"--partition lists pairs S,D,S,D,... of process numbers; {wrong[0]!r} is none")
+    if len(words) % 2:
+        raise click.UsageError(f"--partition lists pairs S,D,S,D,...; {len(words)} numbers are an odd count")
+    numbers = [int(word) for word in words]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def parsed(option: str, text: str, pattern: str, form: str) -> tuple[int, ...]:
+    """The numbers in a flag's value.
+
+    Raises:
+        UsageError: it is not of that form.
+    """
+    found = re.fullmatch(pattern, text, re.ASCII)
+    if not found:
+        raise click.UsageError(f"{option} must be {form}, not {text!r}")
+    return tuple(int(number) for number in found.groups())
+
+
+def faults(options: dict[str, Any]) -> Iterable[Fault]:
+    """The schedule. In one tick: cuts, heals, crashes, recoveries, lost connections, timeouts."""
+    from zabspec.simulator.run import Fault
+
+    for kind in ("cut", "heal", "crash", "recover", "lose", "timeout"):
+        for text in options[kind]:
+            if kind in ("crash", "recover", "timeout"):
+                p, tick = parsed(f"--{kind}", text, f"{NUMBER}@{NUMBER}", "P@TICK, as 1@300")
+                yield Fault(tick, kind, p)
+                continue
+            both = kind != "lose" and "-" in text
+            form = "F:L@TICK, as 1:0@300" if kind == "lose" else "A:B@TICK or A-B@TICK, as 0:1@300"
+            a, b, tick = parsed(f"--{kind}", text, f"{NUMBER}{'-' if both else ':'}{NUMBER}@{NUMBER}", form)
+            if a == b:
+                raise click.UsageError(f"--{kind} {text}: a process has no way to itself")
+            yield Fault(tick, kind, a, b)
+            if both:
+                yield Fault(tick, kind, b, a)

@@ -1,0 +1,226 @@
+"""What a simulated run came to, and how it is told: `zabcheck simulate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from checker.commands.common import HELD, VIOLATED, Cannot, hush, say, table, write_file
+from checker.progress import StatusLine
+from traces import TraceError, write_trace
+from traces.events import Event, events_of, lines, role_name
+from traces.explain import why as sentence
+from traces.judged import Judged, Verdict, judge
+from traces.simulated import simulated_trace
+from traces.values import axes_json
+from zabspec.simulator.dump import Dump, Process, digest
+from zabspec.simulator.run import Run, Simulator, play, simulator_for
+
+__all__ = ["Answer"]
+
+
+class Answer:
+    """What a run came to.
+
+    Raises:
+        ConfigError, SimulationError: as for `play` and `judge`.
+    """
+
+    def __init__(self, run: Run, engine: str, options: dict[str, Any]) -> None:
+        self.run = run
+        self.events: list[Event] = []
+        self.verdicts: list[tuple[Verdict, str]] = []
+        simulator = self.play(engine, options["events"] is not None, options["check"])
+        dump = Dump(simulator.cluster.parts_of, simulator.layout)
+        self.state, self.protocol = simulator.state, simulator.cluster.parts_of
+        self.processes = dump.processes(self.state)
+        self.bytes = dump.canonical(self.state)
+        self.sha256 = digest(self.bytes)
+
+    def play(self, engine: str, listen: bool, check: bool) -> Simulator:
+        """Run it, in as many ways as were asked for; the simulator that ran it last."""
+        with Progress(self.run.rounds) as progress:
+            simulator: Simulator | None = None
+            if listen:
+                simulator, self.events = events_of(self.run, progress.watch)
+            if check:
+                judged, verdicts = judge(self.run, engine, progress.watch)
+                self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
+                # telling the reason may have run it again, and not to its end
+                simulator = simulator or judge(self.run, engine)[0]
+            if simulator is None:
+                simulator = play(self.run, engine, lambda c, e: progress.watch(simulator_for(c, e)))
+            return simulator
+
+    @property
+    def code(self) -> int:
+        return HELD if all(v.held for v, _ in self.verdicts) else VIOLATED
+
+    def write_files(self, options: dict[str, Any]) -> str:
+        """Write what was asked for; what went wrong."""
+        trouble = write_file(options["dump"], self.bytes) if options["dump"] is not None else ""
+        if options["events"] is not None:
+            trouble = write_file(options["events"], lines(self.events)) or trouble
+        if options["trace"] is not None and self.code == VIOLATED:
+            trouble = self.write_trace(options["trace"]) or trouble
+        return trouble
+
+    def write_trace(self, path: Path) -> str:
+        """Save the run up to the violation that came first; what went wrong."""
+        first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
+        try:
+            write_trace(simulated_trace(self.run, first.of), path)
+        except TraceError as problem:
+            return f"the run cannot be told as a trace: {problem}"
+        return ""
+
+    def print(self, options: dict[str, Any]) -> int:
+        """Print the answer; returns the exit code."""
+        if options["as_json"]:
+            return say(json.dumps(self.as_json(options), indent=2), self.code)
+        if not options["show"] and not options["check"]:
+            return print_digest(self.sha256)
+        code = say(f"sha256 {self.sha256}", self.code)
+        if options["show"]:
+            code = max(code, show(("process", "role", "epochs", "last zxid", "committed", "history"), self.rows()))
+            code = max(code, say(self.summary(), HELD))
+        if options["check"]:
+            code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
+        return code
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cluster, a process a row."""
+        return [
+            (
+                f"p{p}",
+                role_name(self.protocol, x.role),
+                f"{x.current_epoch}/{x.accepted_epoch}",
+                "<{},{}>".format(*x.last_zxid),
+                "<{},{}>".format(*x.last_committed),
+                history_text(x),
+            )
+            for p, x in enumerate(self.processes)
+        ]
+
+    def summary(self) -> str:
+        """What else there is to say of the end of a run."""
+        s = self.state
+        return (
+            f"{s.now} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, {s.waiting} waiting for a leader; "
+            f"{s.seq} messages sent, {s.queued} in flight"
+        )
+
+    def as_json(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The answer for machines."""
+        s = self.state
+        out: dict[str, Any] = {
+            "run": asdict(self.run),
+            "sha256": self.sha256,
+            "ticks": s.now,
+            "abcast": s.abcasts,
+            "waiting": s.waiting,
+            "sent": s.seq,
+            "in_flight": s.queued,
+            "processes": [
+                {
+                    "id": p,
+                    "role": role_name(self.protocol, x.role),
+                    "current_epoch": x.current_epoch,
+                    "accepted_epoch": x.accepted_epoch,
+                    "last_zxid": x.last_zxid,
+                    "last_committed": x.last_committed,
+                    "history": [{"epoch": e, "counter": c, "payload": f"zab-{k}"} for e, c, k in x.history],
+                }
+                for p, x in enumerate(self.processes)
+            ],
+        }
+        if options["check"]:
+            out["properties"] = [
+                {"name": v.of.name, "verdict": verdict_word(v)} | ({} if v.held else {"tick": v.broken_at, "why": why})
+                for v, why in self.verdicts
+            ]
+        return out | {"exit_code": self.code}
+
+
+def print_digest(sha256: str) -> int:
+    """The digest alone. The lab's program prints no newline after it; a terminal wants one.
+
+    Raises:
+        Cannot: it cannot be written.
+    """
+    try:
+        sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        hush()
+        raise Cannot(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
+    return HELD
+
+
+def show(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
+    """A table with an empty line before it where nothing sets it apart."""
+    return max(HELD if sys.stdout.isatty() else say("\n", HELD), table(head, rows))
+
+
+def history_text(x: Process) -> str:
+    """A history, stretches of consecutive proposals of an epoch written as one: `zab-0..4 <1,1..5>`."""
+    stretches: list[list[tuple[int, int, int]]] = []
+    for t in x.history:
+        end = stretches[-1][-1] if stretches else None
+        if end is not None and t == (end[0], end[1] + 1, end[2] + 1):
+            stretches[-1].append(t)
+        else:
+            stretches.append([t])
+    parts = []
+    for (epoch, counter, k), *_, (_, last, end_k) in ([*part, part[-1]] for part in stretches):
+        one = counter == last
+        parts.append(f"zab-{k} <{epoch},{counter}>" if one else f"zab-{k}..{end_k} <{epoch},{counter}..{last}>")
+    return ", ".join(parts) or "-"
+
+
+def verdict_word(v: Verdict) -> str:
+    if not v.held:
+        return "violated"
+    return "held" if v.met else "premise not reached"
+
+
+def verdict_row(v: Verdict, why: str) -> tuple[str, str, str]:
+    at = "" if v.held else f" at tick {v.broken_at}"
+    return v.of.name, verdict_word(v) + at, why
+
+
+def reason(judged: Judged, run: Run, v: Verdict) -> str:
+    """One sentence with the events that broke a property, found when they had just happened."""
+    judged.begin(run)
+    judged.judge_until(v.broken_at + 1, 0)
+    s = judged.state
+    observed = {
+        f.name: axes_json(f.kind, getattr(s, f.name), len(f.axes)) for f in judged.layout.schema.fields if f.observed
+    }
+    try:
+        return sentence([observed], v.of.name)
+    except TraceError:
+        return ""
+
+
+class Progress(StatusLine):
+    """How far a long run has come: the pulse of simulators."""
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.rounds = rounds
+
+    def watch(self, simulator: Simulator) -> Simulator:
+        """Be told by a simulator, where somebody sees it."""
+        simulator.pulse = self if self.terminal else None
+        return simulator
+
+    def __call__(self, tick: int) -> None:
+        if self.due():
+            self.show(f"tick {tick:,} of {self.rounds:,}")

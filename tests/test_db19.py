@@ -1,0 +1,120 @@
+"""What the explorer finds in the lab's protocol, and what its repairs take away."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from checker.compiled import Compiled
+from checker.explore import Explorer
+from checker.result import Exploration, Limits
+from invariants import PROPERTIES
+from traces import build_trace, verify, why
+from traces.replay import replay
+from zabspec.db19_variants import REPAIRS, VARIANTS
+from zabspec.model import Configuration, Model
+
+JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("db19"))
+
+NARROW = {"nodes": 3, "txns": 2, "timeouts": 1}
+WIDE = {"nodes": 3, "txns": 2, "timeouts": 2, "network": "ordered"}
+
+
+# With one campaign: each class and the length of its shortest trace.
+CLASSES = {
+    "delivered-is-chosen": 11,
+    "unique-zxid": 11,
+    "total-order": 12,
+    "local-primary-order": 12,
+    "po-causal-order": 12,
+    "prefix": 12,
+    "delivered-stands": 12,
+}
+
+
+@cache
+def explored(variant: str, depth: int, wide: bool = False) -> Exploration:
+    configuration = Configuration(protocol="db19", variant=variant, **(WIDE if wide else NARROW))  # type: ignore[arg-type]
+    code, _ = Compiled.of(Model(configuration), JUDGED, False)
+    return Explorer(code, 0).run(Limits(depth=depth), True)
+
+
+def shortest(r: Exploration) -> dict[str, int]:
+    assert not r.stopped
+    assert not r.error
+    return {name: found.depth for name, found in r.violations.items()}
+
+
+def test_one_campaign_is_enough_for_seven_classes() -> None:
+    """A commit that passes over a hole; a zxid used twice by one leader; a transaction skipped because messages
+    overtook each other; a delivered entry that vanishes: each with its shortest trace."""
+    assert shortest(explored("", 12)) == CLASSES
+
+
+@pytest.mark.slow
+def test_a_second_campaign_makes_two_leaders_of_one_epoch() -> None:
+    """With two timers, and no message that overtakes another: two leaders in one epoch, processes that disagree, two
+    primaries in one epoch, and a chosen transaction that a later leader does not have."""
+    found = shortest(explored("", 16, wide=True))
+    assert {name: found[name] for name in found if found[name] > 12} == {
+        "one-leader-an-epoch": 14,
+        "agreement": 15,
+        "delivered-stands": 15,
+        "one-primary-an-epoch": 16,
+        "chosen-in-later-histories": 16,
+    }
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_counterexample_replays_and_says_why(name: str) -> None:
+    found = explored("", 12).violations[name]
+    model = Model(Configuration(protocol="db19", **NARROW))  # type: ignore[arg-type]
+    trace = build_trace(model, found.property, found.words)
+    verify(trace)
+    assert len(replay(trace).steps) == found.depth
+    assert why(trace).endswith(".")
+
+
+# --- repairs -------------------------------------------------------------------------------------
+
+
+def test_discovery_once_takes_away_the_zxid_used_twice() -> None:
+    found = shortest(explored("discovery-once", 12))
+    assert "unique-zxid" not in found
+    assert found["prefix"] == 12, "and leaves the hole that an overtaken proposal makes"
+
+
+def test_no_holes_takes_away_what_is_skipped() -> None:
+    found = shortest(explored("no-holes", 12))
+    assert not {"prefix", "delivered-is-chosen", "total-order"} & set(found)
+    assert found["unique-zxid"] == 11, "and leaves the counter that begins again"
+
+
+@pytest.mark.slow
+def test_promise_once_takes_away_two_leaders_of_one_epoch() -> None:
+    found = shortest(explored("promise-once", 15, wide=True))
+    assert "one-leader-an-epoch" not in found
+    assert found["agreement"] == 15
+
+
+@pytest.mark.parametrize(
+    ("variant", "left"), [("all-but-discovery-once", "unique-zxid"), ("all-but-no-holes", "prefix")]
+)
+def test_a_repair_left_out_is_missed(variant: str, left: str) -> None:
+    assert left in shortest(explored(variant, 12))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wide", [False, True])
+def test_all_repairs_together_hold(wide: bool) -> None:
+    """To the depth at which the lab's own protocol has broken every property it breaks."""
+    r = explored("repaired", 15, wide)
+    assert not shortest(r)
+    assert {"unique-zxid", "prefix", "delivered-is-chosen"} <= set(r.witnessed), "and it does something"
+
+
+def test_a_repair_changes_functions_of_its_own() -> None:
+    names = [name for repair in REPAIRS for name in repair.overrides]
+    assert len(names) == len(set(names))
+    assert set(VARIANTS["repaired"].overrides) == set(names)

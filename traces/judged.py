@@ -1,0 +1,188 @@
+"""Simulated runs judged by the same properties as explored ones.
+
+A run is judged after every tick in which something was observed, so that a property which is
+broken for a while and then mended by later events counts as broken, and the tick is the first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from invariants import PROPERTIES
+from invariants.binding import full_namespace
+from invariants.registry import HISTORY, Property
+from zabspec.language import frontend
+from zabspec.simulator.model import Cluster
+from zabspec.simulator.run import I64, PTR, Run, Simulator, in_a_room
+
+__all__ = ["Judged", "Verdict", "judge", "judged_properties", "verdicts"]
+
+GENERATED = "<judging>"
+NEVER = -1
+
+LOOP = """
+def run_judged(s: State, until: int, broken: int, report: Words) -> int:
+    met = report[0]
+    while s.now < until and s.error == 0:
+        before = s.observations
+        tick(s)
+        if s.observations != before:
+            fresh = newly_broken(s, ALL - broken)
+            for k in range(PROPERTIES):
+                if ((fresh >> k) & 1) == 1:
+                    report[k + 1] = s.now - 1
+            broken = broken | fresh
+            met = met | newly_met(s, ALL - met)
+    report[0] = met
+    return broken
+"""
+
+
+def judged_properties(protocol: str) -> tuple[Property, ...]:
+    """The properties that a simulated run of a protocol is judged by: those of histories."""
+    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.judges(protocol))
+
+
+def judging_text(properties: Sequence[Property]) -> str:
+    """The kernel text that judges; bit k of every mask is the k-th property."""
+    parts = ["from __future__ import annotations", LOOP]
+    for name, sign, function in (("newly_broken", "not ", "holds"), ("newly_met", "", "witness")):
+        lines = [f"def {name}(s: State, want: int) -> int:", "    found = 0"]
+        for k, p in enumerate(properties):
+            lines.append(f"    if (want & {1 << k}) != 0 and {sign}{getattr(p, function).__name__}(s):")
+            lines.append(f"        found = found | {1 << k}")
+        parts.append("\n".join([*lines, "    return found"]))
+    return "\n\n".join(parts) + "\n"
+
+
+class Judged(Simulator):
+    """A simulator whose runs are judged.
+
+    Args:
+        cluster: an observed one.
+        engine: `compiled` or `interpret`.
+
+    Attributes:
+        properties: in the order of the bits of every mask.
+    """
+
+    exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
+    sources = ("zabspec", "invariants", "traces/judged.py")
+
+    def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:
+        if not cluster.observed:
+            raise ValueError("only an observed cluster can be judged")
+        self.properties = judged_properties(cluster.protocol)
+        super().__init__(cluster, engine)
+        self._report = (ctypes.c_int64 * (1 + len(self.properties)))()
+        self._report_at = ctypes.addressof(self._report)
+
+    def namespace(self) -> dict[str, Any]:
+        """The program, the properties, and what judges."""
+        text = judging_text(self.properties)
+        frontend.register_source(GENERATED, text)
+        made: dict[str, Any] = {}
+        exec(compile(text, GENERATED, "exec"), made)
+        names = full_namespace(self.cluster)
+        names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        return names | {"ALL": (1 << len(self.properties)) - 1, "PROPERTIES": len(self.properties)}
+
+    def verdicts(self, run: Run) -> int:
+        """Play a run to its end: the mask of the properties it breaks.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        self.begin(run)
+        self._report[0] = 0
+        return self.judge_until(run.rounds, 0)
+
+    def judge_until(self, until: int, broken: int) -> int:
+        """Go on with the run under way; the mask of what it breaks, with what it had broken before.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        report = self._report if self.engine == "interpret" else self._report_at
+        for stop in self.stops(until):
+            broken = self.call("run_judged", stop, broken, report)
+        return broken
+
+    @property
+    def met(self) -> int:
+        """The mask of the properties whose premise was met in the run just played."""
+        return self._report[0]
+
+    def first_broken(self, k: int) -> int:
+        """The tick in which the run just played first broke property k, which it breaks."""
+        return self._report[1 + k]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a property in a run.
+
+    Attributes:
+        of: which property.
+        met: its premise was met.
+        broken_at: the tick in which it first broke; -1: it held.
+    """
+
+    of: Property
+    met: bool
+    broken_at: int
+
+    @property
+    def held(self) -> bool:
+        return self.broken_at == NEVER
+
+
+@cache
+def judged_for(cluster: Cluster, engine: str) -> Judged:
+    """The judging simulator of a cluster; one for the whole process, for runs one at a time."""
+    return Judged(cluster, engine)
+
+
+def judge(
+    run: Run, engine: str = "compiled", watch: Callable[[Simulator], object] = lambda _: None
+) -> tuple[Judged, list[Verdict]]:
+    """Play a run and judge it.
+
+    Args:
+        run: what happens.
+        engine: `compiled` or `interpret`.
+        watch: given the simulator before the run begins.
+
+    Returns:
+        The simulator, whose state is the run's last, and a verdict for every property.
+
+    Raises:
+        ConfigError: the run has too many proposals.
+        SimulationError: a value would leave its range in the largest room there is.
+    """
+
+    def attempt(cluster: Cluster) -> tuple[Judged, list[Verdict]]:
+        judged = judged_for(cluster, engine)
+        watch(judged)
+        broken = judged.verdicts(run)
+        return judged, [
+            Verdict(p, bool(judged.met >> k & 1), judged.first_broken(k) if broken >> k & 1 else NEVER)
+            for k, p in enumerate(judged.properties)
+        ]
+
+    return in_a_room(run, True, attempt)
+
+
+def verdicts(run: Run) -> int:
+    """The mask of the properties (`judged_properties`, in order) that a run breaks, in machine code:
+    for sweeps over many seeds.
+
+    Raises:
+        ConfigError, SimulationError: as for `judge`.
+    """
+    return in_a_room(run, True, lambda cluster: judged_for(cluster, "compiled").verdicts(run))

@@ -1,0 +1,71 @@
+"""What handlers tell their world, noted while it happens.
+
+The notes come from the calls that handlers make (`accept`, `abdeliver`, `send`, ...), so they also
+tell what leaves no mark on the state, as a redelivery or a message that is lost when it is sent.
+The explorer's world and the simulator are listened to alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from traces.trace import Acceptance, Delivery, Establishment, JsonTxn, Transmission
+from traces.values import value_json
+from zabspec.language.kinds import Record
+from zabspec.language.reference import StateView
+
+__all__ = ["Notes"]
+
+
+class Notes:
+    """What happened since `clear`.
+
+    Attributes:
+        sent, delivered, accepted, established: in the order in which they happened.
+        abcast: the transaction that was abcast last; None: none was.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.sent: list[Transmission] = []
+        self.delivered: list[Delivery] = []
+        self.accepted: list[Acceptance] = []
+        self.established: list[Establishment] = []
+        self.abcast: JsonTxn | None = None
+
+    def sends(self, m: Transmission) -> None:
+        """Note a message that was sent."""
+        self.sent.append(m)
+
+    def listen(self, names: dict[str, Any], txn: Record, leader: Callable[[StateView], int]) -> None:
+        """Note every call of the observed history in a program.
+
+        Args:
+            names: the program in the CPython world; its functions are replaced.
+            txn: the kind of its transactions.
+            leader: the process whose handler runs, which is not told when it is established.
+        """
+        abcast, abdeliver, accept, establish = (names[k] for k in ("abcast", "abdeliver", "accept", "establish"))
+
+        def on_abcast(s: StateView, p: int, epoch: int, counter: int) -> Any:
+            t = abcast(s, p, epoch, counter)
+            self.abcast = value_json(txn, t)
+            return t
+
+        def on_abdeliver(s: StateView, p: int, t: Any) -> None:
+            abdeliver(s, p, t)
+            self.delivered.append(Delivery(p, value_json(txn, t)))
+
+        def on_accept(s: StateView, p: int, epoch: int, t: Any) -> None:
+            accept(s, p, epoch, t)
+            self.accepted.append(Acceptance(p, int(epoch), value_json(txn, t)))
+
+        def on_establish(s: StateView, epoch: int, initial: Any) -> None:
+            establish(s, epoch, initial)
+            history = [value_json(txn, t) for t in initial]
+            self.established.append(Establishment(leader(s), int(epoch), history))
+
+        names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)

@@ -1,0 +1,197 @@
+"""Looking for a plain seeded run that breaks a property by itself, as a counterexample says it can.
+
+A counterexample chooses every delay and every fault. Here nothing is chosen but the seed and the
+flags of `zabcheck simulate`: attempts are numbered, an attempt's number says all about its run, and
+they go from plain runs (the lab's delays, no fault) to rough ones (long delays, ways that are
+blocked, faults on a schedule), so that the first that is found is among the plainest.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from traces.judged import judge, judged_properties, verdicts
+from zabspec.protocols import PROTOCOLS
+from zabspec.simulator.run import Fault, Run, SimulationError
+
+__all__ = ["Realised", "Wanted", "attempt", "command_line", "realise"]
+
+BATCH = 200
+# How many attempts in a row are of one roughness; then come the rougher, and all again with new seeds.
+ROUND = 5 * BATCH
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for.
+
+    Attributes:
+        property_name: the property that is to break.
+        protocol, variant, nodes, network: of whom.
+    """
+
+    property_name: str
+    protocol: str
+    variant: str
+    nodes: int
+    network: str
+
+
+@dataclass(frozen=True)
+class Realised:
+    """What was found: the run, the tick in which it breaks the property, and the attempts it took."""
+
+    run: Run
+    tick: int
+    attempts: int
+
+
+def attempt(wanted: Wanted, number: int) -> Run:
+    """The run of an attempt: its number says everything about it."""
+    roughness = number // BATCH % (ROUND // BATCH)
+    seed = number // ROUND * BATCH + number % BATCH
+    source = random.Random(number)
+    rounds = source.choice((600, 1000, 2000))
+    run = Run(
+        seed=seed,
+        nodes=wanted.nodes,
+        rounds=rounds,
+        proposals=source.choice((3, 5, 10, 20, 40)),
+        protocol=wanted.protocol,
+        variant=wanted.variant,
+        network=wanted.network,
+    )
+    if roughness >= 1:
+        run = replace(run, delays=source.choice((10, 40, 90, 150)))
+    if roughness >= 2 and wanted.nodes > 1:
+        run = replace(run, faults=tuple(_faults(run, source, roughness)))
+    return run
+
+
+def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
+    """Ways cut for a while; where it is rougher, crashes and what else befalls connections."""
+
+    def some() -> int:
+        return source.randrange(run.nodes)
+
+    for _ in range(source.randint(1, 3 * roughness)):
+        tick = source.randrange(run.rounds - 1)
+        until = min(run.rounds - 1, tick + source.choice((20, 100, 300)))
+        a, b = source.sample(range(run.nodes), 2)
+        yield Fault(tick, "cut", a, b)
+        yield Fault(until, "heal", a, b)
+        if source.random() < 0.7:
+            yield Fault(tick, "cut", b, a)
+            yield Fault(until, "heal", b, a)
+    if roughness >= 3:
+        p, tick = some(), source.randrange(run.rounds - 1)
+        yield Fault(tick, "crash", p)
+        yield Fault(min(run.rounds - 1, tick + source.choice((1, 50, 200))), "recover", p)
+    if roughness >= 4:
+        for _ in range(source.randint(1, 4)):
+            yield Fault(source.randrange(run.rounds), "timeout", some())
+            if PROTOCOLS[run.protocol].connections:
+                f, l = source.sample(range(run.nodes), 2)
+                yield Fault(source.randrange(run.rounds), "lose", f, l)
+
+
+def _first_of(wanted: Wanted, start: int, bit: int) -> int:
+    """The first attempt of a batch that breaks the property; -1: none does."""
+    for number in range(start, start + BATCH):
+        try:
+            if verdicts(attempt(wanted, number)) >> bit & 1:
+                return number
+        except SimulationError:
+            continue  # a run that bursts its room shows nothing
+    return -1
+
+
+def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Realised | int:
+    """Look for a run, on several cores.
+
+    Args:
+        attempts: how many to make at most.
+        seconds: when to give up.
+        workers: processes.
+
+    Returns:
+        The attempt with the lowest number that breaks the property, or how many were made.
+
+    Raises:
+        KeyError: the property is not one that simulated runs are judged by.
+        KeyboardInterrupt: as it came; nothing is left running.
+    """
+    names = [p.name for p in judged_properties(wanted.protocol)]
+    if wanted.property_name not in names:
+        raise KeyError(wanted.property_name)
+    bit = names.index(wanted.property_name)
+    until = monotonic() + seconds
+    verdicts(attempt(wanted, 0))  # compiled once, before there are others to compile it too
+    starts = iter(range(0, attempts, BATCH))
+    pool = ProcessPoolExecutor(workers)
+    running: dict[Future[int], int] = {}
+    done, found = 0, -1
+    try:
+        while True:
+            while len(running) < 2 * workers and found < 0 and monotonic() < until:
+                start = next(starts, None)
+                if start is None:
+                    break
+                running[pool.submit(_first_of, wanted, start, bit)] = start
+            if not running:
+                break
+            for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
+                running.pop(future)
+                done += BATCH
+                number = future.result()
+                if number >= 0 and (found < 0 or number < found):
+                    found = number
+            if monotonic() > until + 5:
+                break
+    finally:
+        for process in list(pool._processes.values()) if running else []:
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+    if found < 0:
+        return done
+    return _plainer(wanted, Realised(attempt(wanted, found), 0, done), bit)
+
+
+def _plainer(wanted: Wanted, found: Realised, bit: int) -> Realised:
+    """The same with fewer proposals and faults, as far as it still breaks the property."""
+    run = found.run
+    for k in reversed(range(len(run.faults))):
+        fewer = replace(run, faults=run.faults[:k] + run.faults[k + 1 :])
+        if verdicts(fewer) >> bit & 1:
+            run = fewer
+    for proposals in range(1, run.proposals):
+        fewer = replace(run, proposals=proposals)
+        if verdicts(fewer) >> bit & 1:
+            run = fewer
+            break
+    _, said = judge(run)
+    return Realised(run, said[bit].broken_at, found.attempts)
+
+
+def command_line(run: Run) -> str:
+    """The command that plays a run and judges it."""
+    words = ["zabcheck simulate"]
+    if run.protocol != "db19":
+        words.append(f"--protocol {run.protocol}")
+    if run.variant:
+        words.append(f"--variant {run.variant}")
+    if run.network:
+        words.append(f"--network {run.network}")
+    words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds} --proposals {run.proposals}")
+    if (run.least_delay, run.delays) != (1, 3):
+        words.append(f"--delay {run.least_delay}:{run.least_delay + run.delays - 1}")
+    if run.blocked:
+        words.append("--partition " + ",".join(f"{a},{b}" for a, b in run.blocked))
+    for f in run.faults:
+        who = f"{f.a}:{f.b}" if f.b >= 0 else f"{f.a}"
+        words.append(f"--{f.kind} {who}@{f.tick}")
+    return " ".join([*words, "--check"])

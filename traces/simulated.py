@@ -1,0 +1,339 @@
+"""A simulated run as an ordinary trace.
+
+The simulator runs by itself, in the CPython world, and is listened to. What happens in it is said in
+the explorer's step words, one for every handler that runs and for every connection that is lost; the
+explorer's world takes each step at once, and its state must equal the simulator's, abstracted. So a
+run of the simulator can be explained, minimised, exported and replayed like any counterexample, and
+every one that becomes a trace holds the two worlds against each other.
+
+A datagram that the simulator drops is, to the explorer, one that never arrives: it stays in flight.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from importlib.metadata import version as package_version
+from typing import Any
+
+from invariants import Property
+from traces.abstraction import Abstraction, Stage
+from traces.flight import Connections, Datagrams
+from traces.listener import Listener
+from traces.names import counted
+from traces.runner import Runner
+from traces.stage import SPENDS
+from traces.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission, model_of
+from traces.values import carried, in_order, state_json
+from traces.verification import compare
+from zabspec.language.reference import MessageView, StateView
+from zabspec.model import BUDGETS, ConfigError, Configuration, Model
+from zabspec.protocols import PROTOCOLS
+from zabspec.simulator.connections import DUPLICATING, UP
+from zabspec.simulator.run import Run, SimulationError, Simulator
+
+__all__ = ["configuration_of", "simulated_trace"]
+
+SIMULATOR = "the simulator gives"
+MOST_EPOCHS = 200
+USUAL_FLIGHT = 32  # datagrams that a model has room for anyhow
+
+Happens = Callable[[StateView, StepWord], None]
+Key = tuple[int, int, bool, int, int]  # a message: follower, leader, whether to the leader, connection, number
+
+
+class Words(Listener):
+    """Says what a simulator does in step words.
+
+    Attributes:
+        happens: given the state and the word after each.
+        place: the place at which the explorer has a message that was received.
+        lost: the datagrams that were dropped, as they would be in flight.
+        receipts: how often each message over a connection was received.
+        again: the messages of which a copy is received later.
+    """
+
+    def __init__(self, names: dict[str, Any], stage: Stage, happens: Happens) -> None:
+        super().__init__(names, stage)
+        self.happens = happens
+        self.place: Callable[[bool, Transmission], int] = lambda up, m: 0
+        self.receipts: Counter[Key] = Counter()
+        self.again: set[Key] = set()
+        self.lost: list[dict[str, Any]] = []
+        self.word: StepWord | None = None
+        drop, lose_link, is_open = names["drop"], names["lose_link"], names.get("is_open")
+
+        def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
+            drop(s, p, q, m)
+            if not self.connections:
+                self.lost.append({"kind": m.name, "source": int(p), "target": int(q), "ahead": 0, **carried(m)})
+
+        def on_lose_link(s: StateView, f: int, l: int) -> None:
+            loses = is_open is not None and f != l and is_open(s, f, l)
+            lose_link(s, f, l)
+            if loses:
+                self.happens(s, StepWord("lose_connection", {"follower": f, "leader": l}))
+
+        names.update(drop=on_drop, lose_link=on_lose_link)
+
+    def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
+        super().begins(s, name, p, rest)
+        s.choices, s.steps, s.accepts, s.accept_epoch = 1, 0, 0, 0
+        self.word = self.said(s, name, p, rest)
+
+    def ends(self, s: StateView) -> None:
+        if self.word is None:
+            return
+        self.happens(s, replace(self.word, choice=s.choice if s.choices > 1 else 0))
+
+    def said(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> StepWord | None:
+        """The step that a handler takes, but for its choice; None: it is none."""
+        m = self.received
+        if name in ("receive_as_leader", "receive_as_follower"):
+            assert m is not None
+            up = name == "receive_as_leader"
+            f, l = (m.source, m.destination) if up else (m.destination, m.source)
+            key = (f, l, up, m.connection, m.number)
+            self.receipts[key] += 1
+            kind = "repeat" if key in self.again and self.receipts[key] == 1 else ""
+            if self.receipts[key] > 1:
+                self.again.discard(key)
+            ends = {"leader": l, "follower": f} if up else {"follower": f, "leader": l}
+            kind = "_".join(filter(None, (kind, "to_leader" if up else "to_follower")))
+            return StepWord(kind, {**ends, "place": self.place(up, m)})
+        if name == "on_message":
+            assert m is not None
+            return StepWord("receive", {"process": p, "source": m.source, "place": self.place(True, m)})
+        if name == "on_timer":
+            return StepWord("heartbeat" if rest[0] else "election_timeout", {"process": p})
+        if name == "on_oracle":
+            return StepWord("oracle", {"process": p, "leader": int(rest[0])})
+        if name == "on_follower_lost":
+            return StepWord("leader_learns", {"leader": p, "follower": int(rest[0])})
+        if name == "on_leader_lost":
+            return StepWord("follower_learns", {"follower": p, "leader": int(s.leader[p])})
+        kind = {"on_abcast": "abcast", "on_crash": "crash", "on_recovery": "recover", "on_timeout": "timeout"}.get(
+            name, ""
+        )
+        return StepWord(kind, {"process": p}) if kind else None
+
+
+def played(run: Run, stage: Stage, happens: Happens, begun: Callable[[Words, StateView], None]) -> None:
+    """Play a run in the CPython world, and say what happens.
+
+    Args:
+        begun: given the state before the first tick.
+
+    Raises:
+        TraceError: the run ends in an error.
+    """
+    simulator = Simulator(stage, "interpret")
+    words = Words(simulator.names, stage, happens)
+    try:
+        simulator.begin(run)
+        words.clear()
+        begun(words, simulator.state)
+        simulator.advance(run.rounds)
+    except SimulationError as error:
+        raise TraceError(f"the simulated run ends in an error: {error}") from None
+
+
+def configuration_of(run: Run) -> Configuration:
+    """A configuration large enough for what happens in a run.
+
+    Raises:
+        TraceError: there is none that large.
+    """
+    return measured(run)[0]
+
+
+def measured(run: Run) -> tuple[Configuration, set[Key]]:
+    """A configuration large enough, and of which messages a copy is received."""
+    spent = dict.fromkeys(BUDGETS, 0)
+    flight = 0
+    lost: list[dict[str, Any]] = []
+
+    receipts: Counter[Key] = Counter()
+    heard: list[Words] = []
+
+    def happens(s: StateView, word: StepWord) -> None:
+        nonlocal flight
+        spent["drops"] += len(heard[0].dropped)
+        heard[0].clear()
+        if word.kind in SPENDS:
+            spent[SPENDS[word.kind]] += 1
+        flight = max(flight, s.queued + len(lost) + 1)
+
+    def begun(words: Words, s: StateView) -> None:
+        words.lost, words.receipts = lost, receipts
+        heard.append(words)
+
+    def sized(**more: Any) -> Configuration:
+        try:
+            return Configuration(
+                run.protocol, run.variant, run.nodes, max(1, run.proposals), network=run.network, **more
+            )
+        except ConfigError as error:
+            raise TraceError(f"the run is larger than any configuration: {error}") from None
+
+    played(run, Stage.of(model_of(sized(max_epoch=MOST_EPOCHS))), happens, begun)
+    again = {key for key, count in receipts.items() if count > 1}
+    spent["duplicates"] = len(again)
+    usual = sized()
+    there = {name: count for name, count in spent.items() if count or getattr(usual, name)}
+    if not PROTOCOLS[run.protocol].connections and flight > USUAL_FLIGHT:
+        there["channel"] = flight
+    return sized(**there), again
+
+
+class _Broken(Exception):
+    """The property is broken: the trace ends."""
+
+
+def simulated_trace(run: Run, prop: Property | None = None) -> Trace:
+    """What happens in a run, as a trace; up to the event that breaks a property, if one is given.
+
+    Raises:
+        TraceError: the run is too large for any configuration, does not break the property, or the
+            two worlds differ, by step and field.
+    """
+    configuration, again = measured(run)
+    model = model_of(configuration)
+    stage = Stage.of(model)
+    runner = Runner(model)
+    abstraction = Running(model, stage, again)
+    initial = state_json(runner.state)
+    steps: list[Step] = []
+    spent: dict[str, int] = {}
+    listening: list[Words] = []
+
+    def seen(s: StateView) -> JsonState:
+        out = abstraction.state(s, spent)
+        if "in_flight" in out:
+            names = ("kind", *model.union.envelope)
+            lost = [{k: v for k, v in m.items() if k != "ahead" or k in names} for m in listening[0].lost]
+            out["in_flight"] = in_order([*out["in_flight"], *lost])
+        return out
+
+    def begun(words: Words, s: StateView) -> None:
+        listening.append(words)
+        words.again = again
+        words.place = lambda up, m: place_of(runner, up, m)
+        compare("initial state", initial, seen(s), SIMULATOR)
+
+    late: list[tuple[bool, Transmission]] = []  # lost in the simulator, and in the explorer in flight yet
+
+    def take(word: StepWord) -> Step:
+        if word.kind in SPENDS:
+            spent[SPENDS[word.kind]] = spent.get(SPENDS[word.kind], 0) + 1
+        steps.append(runner.step(word.word))
+        if prop is not None and not runner.keeps(prop):
+            raise _Broken
+        return steps[-1]
+
+    def drop_late() -> JsonState:
+        """Drop what can be dropped by now; the state without what cannot."""
+        for up, m in late[:]:
+            word = drop_word(runner, up, m)
+            if word is None or word.word in runner.possible():
+                late.remove((up, m))
+                if word is not None:
+                    take(word)
+        state = copy.deepcopy(steps[-1].state)
+        for up, m in reversed(late):
+            f, l = (m.source, m.destination) if up else (m.destination, m.source)
+            del (state["to_leader"][f][l] if up else state["to_follower"][f])[place_of(runner, up, m)]
+        return state
+
+    def happens(s: StateView, word: StepWord) -> None:
+        words = listening[0]
+        step = take(word)
+        where = f"step {step.number} (tick {s.now})"
+        compare(where, said_by_explorer(step), said_by(words), SIMULATOR)
+        for f, l, up, number in words.dropped:
+            ends = (f, l) if up else (l, f)
+            late.append((up, Transmission("", {}, *ends, s.connection[f][l], number)))
+        compare(where, {"state": drop_late()}, {"state": seen(s)}, SIMULATOR)
+        words.clear()
+
+    try:
+        played(run, stage, happens, begun)
+        if prop is not None:
+            raise TraceError(f"the run breaks {prop.name} in none of its {counted(len(steps), 'step')}")
+    except _Broken:
+        pass
+    name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
+    return Trace(model.configuration, name, statement, source, initial, tuple(steps), package_version("zabcheck"))
+
+
+def drop_word(runner: Runner, up: bool, m: Transmission) -> StepWord | None:
+    """The step that drops a message; None: it is in flight no longer. The explorer drops what is on
+    its way to a process that does not lead when that begins to."""
+    f, l = (m.source, m.destination) if up else (m.destination, m.source)
+    flight = runner.flight
+    assert isinstance(flight, Connections)
+    here = flight.incarnation[f, l] == m.connection and m.number in flight.queue[f, l, "up" if up else "down"]
+    if not here:
+        return None
+    ends = {"leader": l, "follower": f} if up else {"follower": f, "leader": l}
+    return StepWord("drop_to_leader" if up else "drop_to_follower", {**ends, "place": place_of(runner, up, m)})
+
+
+class Running(Abstraction):
+    """Sees states of a run that no script holds: a copy that is never taken is on its way no longer.
+
+    Attributes:
+        again: the messages of which a copy is received later.
+    """
+
+    def __init__(self, model: Model, stage: Stage, again: set[Key]) -> None:
+        super().__init__(model, stage)
+        self.again = again
+
+    def arrives(self, s: StateView, m: MessageView) -> bool:
+        if s.order != DUPLICATING:
+            return super().arrives(s, m)
+        up = m.way == UP
+        taken = (s.taken_up if up else s.taken_down)[m.follower][m.leader]
+        return m.number > taken or (m.follower, m.leader, up, m.connection, m.number) in self.again
+
+
+def place_of(runner: Runner, up: bool, m: Transmission) -> int:
+    """Where the explorer has a message.
+
+    Raises:
+        TraceError: nowhere.
+    """
+    flight = runner.flight
+    try:
+        if isinstance(flight, Connections):
+            ends = (m.source, m.destination) if up else (m.destination, m.source)
+            return flight.queue[*ends, "up" if up else "down"].index(m.number)
+        assert isinstance(flight, Datagrams)
+        flying = [(x.source, x.target) for x in runner.state.in_flight]
+        return list(zip(flying, flight.queue, strict=True)).index(((m.source, m.destination), m.number))
+    except (KeyError, ValueError):
+        what = f"{m.kind} number {m.number} from p{m.source} to p{m.destination}"
+        raise TraceError(f"step {runner.taken + 1}, message: the explorer has no {what} in flight") from None
+
+
+def said_by(words: Words) -> dict[str, Any]:
+    """What the simulator's handlers did in an event; a datagram lost when it was sent was sent."""
+    notes = words.notes
+    sent = notes.sent if words.connections else [replace(m, lost=False) for m in notes.sent]
+    return {
+        "message": None if words.received is None else asdict(words.received),
+        "abcast": notes.abcast,
+        "sent": [asdict(x) for x in sent],
+        "delivered": [asdict(x) for x in notes.delivered],
+        "accepted": [asdict(x) for x in notes.accepted],
+        "established": [asdict(x) for x in notes.established],
+    }
+
+
+def said_by_explorer(step: Step) -> dict[str, Any]:
+    """The same of the explorer."""
+    whole = step.as_dict()
+    return {name: whole[name] for name in ("message", "abcast", "sent", "delivered", "accepted", "established")}

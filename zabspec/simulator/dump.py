@@ -1,0 +1,112 @@
+"""The canonical dump of a cluster (db-19), and its digest.
+
+    file := magic[8] u32(nodes) node*
+    node := u32 id, u8 role, u32 current_epoch, u32 accepted_epoch, last_zxid, last_committed,
+            u32 history_len, txn*
+    txn  := zxid, u32 payload_len, payload "zab-<i>"
+    zxid := u32 epoch, u32 counter
+
+Nodes are in ascending id; all numbers are little-endian. For `zab` the dump has the same shape:
+the accepted epoch is f.p, the current epoch is f.a, and the last committed zxid is that of the last
+transaction the process delivered in its iteration. A process that is down, which the lab does not
+have, has role 3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from zabspec.language.kinds import Record, Seq
+from zabspec.language.reference import StateView
+from zabspec.language.schema import Layout
+from zabspec.protocols import Protocol
+
+__all__ = ["Dump", "Process", "digest"]
+
+MAGIC = b"DSEZAB01"
+NODE = struct.Struct("<IBIIIIIII")
+TXN = struct.Struct("<III")
+WORDS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+Zxid = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What the dump says of a process.
+
+    Attributes:
+        role: 0 looking (or in ELECTION), 1 following, 2 leading, 3 down.
+        history: for each transaction its epoch, its counter and the number of its proposal, from 0.
+    """
+
+    role: int
+    current_epoch: int
+    accepted_epoch: int
+    last_committed: Zxid
+    history: tuple[tuple[int, int, int], ...]
+
+    @property
+    def last_zxid(self) -> Zxid:
+        return self.history[-1][:2] if self.history else (0, 0)
+
+
+class Dump:
+    """Reads states of one layout for the dump. Histories are read whole, for speed: an entry at a
+    time takes longer than the compiled run."""
+
+    def __init__(self, protocol: Protocol, layout: Layout) -> None:
+        self.layout = layout
+        self.connections = protocol.connections
+        self.accepted = "promised_epoch" if "promised_epoch" in layout.fields else "accepted_epoch"
+        log = layout.fields["history"].kind
+        assert isinstance(log, Seq)
+        assert isinstance(log.element, Record)
+        self.header, self.size, self.word = log.header, log.element.size, WORDS[log.element.size]
+        self.places = [layout.offset("history", p) for p in range(layout.schema.nodes)]
+        txn = log.element
+        self.shifts = [(txn.shift(name), (1 << txn.fields[name].bits) - 1) for name in ("epoch", "counter", "value")]
+
+    def history(self, s: StateView, p: int) -> tuple[tuple[int, int, int], ...]:
+        """The history of process p."""
+        at = self.places[p]
+        count = int.from_bytes(s.buffer[at : at + self.header], "little")
+        words = struct.unpack_from(f"<{count}{self.word}", s.buffer, at + self.header)
+        (e, e_mask), (c, c_mask), (v, v_mask) = self.shifts
+        return tuple([(w >> e & e_mask, w >> c & c_mask, (w >> v & v_mask) - 1) for w in words])
+
+    def processes(self, s: StateView) -> list[Process]:
+        """Every process of a state, in ascending id."""
+        accepted = getattr(s, self.accepted)
+        return [
+            Process(s.role[p], s.current_epoch[p], accepted[p], self.committed(s, p, history), history)
+            for p in range(len(self.places))
+            for history in (self.history(s, p),)
+        ]
+
+    def committed(self, s: StateView, p: int, history: tuple[tuple[int, int, int], ...]) -> Zxid:
+        """The last zxid that process p knows to be committed."""
+        if not self.connections:
+            zxid: Any = s.last_committed[p]
+            return zxid.epoch, zxid.counter
+        delivered = s.delivered_length[p]
+        return history[delivered - 1][:2] if delivered else (0, 0)
+
+    def canonical(self, s: StateView) -> bytes:
+        """The dump of a state."""
+        parts = [MAGIC, len(self.places).to_bytes(4, "little")]
+        for p, x in enumerate(self.processes(s)):
+            numbers = (x.current_epoch, x.accepted_epoch, *x.last_zxid, *x.last_committed, len(x.history))
+            parts.append(NODE.pack(p, x.role, *numbers))
+            for epoch, counter, proposal in x.history:
+                payload = b"zab-%d" % proposal
+                parts += (TXN.pack(epoch, counter, len(payload)), payload)
+        return b"".join(parts)
+
+
+def digest(dump: bytes) -> str:
+    """What the lab prints: the SHA-256 in lowercase hexadecimal."""
+    return hashlib.sha256(dump).hexdigest()

@@ -1,0 +1,121 @@
+"""What a run of the simulator is: all that says what happens in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from zabspec.model import NETWORKS, ConfigError
+from zabspec.protocols import PROTOCOLS
+from zabspec.simulator.loop import FAULTS, MOST_FAULTS
+from zabspec.simulator.mail import LARGEST_TICK
+
+__all__ = ["Fault", "Run"]
+
+LEAST_DELAY, DELAYS = 1, 3  # the lab's
+MOST_NODES = 7
+MOST_PROPOSALS = 1000
+LONGEST_DELAY = 10_000
+
+# Faults of one process, and those that need a connection.
+OF_ONE = ("crash", "recover", "timeout")
+OF_CONNECTIONS = ("lose",)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault on the schedule.
+
+    Attributes:
+        tick: when it happens, before anything else in that tick.
+        kind: `cut` (nothing that a sends arrives at b), `heal`, `crash` and `recover` (of a), `lose`
+            (the connection of follower a to leader b), `timeout` (a has waited too long).
+        a, b: the processes; b is -1 where there is none.
+    """
+
+    tick: int
+    kind: str
+    a: int
+    b: int = -1
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that says what happens in a run. The defaults are the lab's.
+
+    Attributes:
+        seed: what delays and deadlines are drawn from, an unsigned 64-bit word.
+        nodes, rounds, proposals: processes; ticks; proposals, spread evenly over the ticks.
+        blocked: pairs (a, b): from the start nothing that a sends arrives at b.
+        faults: the schedule, in the order of their ticks.
+        least_delay, delays: a message takes `least_delay` ticks or one of the `delays - 1` next.
+        protocol, variant: what runs.
+        network: over connections, in which order an end takes what arrives; empty: in turn.
+
+    Raises:
+        ConfigError: there is no such run.
+    """
+
+    seed: int
+    nodes: int = 3
+    rounds: int = 1000
+    proposals: int = 5
+    blocked: tuple[tuple[int, int], ...] = ()
+    faults: tuple[Fault, ...] = ()
+    least_delay: int = LEAST_DELAY
+    delays: int = DELAYS
+    protocol: str = "db19"
+    variant: str = ""
+    network: str = ""
+
+    def __post_init__(self) -> None:
+        found = PROTOCOLS.get(self.protocol)
+        if found is None:
+            raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
+        if self.variant and self.variant not in found.variants:
+            where = f"{self.variant!r} of {self.protocol}"
+            raise ConfigError(f"there is no variant {where}; `zabcheck variants` lists them")
+        within("--seed", self.seed, 0, 2**64 - 1)
+        within("--nodes", self.nodes, 1, MOST_NODES)
+        within("--rounds", self.rounds, 0, LARGEST_TICK)
+        within("--proposals", self.proposals, 0, MOST_PROPOSALS)
+        if not 1 <= self.least_delay <= self.least_delay + self.delays - 1 <= LONGEST_DELAY:
+            last = self.least_delay + self.delays - 1
+            raise ConfigError(
+                f"--delay must be LEAST:MOST with 1 <= LEAST <= MOST <= {LONGEST_DELAY}, not {self.least_delay}:{last}"
+            )
+        if self.network and not found.connections:
+            raise ConfigError(f"--network is for connections; {self.protocol} speaks over datagrams")
+        if self.network and self.network not in NETWORKS:
+            raise ConfigError(f"there is no network {self.network!r}; there are {', '.join(NETWORKS)}")
+        for a, b in self.blocked:
+            if not (0 <= a < self.nodes and 0 <= b < self.nodes):
+                raise ConfigError(f"blocked {a},{b}: processes are 0 to {self.nodes - 1}")
+        if len(self.faults) > MOST_FAULTS:
+            raise ConfigError(f"a schedule has at most {MOST_FAULTS} faults, not {len(self.faults)}")
+        for fault in self.faults:
+            self._check_fault(fault, found.connections)
+        object.__setattr__(self, "faults", tuple(sorted(self.faults, key=lambda f: f.tick)))
+
+    def _check_fault(self, fault: Fault, connections: bool) -> None:
+        if fault.kind not in FAULTS:
+            raise ConfigError(f"there is no fault {fault.kind!r}; there are {', '.join(FAULTS)}")
+        what = f"--{fault.kind} at tick {fault.tick}"
+        if fault.kind in OF_CONNECTIONS and not connections:
+            raise ConfigError(f"--{fault.kind} is for connections; {self.protocol} speaks over datagrams")
+        for p in (fault.a,) if fault.kind in OF_ONE else (fault.a, fault.b):
+            if not 0 <= p < self.nodes:
+                raise ConfigError(f"{what}: there is no process {p}; they are 0 to {self.nodes - 1}")
+        if not 0 <= fault.tick < self.rounds:
+            raise ConfigError(f"{what}: the run has ticks 0 to {self.rounds - 1}")
+
+    def with_seed(self, seed: int) -> Run:
+        return replace(self, seed=seed)
+
+
+def within(option: str, value: int, low: int, high: int) -> None:
+    """
+    Raises:
+        ConfigError: a number is out of range.
+    """
+    if not low <= value <= high:
+        raise ConfigError(f"{option} must be {low} to {high}, not {value}")

@@ -1,0 +1,285 @@
+"""Running the simulator: a cluster in one of two engines that plays runs.
+
+`interpret` runs the program in the CPython world, `compiled` in machine code; both work on the
+bytes of one `StateView`, so that whatever reads a state reads either's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zabspec.language import frontend, llvm_text, reference
+from zabspec.language.jit import compile_cached, has_bit_gather
+from zabspec.language.reference import RangeError, StateView
+from zabspec.model import NETWORKS, ConfigError
+from zabspec.simulator.loop import FAULTS
+from zabspec.simulator.model import EPOCHS, OBSERVED_EPOCHS, Cluster
+from zabspec.simulator.plan import Fault, Run
+
+__all__ = [
+    "ENGINES",
+    "ROOMS",
+    "Fault",
+    "Run",
+    "SimulationError",
+    "Simulator",
+    "in_a_room",
+    "play",
+    "rooms",
+    "simulator_for",
+]
+
+ENGINES = ("compiled", "interpret")
+
+MOST_OBSERVED = 63  # some of what is observed are sets of proposals, and a set holds so many
+
+# How many proposals programs are made for: few, so that few are compiled.
+ROOMS = (32, 256, 1024)
+OBSERVED_ROOMS = (8, MOST_OBSERVED)
+MOST_OBSERVED_EPOCHS = 16 * (OBSERVED_EPOCHS + 1) - 1
+
+T = TypeVar("T")
+Pulse = Callable[[int], None]  # told now and then how far a run has come: the tick
+TICKS_AT_ONCE = {"compiled": 2**16, "interpret": 2**8}  # between which Ctrl-C is looked at
+
+I64, PTR = ctypes.c_int64, ctypes.c_void_p
+
+
+class SimulationError(Exception):
+    """A run that cannot go on: a sentence that names the field, the step and the reason.
+
+    Attributes:
+        lacks_room: a larger room may do.
+    """
+
+    def __init__(self, sentence: str, lacks_room: bool = False) -> None:
+        super().__init__(sentence)
+        self.lacks_room = lacks_room
+
+
+# --- room ----------------------------------------------------------------------------------------
+
+
+def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
+    """The clusters that a run may be played in, the smallest first. What room a run needs beyond
+    its proposals is known when it has been played.
+
+    Raises:
+        ConfigError: an observed run has too many proposals.
+    """
+    if observed and run.proposals > MOST_OBSERVED:
+        raise ConfigError(
+            f"--check judges runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
+        )
+    sizes = OBSERVED_ROOMS if observed else ROOMS
+    for epochs in (OBSERVED_EPOCHS, MOST_OBSERVED_EPOCHS) if observed else (EPOCHS,):
+        for room in sizes:
+            if room >= run.proposals:
+                yield Cluster(run.protocol, run.variant, run.nodes, room, observed, epochs)
+
+
+# --- the two engines -----------------------------------------------------------------------------
+
+
+@cache
+def sources_digest(*sources: str) -> str:
+    """A hash of the source files (of folders, every one under them) that compiled code is made from."""
+    top = Path(__file__).parent.parent.parent
+    digest = hashlib.sha256()
+    for source in sources:
+        for path in sorted((top / source).rglob("*.py")) or [top / source]:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Simulator:
+    """A cluster in one engine, ready for any number of runs one after another.
+
+    Args:
+        cluster: what runs, and how much room it has.
+        engine: `compiled` or `interpret`.
+
+    Attributes:
+        state: the state; its bytes are the same from run to run.
+        pulse: called now and then while a run goes on.
+        names: the program by name, in the CPython world (`interpret` only). A function put in
+            another's place is called in its stead.
+    """
+
+    # What compiled code exports besides the arguments of each: a result, then the state and words.
+    exports: Mapping[str, tuple[Any, ...]] = {"start": (None, PTR, I64, I64, I64), "run": (None, PTR, I64)}
+    sources: tuple[str, ...] = ("zabspec",)
+
+    def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:
+        self.cluster, self.engine = cluster, engine
+        self.pulse: Pulse | None = None
+        self.layout = cluster.program.layout
+        self.state = StateView(self.layout)
+        self.names: dict[str, Any] = {}
+        if engine == "interpret":
+            program = cluster.program
+            self.names = reference.load(self.layout, self.namespace(), program.types, program.steps)
+        else:
+            self._compile()
+        self._heaps, self._rest = self._memory()
+
+    def namespace(self) -> dict[str, Any]:
+        """Every name of the program."""
+        return self.cluster.program.namespace
+
+    def _compile(self) -> None:
+        code = compile_cached(repr((self.cluster, sources_digest(*self.sources))), self._make, lambda _: {})
+        self._sites: list[tuple[str, str]] = code.facts["sites"]
+        self._code = {name: code.function(name, *types) for name, types in self.exports.items()}
+        self._held = (ctypes.c_char * self.layout.total).from_buffer(self.state.buffer)
+        self._at = ctypes.addressof(self._held)
+
+    def _make(self) -> tuple[str, dict[str, Any]]:
+        program = self.cluster.program
+        front = frontend.FrontEnd(self.layout, self.namespace(), program.types, program.handlers)
+        front.program.steps = program.steps
+        for name in self.exports:
+            front.function(name)
+        assembly = llvm_text.emit_program(front.program, self.layout, set(self.exports), has_bit_gather())
+        return assembly, {"sites": [(site.sentence(), site.widen) for site in front.program.sites]}
+
+    def _memory(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Where the arrays lie that have an entry for every slot (with the size of one), and the rest."""
+        heaps = []
+        for name in ("queue", "free_slots", "flight"):
+            base, (stride,) = self.layout.strides(self.layout.fields[name])
+            heaps.append((base, stride))
+        rest, at = [], 0
+        for base, stride in sorted(heaps):
+            rest.append((at, base - at))
+            at = base + stride * self.cluster.slots
+        rest.append((at, self.layout.total - at))
+        return heaps, rest
+
+    def clear(self) -> None:
+        """All bytes zero. Most of the memory is slots for mail, and of these only some were used."""
+        used = self.state.fresh
+        buffer = self.state.buffer
+        for base, stride in self._heaps:
+            buffer[base : base + stride * used] = bytes(stride * used)
+        for base, size in self._rest:
+            buffer[base : base + size] = bytes(size)
+
+    def begin(self, run: Run) -> None:
+        """Set up a run: the state before its first tick.
+
+        Raises:
+            ValueError: this cluster has no room for it, or runs something else.
+            SimulationError: it ended in an error.
+        """
+        cluster = self.cluster
+        if (run.protocol, run.variant, run.nodes) != (cluster.protocol, cluster.variant, cluster.nodes):
+            raise ValueError("the run is of another cluster")
+        if run.proposals > cluster.proposals:
+            raise ValueError("the cluster has no room for so many proposals")
+        self.clear()
+        s = self.state
+        s.least_delay = run.least_delay
+        s.delays = run.delays
+        if run.network:
+            s.order = NETWORKS[run.network]
+        for a, b in run.blocked:
+            s.blocked[a][b] = True
+        s.faults = len(run.faults)
+        for k, fault in enumerate(run.faults):
+            s.fault_at[k], s.fault_kind[k] = fault.tick, FAULTS[fault.kind]
+            s.fault_a[k], s.fault_b[k] = fault.a, fault.b
+        self.call("start", run.seed - (run.seed >> 63 << 64), run.rounds, run.proposals)
+
+    def advance(self, until: int) -> None:
+        """Run every tick up to, and not, `until`.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        for stop in self.stops(until):
+            self.call("run", stop)
+
+    def stops(self, until: int) -> Iterator[int]:
+        """Ticks to stop at on the way, the last of them `until`."""
+        stride = TICKS_AT_ONCE[self.engine]
+        now: int = self.state.now
+        while now < until:
+            now = min(until, now + stride)
+            yield now
+            if self.pulse is not None:
+                self.pulse(now)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call one of the exported functions on the state.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        if self.engine == "interpret":
+            try:
+                return self.names[name](self.state, *arguments)
+            except RangeError as problem:
+                raise self._error(f"{problem.field} {problem.problem}", problem.widen) from None
+        result = self._code[name](self._at, *arguments)
+        if self.state.error:
+            sentence, widen = self._sites[self.state.error - 1]
+            raise self._error(sentence.split("; widen it")[0], widen)
+        return result
+
+    def _error(self, sentence: str, widen: str) -> SimulationError:
+        return SimulationError(f"{sentence} at tick {self.state.now}", bool(widen))
+
+
+@cache
+def simulator_for(cluster: Cluster, engine: str) -> Simulator:
+    """The simulator of a cluster; one for the whole process, for runs one at a time."""
+    return Simulator(cluster, engine)
+
+
+def in_a_room(run: Run, observed: bool, attempt: Callable[[Cluster], T]) -> T:
+    """What an attempt to play a run gives in the smallest cluster that the run does not burst.
+
+    Raises:
+        ConfigError: an observed run has too many proposals.
+        SimulationError: a value would leave its range in the largest room there is.
+    """
+    burst: SimulationError | None = None
+    for cluster in rooms(run, observed):
+        try:
+            return attempt(cluster)
+        except SimulationError as problem:
+            if not problem.lacks_room:
+                raise
+            burst = problem
+    assert burst is not None
+    raise burst
+
+
+def play(run: Run, engine: str = "compiled", make: Callable[[Cluster, str], Simulator] = simulator_for) -> Simulator:
+    """Play a run to its end.
+
+    Args:
+        run: what happens.
+        engine: `compiled` or `interpret`.
+        make: gives the simulator of a cluster.
+
+    Returns:
+        The simulator; its state is the run's last.
+
+    Raises:
+        SimulationError: a value would leave its range in the largest room there is.
+    """
+
+    def attempt(cluster: Cluster) -> Simulator:
+        simulator = make(cluster, engine)
+        simulator.begin(run)
+        simulator.advance(run.rounds)
+        return simulator
+
+    return in_a_room(run, False, attempt)
