@@ -23,6 +23,8 @@ COMMANDS = {
     "replay": "replay",
     "minimise": "minimise",
     "export": "export",
+    "prove": "prove",
+    "quorums": "quorums",
     "variants": "listings",
     "properties": "listings",
 }

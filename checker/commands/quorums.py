@@ -1,0 +1,122 @@
+"""`zabcheck quorums`: do the quorums of a ZooKeeper configuration intersect, and what do they survive?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Subcommand, say, seconds
+
+__all__ = ["quorums"]
+
+LARGEST = 1 << 20  # bytes of a configuration
+
+
+@click.command(cls=Subcommand)
+@click.argument("config", type=PATH)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the solver.")
+@click.option(
+    "--query-limit", type=float, default=10.0, show_default=True, callback=seconds, metavar="SECONDS",
+    help="Time limit of each query.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
+    """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
+
+    CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
+    many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
+    """
+    from checker.proof.ensemble import ConfigError, parse
+    from checker.solver import interruptibly
+
+    try:
+        with config.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise click.UsageError(f"{config}: too large for a configuration")
+        ensemble = parse(raw.decode())
+    except OSError as problem:
+        raise click.UsageError(f"{config}: {problem.strerror}") from None
+    except (UnicodeDecodeError, ValueError):
+        raise click.UsageError(f"{config} is not text") from None
+    except ConfigError as problem:
+        raise click.UsageError(f"{config}: {problem}") from None
+    report, code = interruptibly(lambda: answered(ensemble, query_limit, seed))
+    return say(json.dumps(report, indent=1) if as_json else text(report), code)
+
+
+def answered(ensemble: Any, limit: float, seed: int) -> tuple[dict[str, Any], int]:
+    """Everything there is to say, and the exit code."""
+    from checker.proof.lemmas import Survival, arithmetic, intersection, survival, zxid_lemmas
+    from checker.solver import Answer
+
+    result, two = intersection(ensemble, limit, seed)
+    negative = any(w < 0 for w in ensemble.weights.values())
+    none = not ensemble.is_quorum(frozenset(ensemble.participants)) and not negative
+    survives = None if two or none or negative else survival(ensemble, limit, seed)
+    report: dict[str, Any] = {
+        "kind": ensemble.kind,
+        "participants": list(ensemble.participants),
+        "observers": list(ensemble.observers),
+        "intersection": result.answer.value,
+        "seconds": round(result.seconds, 4),
+        "reason": result.reason,
+        "disjoint_quorums": [sorted(q) for q in two],
+        "has_quorum": not none,
+        "survives": None,
+        "lemmas": [
+            {"name": x.name, "answer": x.answer.value, "seconds": round(x.seconds, 4), "example": x.example}
+            for x in [*arithmetic(limit, seed), *zxid_lemmas(limit, seed)]
+        ],
+    }
+    if isinstance(survives, Survival):
+        report["survives"] = {
+            "any": survives.any_of,
+            "stopped_by": sorted(survives.stopped_by),
+            "at_best": survives.some_of,
+            "enough": sorted(survives.enough),
+        }
+    if two:
+        return report, VIOLATED
+    undecided = result.answer is Answer.UNDECIDED or isinstance(survives, str)
+    undecided = undecided or any(x["answer"] == "undecided" for x in report["lemmas"])
+    return report, NO_VERDICT if undecided or none else HELD
+
+
+def text(report: dict[str, Any]) -> str:
+    """For people."""
+    lines = [verdict(report), f"{report['kind']}; participants {named(report['participants'])}"]
+    if report["observers"]:
+        lines.append(f"observers, which do not vote: {named(report['observers'])}")
+    s = report["survives"]
+    if s:
+        lines.append(
+            f"survives any {s['any']} crash{'es' * (s['any'] != 1)}; not that of {named(s['stopped_by'])}; at best "
+            f"{s['at_best']}, as long as {named(s['enough'])} are up"
+        )
+    lines += ["", "Lemmas, for any numbers"]
+    for x in report["lemmas"]:
+        said = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}[x["answer"]]
+        lines.append(f"  {said:10}{x['name']}")
+        if x["example"]:
+            lines.append(f"            {x['example']}")
+    return "\n".join(lines)
+
+
+def verdict(report: dict[str, Any]) -> str:
+    """The first line."""
+    if report["disjoint_quorums"]:
+        one, other = report["disjoint_quorums"]
+        return f"two disjoint quorums: {named(one)} and {named(other)}: each could elect a leader of its own"
+    if not report["has_quorum"]:
+        return "there is no quorum, even with every server up: no weight counts, so nothing is ever committed"
+    if report["intersection"] == "undecided":
+        return f"undecided: {report['reason']}"
+    return f"proved: any two quorums intersect ({1000 * report['seconds']:.0f} ms)"
+
+
+def named(servers: list[int]) -> str:
+    return ", ".join(map(str, servers)) or "none"

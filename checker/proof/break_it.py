@@ -1,0 +1,143 @@
+"""`zabcheck prove --mutant`: which clauses a broken rule breaks, shown in the finite instance, and what comes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from checker.proof.finite import Instance
+from checker.proof.queries import CONSECUTION, COVER, Prover
+from checker.proof.search import Search
+from checker.proof.stepping import Induction, Run
+from checker.proof.told import Refused, take
+from checker.proof.words import induction_lines, run_lines
+from checker.solver import Answer
+from zabspec.abstract.invariant import Clause
+from zabspec.abstract.logic import disj, neg
+from zabspec.abstract.mutants import Mutant
+from zabspec.abstract.runs import RUNS
+from zabspec.abstract.theory import ZAB
+
+__all__ = ["Broken", "break_it", "text"]
+
+HELP = 1.0  # seconds for a lemma, which only helps
+
+
+@dataclass
+class Broken:
+    """A mutant's failing queries with their counterexamples to induction, and a run from the beginning.
+
+    `asked`: answers by (action, clause): `fails`, `proved` or `undecided`. `refused`: what in the sound
+    protocol does not let the run pass.
+    """
+
+    mutant: Mutant
+    instance: Instance
+    asked: dict[tuple[str, str], str] = field(default_factory=dict)
+    inductions: list[Induction] = field(default_factory=list)
+    run: Run | None = None
+    story: str = ""
+    refused: Refused | None = None
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "mutant": self.mutant.name,
+            "rule": self.mutant.doc,
+            "seconds": round(self.seconds, 3),
+            "instance": str(self.instance),
+            "queries": [{"action": a, "clause": c, "answer": answer} for (a, c), answer in self.asked.items()],
+            "counterexamples_to_induction": [
+                {"action": i.step.action.name, "clause": i.clause.name, "text": induction_lines(i)}
+                for i in self.inductions
+            ],
+            "violation": self.run
+            and {"breaks": list(self.run.broken), "story": self.story, "text": run_lines(self.run)},
+        }
+
+
+def break_it(
+    mutant: Mutant, seed: int, seconds: float, tell: Callable[[str], None], search: float | None = None
+) -> Broken:
+    """Ask again what the changed actions could break.
+
+    Args:
+        seconds: time limit of each query.
+        search: let z3 look so many seconds for a violation, instead of taking the run that is known.
+    Raises:
+        SearchError: what was found does not step through: a bug of ours.
+    """
+    started = time.perf_counter()
+    quorums = RUNS[mutant.name].quorums if mutant.name in RUNS else ("12", "13", "23")
+    instance = Instance(tuple(frozenset(int(d) - 1 for d in q) for q in quorums))
+    theory, found = mutant.theory, Broken(mutant, instance)
+    prover, finite = Prover(theory, seed, seconds), Search(theory, instance, seconds, seed)
+    for action in theory.actions:
+        if action.name not in mutant.actions:
+            continue
+        asked = list(prover.consecution(action))
+        lemmas = [prover.ask(q, min(seconds, HELP)) for q in asked if q.kind == COVER]
+        unproved = {o.query.clause for o in lemmas if o.answer is not Answer.PROVED}
+        if unproved:
+            asked = list(prover.consecution(action, unproved))  # what is not proved is of no help
+        queries = {q.clause: q for q in asked if q.kind == CONSECUTION}
+        clauses = [c for c in theory.clauses if c.name in queries]
+        tell(f"{action.name}: {len(clauses)} clauses")
+        fails = {c.name: cti for c, _, cti in finite.inductions(action, clauses) if cti is not None}
+        for clause in clauses:
+            if clause.name in fails:
+                found.inductions.append(fails[clause.name])
+                answer = "fails"
+            else:
+                answer = "proved" if prover.ask(queries[clause.name]).answer is Answer.PROVED else "undecided"
+            found.asked[action.name, clause.name] = answer
+    violation(found, seed, search)
+    found.seconds = time.perf_counter() - started
+    return found
+
+
+def violation(found: Broken, seed: int, search: float | None) -> None:
+    """A run from the beginning that breaks a property: the one that is known, or one that z3 finds."""
+    theory = found.mutant.theory
+    if search is not None:
+        goal = Clause("a violation", disj(*(neg(p.formula) for p in theory.properties)), "")
+        instance = replace(found.instance, counters=3)
+        found.run = Search(theory, instance, search, seed).run(goal, found.mutant.within)[1]
+        found.story = "found by bounded search"
+    elif found.mutant.name in RUNS:
+        told = RUNS[found.mutant.name]
+        run, refused = take(theory, told), take(ZAB, told)
+        if isinstance(run, Run) and run.broken:
+            found.run, found.story = run, told.story
+            found.refused = refused if isinstance(refused, Refused) else None
+
+
+def text(found: Broken) -> str:
+    """For people."""
+    fails = [key for key, answer in found.asked.items() if answer == "fails"]
+    open_ = [key for key, answer in found.asked.items() if answer == "undecided"]
+    first = f"{fails[0][0]} breaks {fails[0][1]!r}" if fails else "no failing query was found"
+    broken = f"; a run from the beginning breaks {', '.join(found.run.broken)}" if found.run else ""
+    lines = [
+        f"not proved: {found.mutant.name}: {first}{broken}",
+        f"rule: {found.mutant.doc}",
+        f"{len(found.asked)} queries of the changed actions in {found.seconds:.1f} s: {len(fails)} fail, "
+        f"{len(open_)} undecided; the rest is proved as before. Instance: {found.instance}",
+        "",
+    ]
+    lines += [f"  {a:8}{c:50}{answer}" for (a, c), answer in found.asked.items() if answer != "proved"]
+    if found.inductions:
+        lines += ["", "Counterexample to induction (not a violation: the state before need not be reachable)"]
+        lines += [f"  {line}" for line in induction_lines(found.inductions[0])]
+    if found.run is not None:
+        lines += ["", f"Violation of {', '.join(found.run.broken)}: {found.story}"]
+        lines += [f"  {line}" for line in run_lines(found.run)]
+        if found.refused is not None:
+            where = f"step {found.refused.at}" if found.refused.at else "an axiom"
+            lines.append(f"  The sound protocol refuses it: {where} ({found.refused.by})")
+    else:
+        lines += ["", "No reachable violation was found in the finite instance."]
+    return "\n".join(lines)

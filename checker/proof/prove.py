@@ -1,0 +1,168 @@
+"""`zabcheck prove`: asking everything, and what came of it, for people and for machines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.proof.queries import CONSECUTION, COVER, IMPLIED, INITIATION, Outcome, Prover
+from checker.proof.stepping import Run, SearchError, truth
+from checker.proof.told import Refused, take
+from checker.solver import Answer
+from zabspec.abstract.runs import EVERYTHING
+from zabspec.abstract.theory import ZAB, Theory
+from zabspec.abstract.witnesses import WITNESSES
+
+__all__ = ["ASSUMPTIONS", "Proof", "prove", "text", "witnesses"]
+
+ASSUMPTIONS = (
+    "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
+    "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",
+    "FIFO, first: a NEWLEADER that a follower accepts in an epoch whose NEWLEADER it accepted before carries "
+    "everything it accepted in that epoch since",
+    "FIFO, second: a follower that accepts a proposal has accepted every proposal before it in the leader's log",
+    "a history is one value, a transaction with all that precedes it where it was abcast (a tree of histories)",
+    "the processes run the abstract protocol; that the executable one does is another check",
+)
+
+
+@dataclass
+class Proof:
+    """What was asked, and answered, under one seed; `witnessed`: where in the run of witnesses each first holds."""
+
+    seed: int
+    outcomes: list[Outcome] = field(default_factory=list)
+    witnessed: dict[str, int | None] = field(default_factory=dict)
+    untaken: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def open(self) -> list[Outcome]:
+        """What is not proved."""
+        return [o for o in self.outcomes if o.answer is not Answer.PROVED]
+
+    @property
+    def held(self) -> bool:
+        """Everything is proved, and nothing of it is vacuous."""
+        return not self.open and None not in self.witnessed.values() and not self.untaken
+
+    def of(self, kind: str) -> list[Outcome]:
+        """The outcomes of one kind."""
+        return [o for o in self.outcomes if o.query.kind == kind]
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "seed": self.seed,
+            "seconds": round(self.seconds, 3),
+            "held": self.held,
+            "queries": [
+                {
+                    "kind": o.query.kind,
+                    "action": o.query.action,
+                    "clause": o.query.clause,
+                    "answer": o.answer.value,
+                    "seconds": round(o.seconds, 4),
+                    "hypotheses": o.hypotheses,
+                    "all_hypotheses": o.fallback,
+                    "reason": o.reason,
+                }
+                for o in self.outcomes
+            ],
+            "witnesses": [{"name": name, "step": at} for name, at in self.witnessed.items()],
+            "actions_never_taken": list(self.untaken),
+        }
+
+
+def prove(seed: int, seconds: float, tell: Callable[[str], None], theory: Theory = ZAB) -> Proof:
+    """Ask every query of the proof under one seed, each within `seconds`; `tell` hears of every one."""
+    started = time.perf_counter()
+    proof, prover = Proof(seed), Prover(theory, seed, seconds)
+    for query in prover.queries():
+        tell(query.key)
+        proof.outcomes.append(prover.ask(query))
+    proof.witnessed, proof.untaken = witnesses(theory)
+    proof.seconds = time.perf_counter() - started
+    return proof
+
+
+def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
+    """Where in the run in which everything happens each witness first holds, and the actions it never takes.
+
+    Raises:
+        SearchError: the run may not be taken, or breaks a clause.
+    """
+    run = take(theory, EVERYTHING)
+    if isinstance(run, Refused):
+        raise SearchError(f"step {run.at} of the run of witnesses is refused by {run.by!r}")
+    for clause in (*theory.clauses, *theory.properties):
+        if not all(truth(clause.formula, state) for state in run.states):
+            raise SearchError(f"the run of witnesses breaks {clause.name!r}")
+    found = {w.name: next((k for k, s in enumerate(run.states) if truth(w.formula, s)), None) for w in WITNESSES}
+    return found, untaken(run, theory)
+
+
+def untaken(run: Run, theory: Theory) -> tuple[str, ...]:
+    """The actions that a run never takes."""
+    names = {s.action.name for s in run.steps}
+    return tuple(a.name for a in theory.actions if a.name not in names)
+
+
+# --- as a person reads it ----------------------------------------------------------------------
+
+
+def text(proof: Proof, theory: Theory = ZAB) -> str:
+    """The report: verdict, properties, the table of times, the clauses, witnesses, assumptions."""
+    properties = ", ".join(p.name for p in theory.properties)
+    total, bad = len(proof.outcomes), proof.open
+    if proof.held:
+        head = f"proved, for any number of processes and any length: {properties}"
+    elif bad:
+        head = f"not proved: {len(bad)} of {total} queries, the first: {bad[0].query.key} ({bad[0].answer.value})"
+    else:
+        missing = [name for name, at in proof.witnessed.items() if at is None]
+        head = f"not proved: vacuous, as far as witnesses go: {', '.join([*missing, *proof.untaken])}"
+    slowest = max(proof.outcomes, key=lambda o: o.seconds)
+    lines = [
+        head,
+        f"{total} queries in {proof.seconds:.1f} s (seed {proof.seed}); {len(bad)} undecided or open; the slowest "
+        f"{slowest.seconds:.2f} s ({slowest.query.key}); all hypotheses were needed for "
+        f"{sum(o.fallback for o in proof.outcomes)}",
+        "",
+        "Milliseconds for each clause: at the beginning, and after each action that changes a symbol of it.",
+        *matrix(proof, theory),
+        "",
+        "Lemmas and implied properties",
+    ]
+    for o in [*proof.of(COVER), *proof.of(IMPLIED)]:
+        what = f"{o.query.action}: {o.query.clause}" if o.query.action else o.query.clause
+        lines.append(f"  {what:45}{o.answer.value:12}{1000 * o.seconds:6.0f} ms")
+    lines += ["", "What each clause says"]
+    lines += [f"  {c.name}: {c.doc}" for c in theory.clauses]
+    lines += ["", "Not vacuous: a run of the finite instance, stepped through, in which all of this happens"]
+    lines += [
+        f"  {name}: " + (f"after step {at}" if at is not None else "never") for name, at in proof.witnessed.items()
+    ]
+    taken = len(theory.actions) - len(proof.untaken)
+    lines += [f"  {taken} of {len(theory.actions)} actions are taken", "", "Assumed"]
+    lines += [f"  {a}" for a in ASSUMPTIONS]
+    return "\n".join(lines)
+
+
+def matrix(proof: Proof, theory: Theory) -> list[str]:
+    """A row for each clause, a column for the beginning and each action; `?` where it is not proved."""
+    cells = {(o.query.clause, o.query.action): o for o in [*proof.of(INITIATION), *proof.of(CONSECUTION)]}
+    columns = ["", *(a.name for a in theory.actions)]
+    width = max(len(c.name) for c in theory.clauses) + 2
+    lines = [" " * width + "".join(f"{name or 'begin':>8}" for name in columns)]
+    for c in theory.clauses:
+        lines.append(f"{c.name:{width}}" + "".join(f"{cell(cells.get((c.name, name))):>8}" for name in columns))
+    return lines
+
+
+def cell(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "."
+    return f"{1000 * outcome.seconds:.0f}" if outcome.answer is Answer.PROVED else "?"

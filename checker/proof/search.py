@@ -1,0 +1,322 @@
+"""Bounded search in a finite instance: runs from the beginning to a goal, and counterexamples to induction.
+
+z3 finds; what it finds is then stepped through with plain truth values (`stepping.py`), guard by guard,
+before anybody hears of it. A step that several processes may take in any order is taken by a set of them
+at once while searching, and one after the other in the run that is reported.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.proof.circuit import Bit
+from checker.proof.finite import Choice, Finite, Instance, Table
+from checker.proof.meaning import After, meaning
+from checker.proof.stepping import Induction, Run, SearchError, Step, beginning, falsified, may, shortened, step, truth
+from checker.solver import Result, Solver
+from zabspec.abstract.invariant import Clause
+from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, Expression, Sort, Symbol, mentions
+from zabspec.abstract.protocol import Action
+from zabspec.abstract.theory import Theory
+from zabspec.abstract.vocabulary import STATE, counter, ep, epoch, leads, prefix
+
+__all__ = ["Search"]
+
+CHOSEN = (leads, ep, prefix, epoch, counter)  # rigid, and left to the search
+SORTS = (QUORUM, ATTEMPT, HISTORY)  # of parameters beside the process; an action has at most one of each
+
+Values = Mapping[Symbol, dict[tuple[int, ...], Any]]
+
+
+@dataclass(frozen=True)
+class Word:
+    """Which step is taken: the action, the processes that take it, other parameters."""
+
+    acts: dict[str, Bit]
+    sets: tuple[Bit, ...]
+    others: dict[Sort, Choice]
+
+
+class Search:
+    """Searches one theory in one finite instance.
+
+    Args:
+        seconds: time limit for each question.
+        seed: of the solver.
+    """
+
+    def __init__(self, theory: Theory, instance: Instance, seconds: float = 60.0, seed: int = 0) -> None:
+        self.theory = theory
+        self.instance = instance
+        self.seconds = seconds
+        self.seed = seed
+
+    def fresh(self) -> tuple[Finite, Values]:
+        """A world with nothing in it but what no action changes, with the axioms.
+
+        Histories are numbered so that a prefix comes first, attempts by their epochs: no generality is
+        lost, and fewer renamings are searched.
+        """
+        world = Finite(self.instance)
+        values = table(world, CHOSEN)
+        for x, y in values[prefix]:
+            if x in (0, y) or x > y:
+                values[prefix][x, y] = x in (0, y)
+        rigid = Table(world, dict(values))
+        for formula in self.theory.axioms.values():
+            world.circuit.demand(meaning(formula, {}, rigid))
+        for c in range(1, self.instance.attempts):
+            world.circuit.demand(world.neg(values[ep][(c,)].conditions[0]))
+            if c > 1:
+                for later in range(self.instance.epochs):
+                    for earlier in range(later):
+                        mine, previous = values[ep][(c,)].conditions[earlier], values[ep][(c - 1,)].conditions[later]
+                        world.circuit.demand_some([world.neg(mine), world.neg(previous)])
+        return world, values
+
+    def solver(self, world: Finite) -> Solver:
+        """A solver with all that was demanded of the world."""
+        solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD")
+        world.circuit.load(solver)
+        return solver
+
+    # --- counterexamples to induction ---
+
+    def inductions(
+        self, action: Action, clauses: Sequence[Clause]
+    ) -> Iterator[tuple[Clause, Result, Induction | None]]:
+        """For each clause, a state with the whole invariant from which the action breaks it, in this instance.
+
+        Raises:
+            SearchError: the state found is not one.
+        """
+        world, rigid = self.fresh()
+        values = {**rigid, **table(world, STATE)}
+        before = Table(world, values)
+        for c in self.theory.clauses:
+            world.circuit.demand(meaning(c.formula, {}, before))
+        arguments = [unknown(world, v.sort) for v in action.parameters]
+        world.circuit.demand(meaning(action.guard, dict(zip(action.parameters, arguments, strict=True)), before))
+        after = After(before, action, arguments)
+        broken = [world.neg(meaning(c.formula, {}, after)) for c in clauses]
+        solver = self.solver(world)
+        for clause, bit in zip(clauses, broken, strict=True):
+            if bit is False:
+                continue
+            result = solver.check(*([] if bit is True else [solver.bit(bit)]))
+            if result.model is None:
+                yield clause, result, None
+                continue
+            bits = solver.bits(result.model)
+            seen, taken = read(bits, values, world), Step(action, tuple(chosen(bits, a) for a in arguments))
+            whole = may(seen, taken) and all(truth(c.formula, seen) for c in self.theory.clauses)
+            then = step(seen, taken)
+            where = falsified(clause.formula, then)
+            if where is None or not whole:
+                raise SearchError(f"the counterexample to induction of {clause.name!r} does not hold up")
+            yield clause, result, Induction(clause, taken, seen, then, where)
+
+    # --- runs ---
+
+    def run(self, goal: Clause, most: int) -> tuple[Result, Run | None]:
+        """A run from the beginning of at most `most` steps, sets of processes at once, that ends with the goal.
+
+        Raises:
+            SearchError: the run found does not step through.
+        """
+        started = time.perf_counter()
+        world, rigid = self.fresh()
+        symbols = self.relevant(goal.formula)
+        unrolled = Unrolled(self.theory, world, rigid, symbols)
+        for symbol, formula in self.theory.beginning.items():
+            if symbol in symbols:
+                world.circuit.demand(meaning(formula, {}, unrolled.states[0]))
+        for _ in range(most - 1):
+            unrolled.another()
+        world.circuit.demand(meaning(goal.formula, {}, unrolled.states[-1]))
+        solver = self.solver(world)
+        result = solver.check(seconds=max(0.1, self.seconds - (time.perf_counter() - started)))
+        if result.model is None:
+            return result, None
+        bits = solver.bits(result.model)
+        steps = [s for word in unrolled.words for s in self.taken(bits, word)]
+        return result, shortened(self.theory, beginning(self.theory, read(bits, rigid, world)), steps, goal.formula)
+
+    def relevant(self, goal: Expression) -> tuple[Symbol, ...]:
+        """The symbols of the goal, and those that decide what they become."""
+        wanted = mentions(goal)
+        for a in self.theory.actions:
+            wanted |= mentions(a.guard)
+        while True:
+            more = wanted
+            for a in self.theory.actions:
+                for symbol, definition in a.updates.items():
+                    if symbol in wanted:
+                        more |= mentions(definition.body)
+            if more == wanted:
+                return tuple(s for s in STATE if s in wanted)
+            wanted = more
+
+    def taken(self, bits: frozenset[int], word: Word) -> list[Step]:
+        """The steps that were taken at once, one after the other."""
+        for a in self.theory.actions:
+            if word.acts[a.name] in bits:
+                ways = [p for p, bit in enumerate(word.sets) if bit in bits]
+                others = {sort: chosen(bits, value) for sort, value in word.others.items()}
+                return [
+                    Step(a, tuple(p if v.sort == PROCESS else others[v.sort] for v in a.parameters))
+                    for p in ways[: len(ways) if a.each else 1]
+                ]
+        return []
+
+
+class Unrolled:
+    """Steps one after the other. The first is written out; the clauses of every further one are those of the
+    first with their variables shifted."""
+
+    def __init__(self, theory: Theory, world: Finite, rigid: Values, symbols: Sequence[Symbol]) -> None:
+        self.theory, self.world, self.symbols, self.rigid = theory, world, symbols, rigid
+        circuit = world.circuit
+        self.start = circuit.variables  # what is rigid lies below
+        first = self.state()
+        self.size = circuit.variables - self.start  # of a state
+        self.written = len(circuit.clauses)
+        word = self.word()
+        self.offset = circuit.variables - self.start  # from a state to the one after it, in the first step
+        self.states, self.words = [first, self.state()], [word]
+        self.relate(first, word, self.states[1])
+        self.block = circuit.variables - self.start - self.size  # variables that one more step takes
+        self.clauses = circuit.clauses[self.written :]
+
+    def state(self) -> Table:
+        """A state of which nothing is known."""
+        return Table(self.world, {**self.rigid, **table(self.world, self.symbols)})
+
+    def word(self) -> Word:
+        """A step of which nothing is known, but that it is one, or none."""
+        circuit = self.world.circuit
+        acts = {a.name: circuit.variable() for a in self.theory.actions}
+        sets = tuple(circuit.variable() for _ in range(self.world.instance.processes))
+        at_most_one(self.world, list(acts.values()))
+        circuit.demand_some(sets)
+        for a in self.theory.actions:
+            if not a.each:
+                at_most_one(self.world, sets, acts[a.name])
+        return Word(acts, sets, {s: unknown(self.world, s) for s in SORTS})
+
+    def another(self) -> None:
+        """One more step."""
+        circuit, (start, size) = self.world.circuit, (self.start, self.size)
+        base = circuit.variables - start - size  # from the first step's own variables to this one's
+        last = 0 if len(self.words) == 1 else base - self.block
+        now = self.offset + last  # from the first state to this step's first
+
+        def moved(literal: int) -> int:
+            v = abs(literal)
+            there = v if v <= start else v + now if v <= start + size else v + base
+            return there if literal > 0 else -there
+
+        circuit.variables += self.block
+        circuit.clauses.extend([tuple([moved(v) for v in clause]) for clause in self.clauses])
+        word, then = self.words[0], self.states[1]
+        self.words.append(
+            Word(
+                {name: Bit(moved(bit)) for name, bit in word.acts.items()},
+                tuple(Bit(moved(bit)) for bit in word.sets),
+                {s: shifted(c, moved) for s, c in word.others.items()},
+            )
+        )
+        values = {
+            symbol: {place: shifted(v, moved) for place, v in then.values[symbol].items()} for symbol in self.symbols
+        }
+        self.states.append(Table(self.world, {**self.rigid, **values}))
+
+    def relate(self, before: Table, word: Word, then: Table) -> None:
+        """What holds of two states and the step between them."""
+        world, demand_some = self.world, self.world.circuit.demand_some
+        changes: dict[tuple[Symbol, tuple[int, ...]], list[tuple[Any, Any]]] = {}
+        for a in self.theory.actions:
+            for p, (when, arguments) in enumerate(self.ways(a, word)):
+                guard = meaning(a.guard, dict(zip(a.parameters, arguments, strict=True)), before)
+                demand_some([world.neg(when), guard])
+                after = After(before, a, arguments)
+                for symbol in (s for s in a.updates if s in self.symbols):
+                    for place in world.instance.tuples(symbol.arguments):
+                        if not a.each or place[0] == p:
+                            changes.setdefault((symbol, place), []).append((when, after.value(symbol, place)))
+        for symbol in self.symbols:
+            for place, new in then.values[symbol].items():
+                ways = changes.get((symbol, place), [])
+                for when, value in ways:
+                    demand_some([world.neg(when), world.equal(new, value)])
+                demand_some([*(when for when, _ in ways), world.equal(new, before.entry(symbol, place))])
+
+    def ways(self, a: Action, word: Word) -> list[tuple[Any, list[Any]]]:
+        """When an action is taken, and its arguments: once for each process where several may take it at once."""
+        act = word.acts[a.name]
+        others: dict[Sort, Any] = {PROCESS: Choice(word.sets), **word.others}
+        if not a.each:
+            return [(act, [others[v.sort] for v in a.parameters])]
+        return [
+            (self.world.every([act, bit]), [p if v.name == a.each else others[v.sort] for v in a.parameters])
+            for p, bit in enumerate(word.sets)
+        ]
+
+
+# --- variables ---------------------------------------------------------------------------------
+
+
+def table(world: Finite, symbols: Iterable[Symbol]) -> dict[Symbol, dict[tuple[int, ...], Any]]:
+    """New variables for every symbol and arguments."""
+    return {
+        symbol: {place: unknown(world, symbol.result) for place in world.instance.tuples(symbol.arguments)}
+        for symbol in symbols
+    }
+
+
+def unknown(world: Finite, sort: Sort | None) -> Any:
+    """A truth value (no sort) or an element of which nothing is known."""
+    if sort is None:
+        return world.circuit.variable()
+    conditions = tuple(world.circuit.variable() for _ in range(world.instance.size(sort)))
+    world.circuit.demand_some(conditions)
+    at_most_one(world, conditions)
+    return Choice(conditions)
+
+
+def at_most_one(world: Finite, bits: Sequence[Bit], when: Bit | None = None) -> None:
+    """No two of them, at least not when `when`."""
+    for k, a in enumerate(bits):
+        for b in bits[:k]:
+            world.circuit.demand_some([world.neg(a), world.neg(b), *([world.neg(when)] if when else [])])
+
+
+def shifted(value: Any, moved: Any) -> Any:
+    """The same of another step."""
+    if isinstance(value, Choice):
+        return Choice(tuple(Bit(moved(c)) for c in value.conditions))
+    return Bit(moved(value))
+
+
+def read(bits: frozenset[int], values: Values, world: Finite) -> Table:
+    """A model's values, all known."""
+    return Table(
+        world,
+        {
+            symbol: {p: holds(bits, v) if symbol.result is None else chosen(bits, v) for p, v in entries.items()}
+            for symbol, entries in values.items()
+        },
+    )
+
+
+def holds(bits: frozenset[int], value: Any) -> bool:
+    """A truth value in a model."""
+    return value if isinstance(value, bool) else (value in bits) if value > 0 else (-value not in bits)
+
+
+def chosen(bits: frozenset[int], value: Any) -> int:
+    """An element in a model."""
+    return value if isinstance(value, int) else next(k for k, c in enumerate(value.conditions) if holds(bits, c))

@@ -1,0 +1,90 @@
+"""States, steps and runs of the finite instance as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from checker.proof.finite import Table
+from checker.proof.stepping import Induction, Run, Step
+from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, SORT_OF, Sort, Symbol, mentions
+from zabspec.abstract.vocabulary import STATE, counter, ep, epoch, leads, prefix
+
+__all__ = ["induction_lines", "run_lines", "setting_lines", "step_words"]
+
+
+def named(table: Table, sort: Sort, k: int) -> str:
+    """An element's name."""
+    if sort == QUORUM:
+        return "{" + ", ".join(f"p{p + 1}" for p in sorted(table.world.instance.quorums[k])) + "}"
+    if sort in (ATTEMPT, HISTORY) and k == 0:
+        return "the beginning" if sort == ATTEMPT else "-"
+    return {PROCESS: f"p{k + 1}", ATTEMPT: f"a{k}", HISTORY: f"h{k}", EPOCH: f"e{k}", COUNTER: f"n{k}"}[sort]
+
+
+def step_words(table: Table, taken: Step) -> str:
+    """A step: the paper's name for it and its parameters."""
+    names = [
+        f"{v.name}={named(table, v.sort, k)}" for v, k in zip(taken.action.parameters, taken.arguments, strict=True)
+    ]
+    return f"{taken.action.name}({', '.join(names)})"
+
+
+def setting_lines(table: Table, attempts: Collection[int], histories: Collection[int]) -> list[str]:
+    """Who makes which attempt, and which history extends which."""
+    lines = []
+    for c in sorted(set(attempts) - {0}):
+        who = [f"p{p + 1}" for p in range(table.world.instance.processes) if table.entry(leads, (p, c))]
+        lines.append(f"a{c}: of {' or '.join(who) or 'nobody'}, epoch e{table.entry(ep, (c,))}")
+    for x in sorted(set(histories) - {0}):
+        below = [y for y in range(x) if table.entry(prefix, (y, x))]
+        zxid = f"zxid (e{table.entry(epoch, (x,))}, n{table.entry(counter, (x,))})"
+        lines.append(f"h{x}: after {named(table, HISTORY, below[-1])}, {zxid}")
+    return lines
+
+
+def facts(table: Table, symbols: Collection[Symbol]) -> dict[tuple[Symbol, tuple[int, ...]], str]:
+    """What is true of the symbols, in words; the empty history, which is in all, and the beginning left out."""
+    found = {}
+    for symbol in STATE:
+        if symbol not in symbols:
+            continue
+        for place, value in table.values[symbol].items():
+            sorts = symbol.arguments
+            dull = any(k == 0 and s in (HISTORY, ATTEMPT) for k, s in zip(place, sorts, strict=True))
+            if dull or value is False:
+                continue
+            words = ", ".join(named(table, s, k) for k, s in zip(place, sorts, strict=True))
+            result = "" if symbol.result is None else f" = {named(table, symbol.result, value)}"
+            found[symbol, place] = f"{symbol.name}({words}){result}"
+    return found
+
+
+def induction_lines(found: Induction) -> list[str]:
+    """A counterexample to induction: the facts that matter before, the step, and what it changes."""
+    action = found.step.action
+    symbols = (mentions(found.clause.formula) | mentions(action.guard)) & set(STATE) | action.updates.keys()
+    before, after = facts(found.before, symbols), facts(found.after, symbols)
+    of: dict[Sort, set[int]] = {ATTEMPT: set(), HISTORY: set()}
+    for (symbol, place), _ in [*before.items(), *after.items()]:
+        for sort, k in zip(symbol.arguments, place, strict=True):
+            if sort in of:
+                of[sort].add(k)
+    where = ", ".join(f"{n} = {named(found.before, SORT_OF[n[0]], k)}" for n, k in found.where.items())
+    return [
+        *setting_lines(found.before, of[ATTEMPT], of[HISTORY]),
+        "before: " + ("; ".join(before.values()) or "nothing"),
+        "step:   " + step_words(found.before, found.step),
+        "after:  " + ("; ".join(text for key, text in after.items() if before.get(key) != text) or "nothing new"),
+        *(["gone:   " + "; ".join(gone)] if (gone := [t for k, t in before.items() if k not in after]) else []),
+        f"fails:  {found.clause.name}, with {where}" if where else f"fails:  {found.clause.name}",
+    ]
+
+
+def run_lines(run: Run) -> list[str]:
+    """A run, step by step."""
+    first = run.states[0]
+    instance = first.world.instance
+    return [
+        *setting_lines(first, range(instance.attempts), range(instance.histories)),
+        *(f"{k + 1:3}. {step_words(first, s)}" for k, s in enumerate(run.steps)),
+    ]

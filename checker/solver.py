@@ -1,0 +1,232 @@
+"""The one door to z3: time limits, seeds, three-valued answers, and a way to stop.
+
+Everything that asks z3 asks through a `Solver` of this module. A query has a time limit; its answer is
+PROVED (no model), COUNTEREXAMPLE (a model) or UNDECIDED, never anything else: `unknown` is not a refutation.
+z3 runs in a thread of its own, so that Ctrl-C reaches Python at once and stops it.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import z3
+
+__all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
+
+T = TypeVar("T")
+
+GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted
+
+
+class SolverError(Exception):
+    """z3 refused a query (a wrong sort, a wrong parameter): a mistake of the one who asked."""
+
+
+class Answer(enum.Enum):
+    """What z3 said of a query, which asks whether its assertions have a model."""
+
+    PROVED = "proved"  # they have none: what they negate holds
+    COUNTEREXAMPLE = "counterexample"  # they have one
+    UNDECIDED = "undecided"  # out of time, out of memory, or beyond the procedure
+
+
+@dataclass(frozen=True)
+class Result:
+    """An answer, what it took (seconds), and what came with it.
+
+    `model` is there with a counterexample, `core` (names of the tracked assertions and the assumptions that
+    sufficed) with a proof, `reason` when undecided.
+    """
+
+    answer: Answer
+    seconds: float
+    model: z3.ModelRef | None = None
+    core: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def proved(self) -> bool:
+        """The assertions have no model."""
+        return self.answer is Answer.PROVED
+
+
+@dataclass
+class Solver:
+    """A z3 solver with a seed and a time limit.
+
+    Attributes:
+        seconds: time limit of each query.
+        seed: of every random choice z3 makes.
+        simple: the plain SMT core without e-matching: quantifiers are instantiated from models alone, which
+            ends on stratified formulas. Otherwise what z3 chooses.
+        logic: a logic z3 knows, for example QF_BV or QF_FD; empty: what z3 chooses.
+        parameters: further parameters of z3, by their names.
+    """
+
+    seconds: float = 10.0
+    seed: int = 0
+    simple: bool = False
+    logic: str = ""
+    parameters: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise SolverError(f"a query needs a time limit above 0, not {self.seconds:g}")
+        try:
+            if self.logic:
+                self.z3 = z3.SolverFor(self.logic)
+            else:
+                self.z3 = z3.SimpleSolver() if self.simple else z3.Solver()
+            self.z3.set("ctrl_c", False)  # or z3 would take the signal for itself
+            self.z3.set("random_seed", self.seed)
+            if self.simple:
+                self.z3.set("ematching", False)
+                self.z3.set("mbqi", True)
+            for name, value in self.parameters.items():
+                self.z3.set(name, value)
+        except z3.Z3Exception as problem:
+            raise SolverError(str(problem)) from None
+
+    def add(self, *assertions: z3.BoolRef) -> None:
+        """Assert formulas, until the `pop` that undoes the last `push`."""
+        self.z3.add(*assertions)
+
+    def add_clauses(self, variables: int, clauses: Iterable[Sequence[int]]) -> None:
+        """Assert clauses over variables 1 to `variables`, as DIMACS has them: -3 is that variable 3 is false.
+
+        `bit` names such a variable, `bits` reads all of them from a model.
+        """
+        lines = [" ".join(map(str, (*clause, 0))) for clause in clauses]
+        self.z3.from_string(f"p cnf {variables} {len(lines)}\n" + "\n".join(lines) + "\n")
+
+    @staticmethod
+    def bit(number: int) -> z3.BoolRef:
+        """The variable of `add_clauses`, negated if the number is negative."""
+        variable = z3.Bool(abs(number))  # z3 names them by number
+        return variable if number > 0 else z3.Not(variable)
+
+    @staticmethod
+    def bits(model: z3.ModelRef) -> frozenset[int]:
+        """The variables of `add_clauses` that are true in a model."""
+        return frozenset(int(d.name()[2:]) for d in model.decls() if d.name()[:2] == "k!" and z3.is_true(model[d]))
+
+    def track(self, name: str, assertion: z3.BoolRef) -> None:
+        """Assert a formula under a name by which a core tells of it."""
+        self.z3.assert_and_track(assertion, name)
+
+    def push(self) -> None:
+        """Remember the assertions made so far."""
+        self.z3.push()
+
+    def pop(self) -> None:
+        """Forget what was asserted since the last `push`."""
+        self.z3.pop()
+
+    def check(self, *assumptions: z3.BoolRef, seconds: float | None = None) -> Result:
+        """Ask whether the assertions and the assumptions (literals) have a model.
+
+        Args:
+            seconds: time limit of this query; the solver's own if not given.
+        Raises:
+            SolverError: z3 refused the query.
+            KeyboardInterrupt: Ctrl-C, within a second.
+        """
+        limit = self.seconds if seconds is None else seconds
+        if limit <= 0:
+            return Result(Answer.UNDECIDED, 0.0, reason="no time left")
+        self.z3.set("timeout", max(1, int(limit * 1000)))
+        started = time.perf_counter()
+        said, problem = self.in_a_thread(assumptions, limit)
+        took = time.perf_counter() - started
+        if problem:
+            raise SolverError(problem)
+        if said == z3.sat:
+            return Result(Answer.COUNTEREXAMPLE, took, model=self.z3.model())
+        if said == z3.unsat:
+            return Result(Answer.PROVED, took, core=tuple(str(name) for name in self.z3.unsat_core()))
+        reason = "out of time" if said is None else plain(self.z3.reason_unknown())
+        return Result(Answer.UNDECIDED, took, reason=reason)
+
+    def in_a_thread(self, assumptions: tuple[z3.BoolRef, ...], limit: float) -> tuple[z3.CheckSatResult | None, str]:
+        """z3's word (None: it did not even notice that its time was over), and what it complained of."""
+        word: list[z3.CheckSatResult] = []
+        trouble: list[str] = []
+
+        def work() -> None:
+            try:
+                word.append(self.z3.check(*assumptions))
+            except z3.Z3Exception as problem:
+                trouble.append(str(problem))
+
+        worker = threading.Thread(target=work, daemon=True, name="z3")
+        worker.start()
+        try:
+            worker.join(limit + GRACE)
+        except KeyboardInterrupt:
+            self.interrupt(worker)
+            raise
+        if worker.is_alive():
+            self.interrupt(worker)
+        if trouble and not any(sign in trouble[0] for sign in ("cancel", "interrupt", "timeout")):
+            return None, trouble[0]
+        return (word[0] if word else None), ""
+
+    def interrupt(self, worker: threading.Thread) -> None:
+        """Tell z3 to stop, until it does or its grace is over."""
+        end = time.perf_counter() + GRACE
+        while worker.is_alive() and time.perf_counter() < end:
+            self.z3.interrupt()
+            worker.join(0.02)
+
+
+def interruptibly(work: Callable[[], T]) -> T:
+    """Do work that builds or asks much, so that Ctrl-C stops it within a second wherever it is.
+
+    A signal that arrives inside z3's Python layer can be lost there, or come out as another error; so the
+    work is done in a thread of its own, and the main thread does nothing but wait for the signal.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; the work is left behind, and the process must end soon.
+        BaseException: whatever the work raised.
+    """
+    results: list[T] = []
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as problem:
+            problems.append(problem)
+
+    worker = threading.Thread(target=run, daemon=True, name="work")
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(0.2)
+    except KeyboardInterrupt:
+        z3.main_ctx().interrupt()
+        raise
+    if problems:
+        raise problems[0]
+    return results[0]
+
+
+def plain(reason: str) -> str:
+    """z3's reason in the words of a report."""
+    if any(sign in reason for sign in ("timeout", "canceled", "interrupted")):
+        return "out of time"
+    if "memout" in reason or "memory" in reason:
+        return "out of memory"
+    return reason or "z3 gave no reason"
+
+
+def ask(assertions: Iterable[z3.BoolRef], **settings: Any) -> Result:
+    """One query of its own: whether the assertions have a model. `settings` are those of `Solver`."""
+    solver = Solver(**settings)
+    solver.add(*assertions)
+    return solver.check()
