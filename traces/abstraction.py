@@ -59,11 +59,11 @@ class Stage(Cluster):
         return 2048
 
     @staticmethod
-    def of(model: Model) -> Stage:
-        """The stage of a model."""
+    def of(model: Model, oracle: str = "") -> Stage:
+        """The stage of a model; `oracle`: who plays the leader oracle where no script does."""
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
-        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, log, c.literal)
+        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, log, c.literal)
 
 
 @dataclass(frozen=True)

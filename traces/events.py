@@ -26,7 +26,7 @@ from typing import Any
 from traces.values import carried, value_json
 from zabspec.language.reference import MessageView, StateView
 from zabspec.protocols import Protocol
-from zabspec.simulator.connections import DOWN_WAY, UP
+from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, UP
 from zabspec.simulator.loop import CUT, HEAL, LOSE
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Run, Simulator, play
@@ -42,8 +42,8 @@ ROLES = ("LOOKING", "ELECTION", "FOLLOWING", "LEADING", "DOWN")
 
 def role_name(protocol: Protocol, role: int) -> str:
     """A role by the name that the protocol's text gives it."""
-    module = protocol.modules[-1]
-    return next(name.capitalize() for name in ROLES if getattr(module, name, None) == role)
+    found = (name for name in ROLES for module in protocol.modules if getattr(module, name, None) == role)
+    return next(found).capitalize()
 
 
 def lines(events: list[Event]) -> bytes:
@@ -127,6 +127,7 @@ class Listener:
             self.handler("on_leader_lost", lambda s, f: note(s, "lost", process=f, peer=s.leader[f]))
             self.handler("receive_as_leader", lambda s, l, f, m: self.delivered(s, m))
             self.handler("receive_as_follower", lambda s, f, m: self.delivered(s, m))
+            self.handler("on_election_message", lambda s, p, m: self.delivered(s, m))
         else:
             self.handler("on_timer", lambda s, p, timer: note(s, "timer", process=p, timer=TIMERS[timer]))
             self.handler("on_message", lambda s, p, source, m: self.delivered(s, m))
@@ -196,6 +197,8 @@ class Listener:
             ends = (m.follower, m.leader) if m.way == UP else (m.leader, m.follower)
             about = {"from": ends[0], "to": ends[1], "seq": s.seq, "message": message_json(m)}
             about |= {"connection": m.connection, "number": m.number}
+        elif m.way == DATAGRAM:
+            about = {"from": m.follower, "to": m.leader, "seq": s.seq, "message": message_json(m)}
         else:
             return
         self.flying[slot] = about

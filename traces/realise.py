@@ -186,6 +186,8 @@ def command_line(run: Run) -> str:
         words.append(f"--variant {run.variant}")
     if run.network:
         words.append(f"--network {run.network}")
+    if run.oracle:
+        words.append(f"--oracle {run.oracle}")
     words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds} --proposals {run.proposals}")
     if (run.least_delay, run.delays) != (1, 3):
         words.append(f"--delay {run.least_delay}:{run.least_delay + run.delays - 1}")

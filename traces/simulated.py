@@ -178,7 +178,7 @@ def measured(run: Run) -> tuple[Configuration, set[Key]]:
         except ConfigError as error:
             raise TraceError(f"the run is larger than any configuration: {error}") from None
 
-    played(run, Stage.of(model_of(sized(max_epoch=MOST_EPOCHS))), happens, begun)
+    played(run, Stage.of(model_of(sized(max_epoch=MOST_EPOCHS)), run.oracle), happens, begun)
     again = {key for key, count in receipts.items() if count > 1}
     spent["duplicates"] = len(again)
     usual = sized()
@@ -201,7 +201,7 @@ def simulated_trace(run: Run, prop: Property | None = None) -> Trace:
     """
     configuration, again = measured(run)
     model = model_of(configuration)
-    stage = Stage.of(model)
+    stage = Stage.of(model, run.oracle)
     runner = Runner(model)
     abstraction = Running(model, stage, again)
     initial = state_json(runner.state)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 
-from zabspec import db19, db19_variants, election, variants, zab
+from zabspec import db19, db19_variants, electing, election, variants, zab
 from zabspec.language import Field, Int, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
 from zabspec.variants import Variant
 
-__all__ = ["PROTOCOLS", "Parts", "Protocol", "Sizes"]
+__all__ = ["ELECTING", "PROTOCOLS", "Parts", "Protocol", "Sizes"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,15 @@ def _zab_parts(z: Sizes) -> Parts:
     return Parts(txn, union, fields, {"Txn": txn, "History": log, "AnyMessage": union})
 
 
+def _electing_parts(z: Sizes) -> Parts:
+    parts = _zab_parts(z)
+    zxid = Record("Zxid", {"epoch": z.epoch, "counter": z.count})
+    votes = election.election_messages(z.nodes, zxid, {"peer_epoch": z.epoch})
+    union = MessageUnion((*parts.union.messages, *votes), z.envelope)
+    fields = (*parts.fields, *election.election_fields(z.nodes, zxid), *electing.electing_fields(z.nodes))
+    return Parts(parts.txn, union, fields, {**parts.types, "Zxid": zxid, "AnyMessage": union})
+
+
 def _db19_parts(z: Sizes) -> Parts:
     txn = _txn(z)
     zxid = Record("Zxid", {"epoch": z.epoch, "counter": z.count})
@@ -133,3 +142,6 @@ PROTOCOLS = {
         ),
     )
 }
+
+# ZAB whose leader oracle is played by the lab's election: for the simulator.
+ELECTING = replace(PROTOCOLS["zab"], modules=(election, zab, electing), symmetric=False, parts=_electing_parts)

@@ -35,6 +35,7 @@ Examples:
 @click.option("--protocol", default="db19", show_default=True, metavar="NAME", help="db19 or zab.")
 @click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
 @click.option("--network", default="", metavar="NAME", help="zab: fifo (the default), lossy, unordered, duplicating.")
+@click.option("--oracle", default="", metavar="NAME", help="zab: lab, the lab's election; else the seed names leaders.")
 @click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")
 @click.option(
     "--cut", multiple=True, metavar="A:B@TICK", help="From then on nothing that A sends arrives at B; A-B: both ways."
@@ -126,6 +127,7 @@ def run_of(options: dict[str, Any]) -> Run:
         protocol=options["protocol"],
         variant=options["variant"],
         network=options["network"],
+        oracle=options["oracle"],
         **delay,
     )
 

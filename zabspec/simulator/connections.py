@@ -34,6 +34,7 @@ __all__ = ["connection_fields", "envelope"]
 
 # Which way a message goes over a connection, and whether it is the notice that this is lost.
 UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
+DATAGRAM = 5  # it belongs to no connection: a message of an election
 
 # What an end asks of the numbers of what it takes, by network (as `worlds/connections.py` names them):
 # each in turn; later than the last; nothing; in turn, or the last again.
@@ -50,7 +51,7 @@ def envelope(nodes: int) -> dict[str, Int]:
     return {
         "follower": NodeId.of(nodes),
         "leader": NodeId.of(nodes),
-        "way": Int(0, 4),
+        "way": Int(0, 5),
         "connection": Int(0, 2**16 - 1),
         "number": Int(0, 2**16 - 1),
     }
@@ -241,7 +242,10 @@ def deliver_due(s: State) -> None:
         f = s.flight[slot].follower
         l = s.flight[slot].leader
         way = s.flight[slot].way
-        if s.flight[slot].connection != s.connection[f][l]:
+        if way == DATAGRAM:
+            deliver_datagram(s, slot)
+            release(s, slot)
+        elif s.flight[slot].connection != s.connection[f][l]:
             release(s, slot)  # of an older connection
         elif way == UP and s.leader_end[f][l]:
             deliver_up(s, word, f, l)
@@ -253,6 +257,10 @@ def deliver_due(s: State) -> None:
                 leader_learns(s, l, f)
             elif way == NOTICE_DOWN and s.follower_end[f][l]:
                 follower_learns(s, f, l)
+
+
+def deliver_datagram(s: State, slot: int) -> None:
+    """A message that belongs to no connection; there is none but in elections."""
 
 
 def deliver_up(s: State, word: int, f: Node, l: Node) -> None:

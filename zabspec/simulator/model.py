@@ -8,8 +8,8 @@ from functools import cached_property
 from zabspec import history
 from zabspec.language import Schema
 from zabspec.language.program import Program
-from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.simulator import connections, datagrams, loop, mail, network, observed, unobserved
+from zabspec.protocols import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.simulator import connections, datagrams, elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.scratch import step_fields
 
@@ -30,6 +30,7 @@ class Cluster:
         proposals: room for so many.
         observed: the observed history is kept, for properties to be judged.
         epochs: the largest epoch; 0: as large as is of use.
+        oracle: who plays the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
     """
 
     protocol: str
@@ -38,6 +39,7 @@ class Cluster:
     proposals: int
     observed: bool
     epochs: int = 0
+    oracle: str = ""
 
     @property
     def largest_epoch(self) -> int:
@@ -55,7 +57,7 @@ class Cluster:
 
     @property
     def parts_of(self) -> Protocol:
-        return PROTOCOLS[self.protocol]
+        return ELECTING if self.oracle else PROTOCOLS[self.protocol]
 
     @cached_property
     def slots(self) -> int:
@@ -99,11 +101,13 @@ class Cluster:
             "MAJORITY": n // 2 + 1,
             "LITERAL": int(self.literal),
         }
-        links = connections if self.parts_of.connections else datagrams
+        links = (connections,) if self.parts_of.connections else (datagrams,)
+        if self.oracle:
+            links = (connections, elections)
         return Program(
             Schema(n, fields, constants),
             parts.types,
-            world=(actor, *((history, observed) if self.observed else (unobserved,)), network, mail, links, loop),
+            world=(actor, *((history, observed) if self.observed else (unobserved,)), network, mail, *links, loop),
             protocol=self.parts_of.modules,
             overrides=self.parts_of.overrides(self.variant),
         )

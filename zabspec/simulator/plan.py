@@ -50,6 +50,7 @@ class Run:
         least_delay, delays: a message takes `least_delay` ticks or one of the `delays - 1` next.
         protocol, variant: what runs.
         network: over connections, in which order an end takes what arrives; empty: in turn.
+        oracle: over connections, who plays the leader oracle; empty: the seed; `lab`: the lab's election.
 
     Raises:
         ConfigError: there is no such run.
@@ -66,6 +67,7 @@ class Run:
     protocol: str = "db19"
     variant: str = ""
     network: str = ""
+    oracle: str = ""
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
@@ -87,6 +89,10 @@ class Run:
             raise ConfigError(f"--network is for connections; {self.protocol} speaks over datagrams")
         if self.network and self.network not in NETWORKS:
             raise ConfigError(f"there is no network {self.network!r}; there are {', '.join(NETWORKS)}")
+        if self.oracle and self.oracle != "lab":
+            raise ConfigError(f"there is no oracle {self.oracle!r}; there is lab, and unless it is named the seed")
+        if self.oracle and not found.connections:
+            raise ConfigError(f"--oracle is for zab; {self.protocol} elects by itself")
         for a, b in self.blocked:
             if not (0 <= a < self.nodes and 0 <= b < self.nodes):
                 raise ConfigError(f"blocked {a},{b}: processes are 0 to {self.nodes - 1}")

@@ -80,7 +80,7 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
     for epochs in (OBSERVED_EPOCHS, MOST_OBSERVED_EPOCHS) if observed else (EPOCHS,):
         for room in sizes:
             if room >= run.proposals:
-                yield Cluster(run.protocol, run.variant, run.nodes, room, observed, epochs)
+                yield Cluster(run.protocol, run.variant, run.nodes, room, observed, epochs, run.oracle)
 
 
 # --- the two engines -----------------------------------------------------------------------------
@@ -178,7 +178,12 @@ class Simulator:
             SimulationError: it ended in an error.
         """
         cluster = self.cluster
-        if (run.protocol, run.variant, run.nodes) != (cluster.protocol, cluster.variant, cluster.nodes):
+        if (run.protocol, run.variant, run.nodes, run.oracle) != (
+            cluster.protocol,
+            cluster.variant,
+            cluster.nodes,
+            cluster.oracle,
+        ):
             raise ValueError("the run is of another cluster")
         if run.proposals > cluster.proposals:
             raise ValueError("the cluster has no room for so many proposals")

@@ -1,0 +1,55 @@
+"""The leader oracle of the simulator played by the db-19 lab's election, over datagrams beside the
+connections' mail. These functions stand in for those of `connections` of the same name."""
+
+from __future__ import annotations
+
+from zabspec.electing import on_election_message
+from zabspec.election import campaign
+from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.simulator.connections import DATAGRAM, ORACLE_TICKS, RECOVERY_TICKS, address, drop
+from zabspec.simulator.mail import drawn, post
+from zabspec.worlds.actor import DOWN, ELECTION, on_oracle
+
+VOTE_TICKS = 150  # and as many again of jitter: the lab's election timer
+
+
+def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """A datagram of the election; its envelope has the sender for follower, the target for leader."""
+    if s.blocked[p][q]:
+        drop(s, p, q, m)
+    else:
+        address(s, post(s, s.now + s.least_delay + drawn(s, p, q, s.delays), p, m), p, q, DATAGRAM, 0)
+
+
+def arm_timer(s: State, p: Node, timer: int) -> None:
+    """If nobody is elected by then, it campaigns again."""
+    s.oracle_due[p] = s.now + VOTE_TICKS + drawn(s, p, 0, VOTE_TICKS)
+
+
+def deliver_datagram(s: State, slot: int) -> None:
+    """A message of the election arrives; to a process that is down it is lost."""
+    p = s.flight[slot].follower
+    q = s.flight[slot].leader
+    if s.role[q] == DOWN:
+        drop(s, p, q, s.flight[slot])
+    else:
+        on_election_message(s, q, s.flight[slot])
+        if s.role[q] == ELECTION and s.vote_winner[q] >= 0:
+            s.oracle_due[q] = s.now
+
+
+def ask_oracle(s: State, p: Node) -> None:
+    """Campaign until somebody is elected, then name it as soon as a connection to it can open."""
+    if s.vote_winner[p] < 0:
+        campaign(s, p)
+    l = s.vote_winner[p]
+    if l >= 0:
+        if s.blocked[p][l] or s.blocked[l][p]:
+            s.vote_winner[p] = -1  # it cannot be reached: vote again
+            s.oracle_due[p] = s.now + ORACLE_TICKS
+        elif s.follower_end[p][l] or s.leader_end[p][l]:
+            s.oracle_due[p] = s.now + 1
+        else:
+            s.deadline[p] = s.now + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
+            s.oracle_due[p] = s.now + ORACLE_TICKS
+            on_oracle(s, p, l)
