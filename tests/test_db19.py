@@ -114,6 +114,14 @@ def test_all_repairs_together_hold(wide: bool) -> None:
     assert {"unique-zxid", "prefix", "delivered-is-chosen"} <= set(r.witnessed), "and it does something"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANTS)
+def test_what_a_variant_breaks_is_what_its_table_says(name: str) -> None:
+    found = shortest(explored(name, 13))
+    assert list(found) == list(VARIANTS[name].breaks)
+    assert min(found.values(), default=0) == VARIANTS[name].depth
+
+
 def test_a_repair_changes_functions_of_its_own() -> None:
     names = [name for repair in REPAIRS for name in repair.overrides]
     assert len(names) == len(set(names))

@@ -18,7 +18,7 @@ def variants() -> int:
     for protocol in PROTOCOLS.values():
         for name, v in protocol.variants.items():
             budget = " ".join(f"--{field.replace('_', '-')} {value}" for field, value in v.budget.items())
-            breaks = "holds" if v.safe else ", ".join(v.breaks)
+            breaks = "holds" if v.safe else ", ".join(v.breaks) or "nothing within it"
             rows.append((protocol.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
     return table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)
 
