@@ -35,6 +35,7 @@ from zabspec.worlds.actor import (
     receive_as_follower,
     receive_as_leader,
 )
+from zabspec.worlds.scratch import begin_step, emit
 
 # The state of a connection, by which ends still have something to learn.
 NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
@@ -151,12 +152,6 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 # --- the steps that are possible ---------------------------------------------------------------
 
 
-def emit(out: Words, kind: int, a: int, b: int, c: int) -> None:
-    """Append a step word; out[0] counts them."""
-    out[0] = out[0] + 1
-    out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
-
-
 def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
     out[0] = 0
@@ -241,14 +236,7 @@ def apply(s: State, word: int) -> None:
     a = (word >> 16) & 255
     b = (word >> 8) & 255
     c = word & 255
-    s.steps = 0
-    s.accepts = 0
-    s.accept_epoch = 0
-    s.choices = 1
-    s.choice = (word >> 32) & 255
-    s.event = kind
-    s.event_process = a
-    s.event_peer = b
+    begin_step(s, word)
     if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
         s.event_message = s.to_leader[b][a][c]
         if kind == TO_LEADER:

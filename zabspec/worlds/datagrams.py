@@ -28,6 +28,7 @@ from zabspec.worlds.actor import (
     timer_armed,
 )
 from zabspec.worlds.connections import ABCAST, CRASH, RECOVER
+from zabspec.worlds.scratch import begin_step, emit
 
 # The kinds of step that this world adds to those of `connections`.
 (
@@ -96,12 +97,6 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 # --- the steps that are possible ---------------------------------------------------------------
 
 
-def emit(out: Words, kind: int, a: int, b: int, c: int) -> None:
-    """Append a step word; out[0] counts them."""
-    out[0] = out[0] + 1
-    out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
-
-
 def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
     out[0] = 0
@@ -131,14 +126,7 @@ def apply(s: State, word: int) -> None:
     a = (word >> 16) & 255
     b = (word >> 8) & 255
     c = word & 255
-    s.steps = 0
-    s.accepts = 0
-    s.accept_epoch = 0
-    s.choices = 1
-    s.choice = (word >> 32) & 255
-    s.event = kind
-    s.event_process = a
-    s.event_peer = b
+    begin_step(s, word)
     if kind == RECEIVE:
         s.event_message = s.in_flight[c]
         take_out(s, c)

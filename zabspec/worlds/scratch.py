@@ -1,8 +1,9 @@
-"""What a step says about itself: the same in every world."""
+"""What a step says about itself, and how it is said in a word: the same in every untimed world."""
 
 from __future__ import annotations
 
 from zabspec.language import Field, Int, MessageUnion, NodeId, Role
+from zabspec.language.lang import State, Words
 
 __all__ = ["step_fields"]
 
@@ -26,3 +27,21 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
         says("event_peer", NodeId.of(nodes), "operand b: the other end"),
         says("event_message", message, "the message received"),
     )
+
+
+def emit(out: Words, kind: int, a: int, b: int, c: int) -> None:
+    """Append a step word; out[0] counts them."""
+    out[0] = out[0] + 1
+    out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
+
+
+def begin_step(s: State, word: int) -> None:
+    """A step begins: what the last one said of itself is gone."""
+    s.steps = 0
+    s.accepts = 0
+    s.accept_epoch = 0
+    s.choices = 1
+    s.choice = (word >> 32) & 255
+    s.event = (word >> 24) & 255
+    s.event_process = (word >> 16) & 255
+    s.event_peer = (word >> 8) & 255
