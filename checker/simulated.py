@@ -156,7 +156,7 @@ def print_digest(sha256: str) -> int:
         sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
         sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        hush()  # a reader that has gone away changes nothing
     except OSError as problem:
         hush()
         raise Cannot(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None

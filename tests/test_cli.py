@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -510,11 +511,17 @@ def test_words() -> None:
     assert aligned([("a", "bbb"), ("cc", "d")]) == "a   bbb\ncc  d"
 
 
+def spent() -> float:
+    """Processor time of the processes that have ended, in seconds: others may share the machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_start_up_is_fast_enough_for_a_tiny_model() -> None:
     subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
     times = []
     for _ in range(5):
-        before = time.perf_counter()
+        before = spent()
         subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
-        times.append(time.perf_counter() - before)
+        times.append(spent() - before)
     assert min(times) < 0.6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from dataclasses import replace
 from functools import cache
@@ -107,10 +108,12 @@ def test_the_command_says_whether_it_is_the_shortest(tmp_path: Path) -> None:
         (["minimise", "nowhere.json"], "cannot read nowhere.json"),
         (["minimise", "nowhere.json", "--search", "0"], "must be a number of seconds above 0"),
         (["minimise", "nowhere.json", "--output", "no/such/folder.json"], "there is no folder"),
+        (["minimise", "nowhere.json", "--output", "PIPE"], "this is not a regular file"),
     ],
 )
-def test_wrong_questions(arguments: list[str], sentence: str) -> None:
-    done = CliRunner().invoke(main, arguments)
+def test_wrong_questions(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = CliRunner().invoke(main, [str(tmp_path / "pipe") if a == "PIPE" else a for a in arguments])
     assert done.exit_code == 2
     assert sentence in done.stderr
     assert not done.stdout

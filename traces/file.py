@@ -37,6 +37,9 @@ from zabspec.model import ConfigError, Configuration
 __all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
 
 
+LARGEST = 1 << 28  # characters that a trace can have
+
+
 def write_trace(trace: Trace, path: str | Path) -> None:
     """Write a trace as JSON, a line a step. The file appears whole or not at all.
 
@@ -45,6 +48,8 @@ def write_trace(trace: Trace, path: str | Path) -> None:
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    if target.exists() and not target.is_file():
+        raise TraceError(f"cannot write {target}: this is not a regular file")
     try:
         with open(temporary, "w", encoding="utf-8") as out:
             out.write(trace_text(trace))
@@ -73,11 +78,14 @@ def read_trace(path: str | Path) -> Trace:
     """
     source = Path(path)
     try:
-        text = source.read_text(encoding="utf-8")
+        with open(source, encoding="utf-8") as file:
+            text = file.read(LARGEST + 1)
     except OSError as error:
         raise TraceError(f"cannot read {source}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise TraceError(f"{source} is not a trace: it is not UTF-8 text") from error
+    if len(text) > LARGEST:
+        raise TraceError(f"{source} is not a trace: it is larger than any")
     try:
         content = json.loads(text)
     except RecursionError as error:

@@ -18,9 +18,9 @@ from invariants.binding import full_namespace
 from invariants.registry import HISTORY, Property
 from zabspec.language import frontend
 from zabspec.simulator.model import Cluster
-from zabspec.simulator.run import I64, PTR, Run, Simulator, in_a_room
+from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
 
-__all__ = ["Judged", "Verdict", "judge", "judged_properties", "verdicts"]
+__all__ = ["Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts"]
 
 GENERATED = "<judging>"
 NEVER = -1
@@ -73,6 +73,7 @@ class Judged(Simulator):
 
     exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
     sources = ("zabspec", "invariants", "traces/judged.py")
+    ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals a tick takes milliseconds to judge
 
     def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:
         if not cluster.observed:
@@ -101,6 +102,19 @@ class Judged(Simulator):
         self.begin(run)
         self._report[0] = 0
         return self.judge_until(run.rounds, 0)
+
+    def breaks(self, run: Run, k: int) -> int:
+        """Play a run and judge it by property k alone, which is much quicker: the tick in which it
+        first breaks; -1: it holds.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        every = (1 << len(self.properties)) - 1
+        self.begin(run)
+        self._report[0] = every
+        broken = self.judge_until(run.rounds, every ^ (1 << k))
+        return self.first_broken(k) if broken >> k & 1 else NEVER
 
     def judge_until(self, until: int, broken: int) -> int:
         """Go on with the run under way; the mask of what it breaks, with what it had broken before.
@@ -186,3 +200,13 @@ def verdicts(run: Run) -> int:
         ConfigError, SimulationError: as for `judge`.
     """
     return in_a_room(run, True, lambda cluster: judged_for(cluster, "compiled").verdicts(run))
+
+
+def breaks(run: Run, k: int) -> int:
+    """The tick in which a run first breaks property k of `judged_properties`; -1: it holds. For
+    searches over many seeds.
+
+    Raises:
+        ConfigError, SimulationError: as for `judge`.
+    """
+    return in_a_room(run, True, lambda cluster: judged_for(cluster, "compiled").breaks(run, k))

@@ -8,19 +8,23 @@ blocked, faults on a schedule), so that the first that is found is among the pla
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
-from time import monotonic
+from math import inf
+from threading import Thread
+from time import sleep, time
 
-from traces.judged import judge, judged_properties, verdicts
+from traces.judged import breaks, judged_properties
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
 __all__ = ["Realised", "Wanted", "attempt", "command_line", "realise"]
 
 BATCH = 200
+PATIENCE = 5.0  # seconds for making a run that was found plainer
 # How many attempts in a row are of one roughness; then come the rougher, and all again with new seeds.
 ROUND = 5 * BATCH
 
@@ -99,15 +103,34 @@ def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
                 yield Fault(source.randrange(run.rounds), "lose", f, l)
 
 
-def _first_of(wanted: Wanted, start: int, bit: int) -> int:
-    """The first attempt of a batch that breaks the property; -1: none does."""
-    for number in range(start, start + BATCH):
+def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[int, int]:
+    """The first of some attempts that breaks the property (-1: none does), and how many were made.
+
+    Args:
+        until: when to give up, by the clock that all processes share.
+    """
+    made = 0
+    for number in numbers:
+        if time() > until:
+            break
+        made += 1
         try:
-            if verdicts(attempt(wanted, number)) >> bit & 1:
-                return number
+            if breaks(attempt(wanted, number), bit) >= 0:
+                return number, made
         except SimulationError:
             continue  # a run that bursts its room shows nothing
-    return -1
+    return -1, made
+
+
+def _end_with(parent: int) -> None:
+    """A worker's first act: to see to it that it does not outlive the process that wants its answers."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(0.5)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Realised | int:
@@ -115,7 +138,7 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
 
     Args:
         attempts: how many to make at most.
-        seconds: when to give up.
+        seconds: when to give up; the program is compiled before the clock runs.
         workers: processes.
 
     Returns:
@@ -129,52 +152,61 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
     if wanted.property_name not in names:
         raise KeyError(wanted.property_name)
     bit = names.index(wanted.property_name)
-    until = monotonic() + seconds
-    verdicts(attempt(wanted, 0))  # compiled once, before there are others to compile it too
-    starts = iter(range(0, attempts, BATCH))
-    pool = ProcessPoolExecutor(workers)
-    running: dict[Future[int], int] = {}
+    _first_of(wanted, range(1), bit, inf)  # compiled once, before there are others to compile it too
+    until = time() + seconds
+    parts = iter(range(start, min(start + BATCH, attempts)) for start in range(0, attempts, BATCH))
+    workers = min(workers, -(-attempts // BATCH))
+    pool = ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
+    running: set[Future[tuple[int, int]]] = set()
     done, found = 0, -1
     try:
         while True:
-            while len(running) < 2 * workers and found < 0 and monotonic() < until:
-                start = next(starts, None)
-                if start is None:
+            while len(running) < 2 * workers and found < 0 and time() < until:
+                part = next(parts, None)
+                if part is None:
                     break
-                running[pool.submit(_first_of, wanted, start, bit)] = start
+                running.add(pool.submit(_first_of, wanted, part, bit, until))
             if not running:
                 break
-            for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
-                running.pop(future)
-                done += BATCH
-                number = future.result()
+            ready = wait(running, timeout=1, return_when=FIRST_COMPLETED).done
+            running -= ready
+            for future in ready:
+                number, made = future.result()
+                done += made
                 if number >= 0 and (found < 0 or number < found):
                     found = number
-            if monotonic() > until + 5:
-                break
     finally:
         for process in list(pool._processes.values()) if running else []:
             process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
     if found < 0:
         return done
-    return _plainer(wanted, Realised(attempt(wanted, found), 0, done), bit)
+    run = _plainer(attempt(wanted, found), bit, time() + PATIENCE)
+    return Realised(run, breaks(run, bit), done)
 
 
-def _plainer(wanted: Wanted, found: Realised, bit: int) -> Realised:
+def _plainer(run: Run, bit: int, until: float) -> Run:
     """The same with fewer proposals and faults, as far as it still breaks the property."""
-    run = found.run
-    for k in reversed(range(len(run.faults))):
-        fewer = replace(run, faults=run.faults[:k] + run.faults[k + 1 :])
-        if verdicts(fewer) >> bit & 1:
-            run = fewer
-    for proposals in range(1, run.proposals):
-        fewer = replace(run, proposals=proposals)
-        if verdicts(fewer) >> bit & 1:
-            run = fewer
-            break
-    _, said = judge(run)
-    return Realised(run, said[bit].broken_at, found.attempts)
+
+    def fewer() -> Iterator[Run]:
+        for k in reversed(range(len(run.faults))):
+            yield replace(run, faults=run.faults[:k] + run.faults[k + 1 :])
+        for proposals in range(1, run.proposals):
+            yield replace(run, proposals=proposals)
+
+    shorter = True
+    while shorter and time() < until:
+        shorter = False
+        for plainer in fewer():
+            try:
+                if breaks(plainer, bit) >= 0:
+                    run, shorter = plainer, True
+                    break
+            except SimulationError:
+                continue
+            if time() > until:
+                break
+    return run
 
 
 def command_line(run: Run) -> str:

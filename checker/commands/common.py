@@ -198,8 +198,11 @@ def near(name: str, names: Iterable[str]) -> str:
 # --- files -------------------------------------------------------------------------------------
 
 
-def check_writable(path: Path, option: str) -> None:
+def check_writable(path: Path, option: str, regular: bool = False) -> None:
     """
+    Args:
+        regular: it is written beside its place and moved there, which would replace a device.
+
     Raises:
         UsageError: the file cannot be written, as far as can be known without writing it.
     """
@@ -217,9 +220,8 @@ def check_writable(path: Path, option: str) -> None:
         raise click.UsageError(f"{option} {path}: {reason}") from None
     if stat.S_ISDIR(mode):
         raise click.UsageError(f"{option} {path}: this is a folder")
-    if option == "--trace" and not stat.S_ISREG(mode):
-        # a trace is written beside its place and moved there, which would replace a device
-        raise click.UsageError(f"{option} {path}: this is not a regular file; --no-trace saves nothing")
+    if regular and not stat.S_ISREG(mode):
+        raise click.UsageError(f"{option} {path}: this is not a regular file")
     if not os.access(path, os.W_OK):
         raise click.UsageError(f"{option} {path}: permission denied")
 

@@ -34,7 +34,7 @@ def explore(options: Mapping[str, Any]) -> int:
     configuration = configured(options, literal=any(p.name == LITERAL for p in judged))
     for option in ("junit", "trace"):
         if options[option] is not None:
-            check_writable(options[option], f"--{option}")
+            check_writable(options[option], f"--{option}", regular=option == "trace")
 
     from checker.report import Report
     from checker.result import Limits

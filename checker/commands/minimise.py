@@ -37,7 +37,7 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
     question; if it gets through, none is shorter there.
     """
     target = output or trace.with_name(trace.name.removesuffix(".json").removesuffix(".trace") + ".min.trace.json")
-    check_writable(target, "--output")
+    check_writable(target, "--output", regular=True)
 
     from checker.progress import StatusLine
     from traces import TraceError, read_trace, verify, write_trace
@@ -56,7 +56,7 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
             found = shortened(given, progress)
         except TraceError as problem:
             text = str(problem)
-            raise click.UsageError(text if text.startswith(str(trace)) else f"{trace}: {text}") from None
+            raise click.UsageError(text if str(trace) in text else f"{trace}: {text}") from None
         short, proof = searched(found.trace, search, status)
     try:
         verify(short)

@@ -95,7 +95,7 @@ def check_files(options: dict[str, Any]) -> None:
     """
     given = [option for option in ("dump", "events", "trace") if options[option] is not None]
     for option in given:
-        check_writable(options[option], f"--{option}")
+        check_writable(options[option], f"--{option}", regular=option == "trace")
     for k, option in enumerate(given):
         for other in given[:k]:
             if options[option] == options[other]:

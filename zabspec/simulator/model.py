@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 
 from zabspec import history
 from zabspec.language import Schema
@@ -101,7 +102,7 @@ class Cluster:
             "MAJORITY": n // 2 + 1,
             "LITERAL": int(self.literal),
         }
-        links = (connections,) if self.parts_of.connections else (datagrams,)
+        links: tuple[ModuleType, ...] = (connections,) if self.parts_of.connections else (datagrams,)
         if self.oracle:
             links = (connections, elections)
         return Program(

@@ -114,6 +114,8 @@ class Simulator:
     # What compiled code exports besides the arguments of each: a result, then the state and words.
     exports: Mapping[str, tuple[Any, ...]] = {"start": (None, PTR, I64, I64, I64), "run": (None, PTR, I64)}
     sources: tuple[str, ...] = ("zabspec",)
+    # How many ticks one call runs: between two calls Ctrl-C is heard.
+    ticks_at_once: Mapping[str, int] = TICKS_AT_ONCE
 
     def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:
         self.cluster, self.engine = cluster, engine
@@ -212,7 +214,7 @@ class Simulator:
 
     def stops(self, until: int) -> Iterator[int]:
         """Ticks to stop at on the way, the last of them `until`."""
-        stride = TICKS_AT_ONCE[self.engine]
+        stride = self.ticks_at_once[self.engine]
         now: int = self.state.now
         while now < until:
             now = min(until, now + stride)
