@@ -64,7 +64,7 @@ Examples:
     "--network",
     default="",
     metavar="NAME",
-    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams.",
+    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
 )
 @click.option("--drops", type=int, help="Single messages lost, on lossy channels (0).")
 @click.option("--duplicates", type=int, help="Messages received twice, on duplicating channels (0).")
