@@ -12,6 +12,7 @@ from histories import (
     JUDGED,
     NAIVE,
     NAIVE_OF_SOME,
+    Abcast,
     History,
     MadeUp,
     Recorder,
@@ -156,6 +157,26 @@ def test_ghosts_agree_with_the_complete_history_on_many_histories() -> None:
 
 
 # --- for each property a history that breaks it, and as little else as can be --------------------
+
+
+def test_strict_causality_of_a_process_that_delivers_in_any_order() -> None:
+    """The text looks at neighbours alone; here are chains and forks in which they stand far apart."""
+    verdicts = Counter[bool]()
+    for seed in range(300):
+        source = random.Random(seed)
+        s = Synthetic.of(txns=6)
+        for _ in range(6):
+            p = source.randrange(2)  # two primaries that hardly hear of each other
+            known = [e.txn for e in s.events if isinstance(e, Abcast)]
+            if known and source.random() < 0.5:
+                s.deliver(p, source.choice(known))
+            s.abcast(p, p + 1)
+        known = [e.txn for e in s.events if isinstance(e, Abcast)]
+        s.deliver(2, *source.sample(known, source.randint(2, 4)))
+        expected = NAIVE["strict-causality"](s.history)
+        verdicts[expected] += 1
+        assert s.ghost_verdicts()["strict-causality"] == expected
+    assert min(verdicts[True], verdicts[False]) > 30
 
 
 def of_nowhere(s: Synthetic) -> None:
