@@ -13,20 +13,21 @@ import checker.commands.prove
 from checker.proof import needs
 from checker.proof.break_it import break_it
 from checker.proof.finite import Finite, Instance, Table
-from checker.proof.prove import prove, text, witnesses
+from checker.proof.prove import prove, sound, text, witnesses
 from checker.proof.queries import Prover, Query
 from checker.proof.search import Search
-from checker.proof.stepping import Run, SearchError, truth
+from checker.proof.stepping import Run, SearchError, Step, may, truth
 from checker.proof.told import Refused, take
 from checker.proof.words import induction_lines
 from checker.solver import Answer
+from zabspec.abstract.connections import CHANNELS, CONNECTED
 from zabspec.abstract.invariant import CLAUSES, Clause
 from zabspec.abstract.logic import FALSE, conj, disj, exists, forall, implies, ite, neg
 from zabspec.abstract.mutants import MUTANTS
 from zabspec.abstract.protocol import ACTIONS
-from zabspec.abstract.runs import EVERYTHING, RUNS
+from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS
 from zabspec.abstract.theory import ZAB
-from zabspec.abstract.vocabulary import STATE, ep, established, hist, le, origin, prefix, promised, root
+from zabspec.abstract.vocabulary import STATE, ack_ld, ep, established, hist, le, origin, prefix, promised, root
 from zabspec.abstract.witnesses import WITNESSES
 
 SMALL = Instance(attempts=3, histories=3, epochs=3)
@@ -51,15 +52,21 @@ def test_everything_is_proved_under_three_seeds(seed):
     assert proof.held
     assert {o.answer for o in proof.outcomes} == {Answer.PROVED}
     # the table of needs is fresh: nothing had to be asked a second time with all hypotheses
-    assert [o.query.key for o in proof.outcomes if o.fallback] == []
+    assert [o.query.key for o in proof.asked if o.fallback] == []
+    assert {o.answer for o in proof.connections} == {Answer.PROVED}
+    assert [o.query.clause for o in proof.connections if o.query.kind == "initiation"] == [c.name for c in CHANNELS]
+    derived = {(o.query.action, o.query.clause) for o in proof.connections if o.query.kind == "derived"}
+    assert derived == {(a, guard) for a in ("f.2.1", "f.3.2") for guard in ("sent", "fifo")}
     assert {o.query.action for o in proof.outcomes} == {"", *(a.name for a in ACTIONS)}
     assert [o.query.clause for o in proof.of("initiation")] == [c.name for c in CLAUSES]
     assert "not proved" not in text(proof)
 
 
 def test_the_table_of_needs_names_queries_and_hypotheses_that_exist(prover):
-    keys = {q.key for q in prover.queries()}
-    names = {*ZAB.axioms, *(c.name for c in CLAUSES), *(n for q in prover.queries() for n in q.lemmas)}
+    connected = Prover(CONNECTED)
+    keys = {q.key for p in (prover, connected) for q in p.queries()}
+    lemmas = {n for q in prover.queries() for n in q.lemmas}
+    names = {*CONNECTED.axioms, *(c.name for c in CONNECTED.clauses), *lemmas}
     assert set(needs.NEEDS) <= keys
     assert {n for used in needs.NEEDS.values() for n in used} <= names
 
@@ -152,7 +159,7 @@ def test_there_are_enough_mutants_each_with_a_run():
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_run_of_a_mutant_breaks_a_property_and_the_sound_protocol_refuses_it(name):
-    run, refused = take(MUTANTS[name].theory, RUNS[name]), take(ZAB, RUNS[name])
+    run, refused = take(MUTANTS[name].theory, RUNS[name]), take(MUTANTS[name].of, RUNS[name])
     assert isinstance(run, Run)
     assert run.broken
     assert isinstance(refused, Refused)
@@ -176,6 +183,46 @@ def test_a_mutant_fails_queries_with_counterexamples_to_induction(name):
         assert all(truth(c.formula, cti.before) for c in CLAUSES)
         assert not truth(cti.clause.formula, cti.after)
         assert any(line.startswith("fails:") for line in induction_lines(cti))
+
+
+@pytest.mark.parametrize(
+    ("name", "failing"),
+    [
+        ("overtaken-proposal", {("f.3.2", "fifo")}),
+        ("proposal-before-newleader", {("f.3.2", "fifo"), ("f.3.2", "NEWLEADER is sent first")}),
+        (
+            "connection-reopened",
+            {("connect", "what was received is in the history"), ("connect", "NEWLEADER has all that came before")},
+        ),
+        ("two-connections", {("connect", "one connection at a time")}),
+        ("newleader-without-log", {("l.2.1", "NEWLEADER and proposals are all of the log")}),
+    ],
+)
+def test_a_mutant_of_the_connections_fails_with_a_counterexample_to_induction(name, failing):
+    found = break_it(MUTANTS[name], 0, 10.0, quiet)
+    assert failing <= {key for key, answer in found.asked.items() if answer == "fails"}
+    assert "undecided" not in found.asked.values()
+    for cti in found.inductions:
+        assert all(truth(c.formula, cti.before) for c in CONNECTED.clauses)
+
+
+def test_over_connections_every_action_is_taken_and_the_guards_are_put_to_the_test():
+    run = sound(CONNECTED, OVER_CONNECTIONS)
+    assert {s.action.name for s in run.steps} == {a.name for a in CONNECTED.actions}
+    # what the guard of f.2.1 speaks of: NEWLEADER of an epoch in which the process had accepted before
+    again = [k for k, s in enumerate(run.steps) if s.action.name == "f.2.1" and s.arguments[0] == 1]
+    assert len(again) == 2
+    assert truth(exists(lambda p, c, x: conj(ack_ld(p, c), hist(p, x), neg(x == root()))), run.states[again[1]])
+
+
+def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run():
+    """The same steps without their connections are a run of the abstract protocol."""
+    run = sound(CONNECTED, OVER_CONNECTIONS)
+    own = {a.name: a for a in ACTIONS}
+    for s, state in zip(run.steps, run.states[:-1], strict=True):
+        if s.action.name in own:
+            action = own[s.action.name]
+            assert may(state, Step(action, s.arguments[: len(action.parameters)]))
 
 
 def test_the_sound_protocol_has_no_counterexample_to_induction_in_a_small_instance():
@@ -270,6 +317,6 @@ def test_wrong_questions(arguments, sentence):
 
 
 def test_queries_have_names_of_their_own(prover):
-    keys = [q.key for q in prover.queries()]
+    keys = [q.key for p in (prover, Prover(CONNECTED)) for q in p.queries()]
     assert len(set(keys)) == len(keys)
     assert all(isinstance(q, Query) for q in itertools.islice(prover.queries(), 3))

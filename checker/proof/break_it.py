@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checker.proof.finite import Instance
-from checker.proof.queries import CONSECUTION, COVER, Prover
+from checker.proof.queries import CONSECUTION, COVER, DERIVED, Prover
 from checker.proof.search import Search
 from checker.proof.stepping import Induction, Run
 from checker.proof.told import Refused, take
@@ -18,7 +18,6 @@ from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import disj, neg
 from zabspec.abstract.mutants import Mutant
 from zabspec.abstract.runs import RUNS
-from zabspec.abstract.theory import ZAB
 
 __all__ = ["Broken", "break_it", "text"]
 
@@ -73,6 +72,8 @@ def break_it(
     started = time.perf_counter()
     quorums = RUNS[mutant.name].quorums if mutant.name in RUNS else ("12", "13", "23")
     instance = Instance(tuple(frozenset(int(d) - 1 for d in q) for q in quorums))
+    if mutant.of.over is not None:
+        instance = replace(instance, attempts=3, histories=3, connections=2)
     theory, found = mutant.theory, Broken(mutant, instance)
     prover, finite = Prover(theory, seed, seconds), Search(theory, instance, seconds, seed)
     for action in theory.actions:
@@ -84,7 +85,7 @@ def break_it(
         if unproved:
             asked = list(prover.consecution(action, unproved))  # what is not proved is of no help
         queries = {q.clause: q for q in asked if q.kind == CONSECUTION}
-        clauses = [c for c in theory.clauses if c.name in queries]
+        clauses = [c for c in theory.new if c.name in queries]
         tell(f"{action.name}: {len(clauses)} clauses")
         fails = {c.name: cti for c, _, cti in finite.inductions(action, clauses) if cti is not None}
         for clause in clauses:
@@ -94,6 +95,15 @@ def break_it(
             else:
                 answer = "proved" if prover.ask(queries[clause.name]).answer is Answer.PROVED else "undecided"
             found.asked[action.name, clause.name] = answer
+        for query in (q for q in asked if q.kind == DERIVED):
+            guard = Clause(query.clause, theory.derived[action.name][query.clause], "a guard to be derived")
+            refusal = finite.refusal(action, guard)[1]
+            if refusal is not None:
+                found.inductions.append(refusal)
+                answer = "fails"
+            else:
+                answer = "proved" if prover.ask(query).answer is Answer.PROVED else "undecided"
+            found.asked[action.name, query.clause] = answer
     violation(found, seed, search)
     found.seconds = time.perf_counter() - started
     return found
@@ -109,7 +119,7 @@ def violation(found: Broken, seed: int, search: float | None) -> None:
         found.story = "found by bounded search"
     elif found.mutant.name in RUNS:
         told = RUNS[found.mutant.name]
-        run, refused = take(theory, told), take(ZAB, told)
+        run, refused = take(theory, told), take(found.mutant.of, told)
         if isinstance(run, Run) and run.broken:
             found.run, found.story = run, told.story
             found.refused = refused if isinstance(refused, Refused) else None

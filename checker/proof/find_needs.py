@@ -14,6 +14,7 @@ import z3
 
 from checker.proof.queries import Prover, Query
 from checker.solver import Answer
+from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.theory import ZAB
 
 PATIENCE = 8.0  # seconds for one call
@@ -89,8 +90,8 @@ def main() -> None:
     """Rewrite `needs.py`."""
     from checker.proof.needs import NEEDS
 
-    prover, found = Prover(ZAB), {}
-    for query in prover.queries():
+    found = {}
+    for prover, query in ((p, q) for p in (Prover(ZAB), Prover(CONNECTED)) for q in p.queries()):
         there = {*prover.hypotheses(query, None)}  # others are left over from an older text
         known = tuple(n for n in NEEDS[query.key] if n in there) if query.key in NEEDS else None
         needs = (

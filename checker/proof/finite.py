@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checker.proof.circuit import Bit, Circuit, Truth, neg
-from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol, Variable
+from zabspec.abstract.logic import (
+    ATTEMPT,
+    CONNECTION,
+    COUNTER,
+    EPOCH,
+    HISTORY,
+    PROCESS,
+    QUORUM,
+    Sort,
+    Symbol,
+    Variable,
+)
 from zabspec.abstract.vocabulary import at_most, le, member, origin, prefix, root, shorter
 
 __all__ = ["Choice", "Finite", "Instance", "Table"]
@@ -36,6 +47,7 @@ class Instance:
     histories: int = 4
     epochs: int = 4
     counters: int = 2
+    connections: int = 1
 
     def size(self, sort: Sort) -> int:
         """How many elements the sort has."""
@@ -46,6 +58,7 @@ class Instance:
             HISTORY: self.histories,
             EPOCH: self.epochs,
             COUNTER: self.counters,
+            CONNECTION: self.connections,
         }[sort]
 
     def tuples(self, sorts: Sequence[Sort]) -> Iterator[tuple[int, ...]]:

@@ -761,4 +761,155 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "implied | delivered-is-chosen": (
         "delivered is committed",
     ),
+    "initiation | one connection at a time": (
+    ),
+    "initiation | a connection is its follower's": (
+    ),
+    "initiation | NEWLEADER is sent once": (
+    ),
+    "initiation | NEWLEADER is sent first": (
+    ),
+    "initiation | connections carry what was sent": (
+    ),
+    "initiation | NEWLEADER and proposals are all of the log": (
+    ),
+    "initiation | proposed in the order of the log": (
+    ),
+    "initiation | what was received is in the history": (
+    ),
+    "initiation | NEWLEADER has all that came before": (
+    ),
+    "consecution l.1.2 | connections carry what was sent": (
+        "connections carry what was sent",
+    ),
+    "consecution l.1.2 | NEWLEADER and proposals are all of the log": (
+        "NEWLEADER carries the log",
+        "connections carry what was sent",
+        "NEWLEADER and proposals are all of the log",
+    ),
+    "consecution f.2.1 | NEWLEADER is sent first": (
+        "NEWLEADER is sent once",
+        "NEWLEADER is sent first",
+    ),
+    "consecution f.2.1 | what was received is in the history": (
+        "one connection at a time",
+        "a connection is its follower's",
+        "NEWLEADER is sent once",
+        "NEWLEADER is sent first",
+        "what was received is in the history",
+    ),
+    "consecution f.2.1 | NEWLEADER has all that came before": (
+        "one connection at a time",
+        "NEWLEADER has all that came before",
+    ),
+    "derived f.2.1 | sent": (
+        "connections carry what was sent",
+    ),
+    "derived f.2.1 | fifo": (
+        "one leader an epoch",
+        "NEWLEADER carries the log",
+        "acknowledged a chosen one",
+        "every f.a was set by a NEWLEADER",
+        "NEWLEADER is sent once",
+        "NEWLEADER is sent first",
+        "connections carry what was sent",
+        "NEWLEADER has all that came before",
+    ),
+    "consecution l.3.1 | NEWLEADER is sent first": (
+        "NEWLEADER is sent first",
+    ),
+    "consecution l.3.1 | connections carry what was sent": (
+        "a connection has two ends",
+        "connections carry what was sent",
+    ),
+    "consecution l.3.1 | NEWLEADER and proposals are all of the log": (
+        "NEWLEADER is sent once",
+        "NEWLEADER and proposals are all of the log",
+    ),
+    "consecution l.3.1 | proposed in the order of the log": (
+        "NEWLEADER and proposals are all of the log",
+        "proposed in the order of the log",
+    ),
+    "consecution f.3.2 | NEWLEADER is sent first": (
+        "NEWLEADER is sent first",
+    ),
+    "consecution f.3.2 | what was received is in the history": (
+        "a connection is its follower's",
+        "what was received is in the history",
+    ),
+    "consecution f.3.2 | NEWLEADER has all that came before": (
+        "one connection at a time",
+        "NEWLEADER has all that came before",
+    ),
+    "derived f.3.2 | sent": (
+        "connections carry what was sent",
+    ),
+    "derived f.3.2 | fifo": (
+        "histories are a tree",
+        "histories are closed",
+        "NEWLEADER is sent first",
+        "proposed in the order of the log",
+        "what was received is in the history",
+    ),
+    "consecution l.3.3 | connections carry what was sent": (
+        "connections carry what was sent",
+    ),
+    "consecution restart | one connection at a time": (
+        "one connection at a time",
+    ),
+    "consecution restart | a connection is its follower's": (
+        "a connection is its follower's",
+    ),
+    "consecution restart | what was received is in the history": (
+        "what was received is in the history",
+    ),
+    "consecution restart | NEWLEADER has all that came before": (
+        "NEWLEADER has all that came before",
+    ),
+    "consecution connect | one connection at a time": (
+        "one connection at a time",
+    ),
+    "consecution connect | a connection is its follower's": (
+        "a connection has two ends",
+        "a connection is its follower's",
+    ),
+    "consecution connect | NEWLEADER is sent once": (
+        "NEWLEADER is sent once",
+    ),
+    "consecution connect | what was received is in the history": (
+        "NEWLEADER is sent once",
+        "NEWLEADER is sent first",
+        "what was received is in the history",
+    ),
+    "consecution connect | NEWLEADER has all that came before": (
+        "NEWLEADER is sent once",
+        "NEWLEADER has all that came before",
+    ),
+    "consecution l.2.1 | NEWLEADER is sent once": (
+        "NEWLEADER is sent once",
+    ),
+    "consecution l.2.1 | NEWLEADER is sent first": (
+        "NEWLEADER is sent first",
+    ),
+    "consecution l.2.1 | connections carry what was sent": (
+        "a connection has two ends",
+        "connections carry what was sent",
+    ),
+    "consecution l.2.1 | NEWLEADER and proposals are all of the log": (
+        "a connection has two ends",
+        "NEWLEADER and proposals are all of the log",
+    ),
+    "consecution l.2.1 | proposed in the order of the log": (
+        "NEWLEADER is sent first",
+        "proposed in the order of the log",
+    ),
+    "consecution l.2.1 | what was received is in the history": (
+        "NEWLEADER is sent first",
+        "what was received is in the history",
+    ),
+    "consecution l.2.1 | NEWLEADER has all that came before": (
+        "a connection has two ends",
+        "histories follow the log",
+        "NEWLEADER has all that came before",
+    ),
 }

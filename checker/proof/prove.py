@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from checker.proof.queries import CONSECUTION, COVER, IMPLIED, INITIATION, Outcome, Prover
+from checker.proof.queries import CONSECUTION, COVER, DERIVED, IMPLIED, INITIATION, Outcome, Prover
 from checker.proof.stepping import Run, SearchError, truth
 from checker.proof.told import Refused, take
 from checker.solver import Answer
-from zabspec.abstract.runs import EVERYTHING
+from zabspec.abstract.connections import CONNECTED
+from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Told
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.witnesses import WITNESSES
 
@@ -20,9 +21,8 @@ __all__ = ["ASSUMPTIONS", "Proof", "prove", "text", "witnesses"]
 ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
     "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",
-    "FIFO, first: a NEWLEADER that a follower accepts in an epoch whose NEWLEADER it accepted before carries "
-    "everything it accepted in that epoch since",
-    "FIFO, second: a follower that accepts a proposal has accepted every proposal before it in the leader's log",
+    "channels are FIFO and of a single iteration: a process has one connection at a time and never the same again, "
+    "and has received of it all that was sent before what it receives; the two guards named `fifo` follow",
     "a history is one value, a transaction with all that precedes it where it was abcast (a tree of histories)",
     "the processes run the abstract protocol; that the executable one does is another check",
 )
@@ -30,10 +30,14 @@ ASSUMPTIONS = (
 
 @dataclass
 class Proof:
-    """What was asked, and answered, under one seed; `witnessed`: where in the run of witnesses each first holds."""
+    """What was asked, and answered, under one seed.
+
+    `connections`: how the guards named `fifo` follow. `witnessed`: where in the run of witnesses each first holds.
+    """
 
     seed: int
     outcomes: list[Outcome] = field(default_factory=list)
+    connections: list[Outcome] = field(default_factory=list)
     witnessed: dict[str, int | None] = field(default_factory=dict)
     untaken: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -41,7 +45,12 @@ class Proof:
     @property
     def open(self) -> list[Outcome]:
         """What is not proved."""
-        return [o for o in self.outcomes if o.answer is not Answer.PROVED]
+        return [o for o in self.asked if o.answer is not Answer.PROVED]
+
+    @property
+    def asked(self) -> list[Outcome]:
+        """All of it."""
+        return [*self.outcomes, *self.connections]
 
     @property
     def held(self) -> bool:
@@ -58,32 +67,42 @@ class Proof:
             "seed": self.seed,
             "seconds": round(self.seconds, 3),
             "held": self.held,
-            "queries": [
-                {
-                    "kind": o.query.kind,
-                    "action": o.query.action,
-                    "clause": o.query.clause,
-                    "answer": o.answer.value,
-                    "seconds": round(o.seconds, 4),
-                    "hypotheses": o.hypotheses,
-                    "all_hypotheses": o.fallback,
-                    "reason": o.reason,
-                }
-                for o in self.outcomes
-            ],
+            "queries": [row(o) for o in self.outcomes],
+            "connections": [row(o) for o in self.connections],
             "witnesses": [{"name": name, "step": at} for name, at in self.witnessed.items()],
             "actions_never_taken": list(self.untaken),
         }
 
 
-def prove(seed: int, seconds: float, tell: Callable[[str], None], theory: Theory = ZAB) -> Proof:
-    """Ask every query of the proof under one seed, each within `seconds`; `tell` hears of every one."""
+def row(outcome: Outcome) -> dict[str, Any]:
+    """A query and its answer, for machines."""
+    return {
+        "kind": outcome.query.kind,
+        "action": outcome.query.action,
+        "clause": outcome.query.clause,
+        "answer": outcome.answer.value,
+        "seconds": round(outcome.seconds, 4),
+        "hypotheses": outcome.hypotheses,
+        "all_hypotheses": outcome.fallback,
+        "reason": outcome.reason,
+    }
+
+
+def prove(seed: int, seconds: float, tell: Callable[[str], None]) -> Proof:
+    """Ask every query of the proof under one seed, each within `seconds`; `tell` hears of every one.
+
+    Raises:
+        SearchError: a run that shows that nothing is vacuous may not be taken, or breaks a clause.
+    """
     started = time.perf_counter()
-    proof, prover = Proof(seed), Prover(theory, seed, seconds)
-    for query in prover.queries():
-        tell(query.key)
-        proof.outcomes.append(prover.ask(query))
-    proof.witnessed, proof.untaken = witnesses(theory)
+    proof = Proof(seed)
+    for theory, outcomes in ((ZAB, proof.outcomes), (CONNECTED, proof.connections)):
+        prover = Prover(theory, seed, seconds)
+        for query in prover.queries():
+            tell(query.key)
+            outcomes.append(prover.ask(query))
+    proof.witnessed, untaken_there = witnesses(ZAB)
+    proof.untaken = (*untaken_there, *untaken(sound(CONNECTED, OVER_CONNECTIONS), CONNECTED))
     proof.seconds = time.perf_counter() - started
     return proof
 
@@ -94,14 +113,24 @@ def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
     Raises:
         SearchError: the run may not be taken, or breaks a clause.
     """
-    run = take(theory, EVERYTHING)
+    run = sound(theory, EVERYTHING)
+    found = {w.name: next((k for k, s in enumerate(run.states) if truth(w.formula, s)), None) for w in WITNESSES}
+    return found, untaken(run, theory)
+
+
+def sound(theory: Theory, told: Told) -> Run:
+    """A run, taken step by step, in which everything that was proved holds.
+
+    Raises:
+        SearchError: it may not be taken, or breaks a clause.
+    """
+    run = take(theory, told)
     if isinstance(run, Refused):
         raise SearchError(f"step {run.at} of the run of witnesses is refused by {run.by!r}")
     for clause in (*theory.clauses, *theory.properties):
         if not all(truth(clause.formula, state) for state in run.states):
             raise SearchError(f"the run of witnesses breaks {clause.name!r}")
-    found = {w.name: next((k for k, s in enumerate(run.states) if truth(w.formula, s)), None) for w in WITNESSES}
-    return found, untaken(run, theory)
+    return run
 
 
 def untaken(run: Run, theory: Theory) -> tuple[str, ...]:
@@ -116,7 +145,7 @@ def untaken(run: Run, theory: Theory) -> tuple[str, ...]:
 def text(proof: Proof, theory: Theory = ZAB) -> str:
     """The report: verdict, properties, the table of times, the clauses, witnesses, assumptions."""
     properties = ", ".join(p.name for p in theory.properties)
-    total, bad = len(proof.outcomes), proof.open
+    total, bad = len(proof.asked), proof.open
     if proof.held:
         head = f"proved, for any number of processes and any length: {properties}"
     elif bad:
@@ -124,40 +153,50 @@ def text(proof: Proof, theory: Theory = ZAB) -> str:
     else:
         missing = [name for name, at in proof.witnessed.items() if at is None]
         head = f"not proved: vacuous, as far as witnesses go: {', '.join([*missing, *proof.untaken])}"
-    slowest = max(proof.outcomes, key=lambda o: o.seconds)
+    slowest = max(proof.asked, key=lambda o: o.seconds)
     lines = [
         head,
         f"{total} queries in {proof.seconds:.1f} s (seed {proof.seed}); {len(bad)} undecided or open; the slowest "
         f"{slowest.seconds:.2f} s ({slowest.query.key}); all hypotheses were needed for "
-        f"{sum(o.fallback for o in proof.outcomes)}",
+        f"{sum(o.fallback for o in proof.asked)}",
         "",
         "Milliseconds for each clause: at the beginning, and after each action that changes a symbol of it.",
-        *matrix(proof, theory),
+        *matrix(proof.outcomes, theory),
         "",
         "Lemmas and implied properties",
     ]
     for o in [*proof.of(COVER), *proof.of(IMPLIED)]:
         what = f"{o.query.action}: {o.query.clause}" if o.query.action else o.query.clause
         lines.append(f"  {what:45}{o.answer.value:12}{1000 * o.seconds:6.0f} ms")
+    lines += [
+        "",
+        "FIFO guards, derived from connections that are FIFO and of a single iteration: the clauses, and the guards",
+    ]
+    lines += matrix(proof.connections, CONNECTED)
+    for o in (o for o in proof.connections if o.query.kind == DERIVED):
+        guard = f"{o.query.action}: {o.query.clause}"
+        lines.append(f"  {guard:45}{o.answer.value:12}{1000 * o.seconds:6.0f} ms")
     lines += ["", "What each clause says"]
-    lines += [f"  {c.name}: {c.doc}" for c in theory.clauses]
+    lines += [f"  {c.name}: {c.doc}" for c in (*theory.clauses, *CONNECTED.new)]
     lines += ["", "Not vacuous: a run of the finite instance, stepped through, in which all of this happens"]
     lines += [
         f"  {name}: " + (f"after step {at}" if at is not None else "never") for name, at in proof.witnessed.items()
     ]
-    taken = len(theory.actions) - len(proof.untaken)
-    lines += [f"  {taken} of {len(theory.actions)} actions are taken", "", "Assumed"]
+    actions = len(theory.actions) + len(CONNECTED.actions)
+    taken = actions - len(proof.untaken)
+    lines += [f"  {taken} of {actions} actions are taken", "", "Assumed"]
     lines += [f"  {a}" for a in ASSUMPTIONS]
     return "\n".join(lines)
 
 
-def matrix(proof: Proof, theory: Theory) -> list[str]:
+def matrix(outcomes: list[Outcome], theory: Theory) -> list[str]:
     """A row for each clause, a column for the beginning and each action; `?` where it is not proved."""
-    cells = {(o.query.clause, o.query.action): o for o in [*proof.of(INITIATION), *proof.of(CONSECUTION)]}
-    columns = ["", *(a.name for a in theory.actions)]
+    cells = {(o.query.clause, o.query.action): o for o in outcomes if o.query.kind in (INITIATION, CONSECUTION)}
+    touched = {action for _, action in cells}
+    columns = ["", *(a.name for a in theory.actions if a.name in touched)]
     width = max(len(c.name) for c in theory.clauses) + 2
     lines = [" " * width + "".join(f"{name or 'begin':>8}" for name in columns)]
-    for c in theory.clauses:
+    for c in theory.new:
         lines.append(f"{c.name:{width}}" + "".join(f"{cell(cells.get((c.name, name))):>8}" for name in columns))
     return lines
 

@@ -2,7 +2,8 @@
 
 Initiation: the axioms and how it begins imply each clause. Consecution: for each action and clause, the
 axioms, the invariant before and the action's guards imply the clause after; where the action changes no
-symbol of the clause there is nothing to ask. Implied properties: the invariant implies each. A query is
+symbol of the clause there is nothing to ask. Implied properties: the invariant implies each. Where a theory
+stands over another, only its own clauses are asked about, and that the guards it does without follow. A query is
 first asked with the hypotheses it is known to need (`needs.py`), which is fast, and where that does not
 prove it, with all of them: what is left out can only make a proof fail.
 
@@ -28,9 +29,9 @@ from zabspec.abstract.protocol import Action
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import accepted, ack_hist, ack_ld, acked_of_epoch, ep, epoch, initial, le, lt, member
 
-__all__ = ["CONSECUTION", "COVER", "IMPLIED", "INITIATION", "Outcome", "Prover", "Query"]
+__all__ = ["CONSECUTION", "COVER", "DERIVED", "IMPLIED", "INITIATION", "Outcome", "Prover", "Query"]
 
-INITIATION, CONSECUTION, IMPLIED, COVER = "initiation", "consecution", "implied", "lemma"
+INITIATION, CONSECUTION, IMPLIED, COVER, DERIVED = "initiation", "consecution", "implied", "lemma", "derived"
 
 # An action that is proved by cases: one more variable, and what holds of it in every case.
 CASES: Mapping[str, Callable[..., Expression]] = {
@@ -115,11 +116,12 @@ class Prover:
         yield from self.initiation()
         for action in self.theory.actions:
             yield from self.consecution(action)
-        yield from self.implied()
+        if self.theory.over is None:
+            yield from self.implied()
 
     def initiation(self) -> Iterator[Query]:
         """Every clause holds at the beginning."""
-        for clause in self.theory.clauses:
+        for clause in self.theory.new:
             yield Query(INITIATION, "", clause.name, self.beginning, z3.Not(self.invariant[clause.name]))
 
     def implied(self) -> Iterator[Query]:
@@ -132,7 +134,7 @@ class Prover:
         bound = {v: self.world.fresh(v) for v in action.parameters}
         guards = tuple(meaning(g, bound, self.world) for g in action.guards.values())
         after = After(self.world, action, [bound[v] for v in action.parameters])
-        cases = CASES.get(action.name)
+        cases = CASES.get(action.name) if self.theory.over is None else None
         known: dict[str, z3.BoolRef] = {}
         if cases is not None and SOME_CASE not in without:
             extra = parameters_of(cases)[-1]
@@ -146,10 +148,12 @@ class Prover:
                     continue
                 known[name] = meaning(body(*action.parameters, extra), bound, self.world)
                 yield Query(COVER, action.name, name, guards, z3.Not(known[name]))
-        for clause in self.theory.clauses:
+        for clause in self.theory.new:
             if self.touches(action, clause):
                 goal = z3.Not(meaning(clause.formula, {}, after))
                 yield Query(CONSECUTION, action.name, clause.name, guards, goal, known)
+        for name, guard in self.theory.derived.get(action.name, {}).items():
+            yield Query(DERIVED, action.name, name, guards, z3.Not(meaning(guard, bound, self.world)))
 
     @staticmethod
     def touches(action: Action, clause: Clause) -> bool:

@@ -21,7 +21,7 @@ from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, Expression, Sort, Symbol, mentions
 from zabspec.abstract.protocol import Action
 from zabspec.abstract.theory import Theory
-from zabspec.abstract.vocabulary import STATE, counter, ep, epoch, leads, prefix
+from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
 __all__ = ["Search"]
 
@@ -61,7 +61,7 @@ class Search:
         lost, and fewer renamings are searched.
         """
         world = Finite(self.instance)
-        values = table(world, CHOSEN)
+        values = table(world, (*CHOSEN, *self.theory.rigid))
         for x, y in values[prefix]:
             if x in (0, y) or x > y:
                 values[prefix][x, y] = x in (0, y)
@@ -93,13 +93,7 @@ class Search:
         Raises:
             SearchError: the state found is not one.
         """
-        world, rigid = self.fresh()
-        values = {**rigid, **table(world, STATE)}
-        before = Table(world, values)
-        for c in self.theory.clauses:
-            world.circuit.demand(meaning(c.formula, {}, before))
-        arguments = [unknown(world, v.sort) for v in action.parameters]
-        world.circuit.demand(meaning(action.guard, dict(zip(action.parameters, arguments, strict=True)), before))
+        world, values, before, arguments = self.about_to(action)
         after = After(before, action, arguments)
         broken = [world.neg(meaning(c.formula, {}, after)) for c in clauses]
         solver = self.solver(world)
@@ -118,6 +112,38 @@ class Search:
             if where is None or not whole:
                 raise SearchError(f"the counterexample to induction of {clause.name!r} does not hold up")
             yield clause, result, Induction(clause, taken, seen, then, where)
+
+    def about_to(self, action: Action) -> tuple[Finite, Values, Table, list[Any]]:
+        """A world, a state of it with the whole invariant, and arguments with which the action may be taken."""
+        world, rigid = self.fresh()
+        values = {**rigid, **table(world, self.theory.state)}
+        before = Table(world, values)
+        for c in self.theory.clauses:
+            world.circuit.demand(meaning(c.formula, {}, before))
+        arguments = [unknown(world, v.sort) for v in action.parameters]
+        world.circuit.demand(meaning(action.guard, dict(zip(action.parameters, arguments, strict=True)), before))
+        return world, values, before, arguments
+
+    def refusal(self, action: Action, guard: Clause) -> tuple[Result, Induction | None]:
+        """A state with the whole invariant in which the action may be taken and the guard, over its parameters, fails.
+
+        Raises:
+            SearchError: the state found is not one.
+        """
+        world, values, before, arguments = self.about_to(action)
+        bound = dict(zip(action.parameters, arguments, strict=True))
+        world.circuit.demand(world.neg(meaning(guard.formula, bound, before)))
+        solver = self.solver(world)
+        result = solver.check()
+        if result.model is None:
+            return result, None
+        bits = solver.bits(result.model)
+        seen, taken = read(bits, values, world), Step(action, tuple(chosen(bits, a) for a in arguments))
+        bound = dict(zip(action.parameters, taken.arguments, strict=True))
+        whole = may(seen, taken) and all(truth(c.formula, seen) for c in self.theory.clauses)
+        if not whole or meaning(guard.formula, bound, seen) is not False:
+            raise SearchError(f"the state in which {guard.name!r} fails does not hold up")
+        return result, Induction(guard, taken, seen, step(seen, taken), {})
 
     # --- runs ---
 
@@ -157,7 +183,7 @@ class Search:
                     if symbol in wanted:
                         more |= mentions(definition.body)
             if more == wanted:
-                return tuple(s for s in STATE if s in wanted)
+                return tuple(s for s in self.theory.state if s in wanted)
             wanted = more
 
     def taken(self, bits: frozenset[int], word: Word) -> list[Step]:

@@ -8,14 +8,15 @@ from typing import Any
 from checker.proof.finite import Finite, Instance, Table
 from checker.proof.meaning import meaning
 from checker.proof.stepping import Run, Step, beginning, may, step, truth
-from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, Sort, Symbol
+from zabspec.abstract.connections import between
+from zabspec.abstract.logic import ATTEMPT, CONNECTION, HISTORY, PROCESS, QUORUM, Sort, Symbol
 from zabspec.abstract.runs import Told
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
 __all__ = ["Refused", "take"]
 
-LETTER = {PROCESS: "p", QUORUM: "q", ATTEMPT: "a", HISTORY: "h"}
+LETTER = {PROCESS: "p", QUORUM: "q", ATTEMPT: "a", HISTORY: "h", CONNECTION: "i"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def take(theory: Theory, told: Told) -> Run | Refused:
     quorums = tuple(frozenset(int(d) - 1 for d in q) for q in told.quorums)
     attempts = [("p1", "e0"), *(tuple(a.split()) for a in told.attempts)]
     histories = [("-", "e0", "n0"), *(tuple(h.split()) for h in told.histories)]
-    instance = Instance(quorums, 3, len(attempts), len(histories), 4, 3)
+    ends = [tuple(i.split()) for i in told.connections]
+    instance = Instance(quorums, 3, len(attempts), len(histories), 4, 3, max(1, len(ends)))
     world = Finite(instance)
     parents = [number(h[0]) for h in histories]
     values: dict[Symbol, dict[tuple[int, ...], Any]] = {
@@ -45,6 +47,10 @@ def take(theory: Theory, told: Told) -> Run | Refused:
         prefix: {(x, y): below(x, y, parents) for x, y in instance.tuples([HISTORY, HISTORY])},
         epoch: {(x,): int(h[1][1:]) for x, h in enumerate(histories)},
         counter: {(x,): int(h[2][1:]) for x, h in enumerate(histories)},
+        between: {
+            (p, c, i): (f"p{p + 1}", f"a{c}") in ends[i : i + 1]
+            for p, c, i in instance.tuples([PROCESS, ATTEMPT, CONNECTION])
+        },
     }
     state = beginning(theory, Table(world, values))
     for name, axiom in theory.axioms.items():
@@ -92,4 +98,4 @@ def element(word: str, sort: Sort, told: Told) -> int:
         raise ValueError(f"{word} is no {sort.name}")
     if sort == QUORUM:
         return told.quorums.index(word[1:])
-    return number(word) - (1 if sort == PROCESS else 0)
+    return number(word) - (1 if sort in (PROCESS, CONNECTION) else 0)

@@ -6,8 +6,21 @@ from collections.abc import Collection
 
 from checker.proof.finite import Table
 from checker.proof.stepping import Induction, Run, Step
-from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, SORT_OF, Sort, Symbol, mentions
-from zabspec.abstract.vocabulary import STATE, counter, ep, epoch, leads, prefix
+from zabspec.abstract.connections import between
+from zabspec.abstract.logic import (
+    ATTEMPT,
+    CONNECTION,
+    COUNTER,
+    EPOCH,
+    HISTORY,
+    PROCESS,
+    QUORUM,
+    SORT_OF,
+    Sort,
+    Symbol,
+    mentions,
+)
+from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
 __all__ = ["induction_lines", "run_lines", "setting_lines", "step_words"]
 
@@ -18,7 +31,14 @@ def named(table: Table, sort: Sort, k: int) -> str:
         return "{" + ", ".join(f"p{p + 1}" for p in sorted(table.world.instance.quorums[k])) + "}"
     if sort in (ATTEMPT, HISTORY) and k == 0:
         return "the beginning" if sort == ATTEMPT else "-"
-    return {PROCESS: f"p{k + 1}", ATTEMPT: f"a{k}", HISTORY: f"h{k}", EPOCH: f"e{k}", COUNTER: f"n{k}"}[sort]
+    return {
+        PROCESS: f"p{k + 1}",
+        CONNECTION: f"i{k + 1}",
+        ATTEMPT: f"a{k}",
+        HISTORY: f"h{k}",
+        EPOCH: f"e{k}",
+        COUNTER: f"n{k}",
+    }[sort]
 
 
 def step_words(table: Table, taken: Step) -> str:
@@ -39,14 +59,17 @@ def setting_lines(table: Table, attempts: Collection[int], histories: Collection
         below = [y for y in range(x) if table.entry(prefix, (y, x))]
         zxid = f"zxid (e{table.entry(epoch, (x,))}, n{table.entry(counter, (x,))})"
         lines.append(f"h{x}: after {named(table, HISTORY, below[-1])}, {zxid}")
+    for (p, c, i), there in table.values.get(between, {}).items():
+        if there:
+            lines.append(f"i{i + 1}: a connection of p{p + 1} to {named(table, ATTEMPT, c)}")
     return lines
 
 
 def facts(table: Table, symbols: Collection[Symbol]) -> dict[tuple[Symbol, tuple[int, ...]], str]:
     """What is true of the symbols, in words; the empty history, which is in all, and the beginning left out."""
     found = {}
-    for symbol in STATE:
-        if symbol not in symbols:
+    for symbol in table.values:
+        if symbol.rigid or symbol not in symbols:
             continue
         for place, value in table.values[symbol].items():
             sorts = symbol.arguments
@@ -62,7 +85,7 @@ def facts(table: Table, symbols: Collection[Symbol]) -> dict[tuple[Symbol, tuple
 def induction_lines(found: Induction) -> list[str]:
     """A counterexample to induction: the facts that matter before, the step, and what it changes."""
     action = found.step.action
-    symbols = (mentions(found.clause.formula) | mentions(action.guard)) & set(STATE) | action.updates.keys()
+    symbols = mentions(found.clause.formula) | mentions(action.guard) | action.updates.keys()
     before, after = facts(found.before, symbols), facts(found.after, symbols)
     of: dict[Sort, set[int]] = {ATTEMPT: set(), HISTORY: set()}
     for (symbol, place), _ in [*before.items(), *after.items()]:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 __all__ = [
     "ATTEMPT",
+    "CONNECTION",
     "COUNTER",
     "EPOCH",
     "FALSE",
@@ -61,7 +62,8 @@ ATTEMPT = Sort("attempt")
 HISTORY = Sort("history")
 EPOCH = Sort("epoch")
 COUNTER = Sort("counter")
-SORTS = (PROCESS, QUORUM, ATTEMPT, HISTORY, EPOCH, COUNTER)
+CONNECTION = Sort("connection")
+SORTS = (PROCESS, QUORUM, ATTEMPT, HISTORY, EPOCH, COUNTER, CONNECTION)
 
 # What the first letter of a name says of its sort.
 SORT_OF = {
@@ -71,6 +73,7 @@ SORT_OF = {
     **dict.fromkeys("xyzh", HISTORY),
     **dict.fromkeys("e", EPOCH),
     **dict.fromkeys("kn", COUNTER),
+    **dict.fromkeys("ij", CONNECTION),
 }
 
 

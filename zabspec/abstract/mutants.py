@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.logic import Expression, exists, forall, implies
 from zabspec.abstract.protocol import Action
 from zabspec.abstract.theory import ZAB, Theory
@@ -40,6 +41,7 @@ class Mutant:
         axioms: those of them that do not hold; with `without`.
         within: steps (of sets of processes) in which the finite instance shows what comes of it.
         breaks: the property that a run from the beginning breaks; empty where none was found.
+        of: the sound protocol.
     """
 
     name: str
@@ -49,12 +51,13 @@ class Mutant:
     breaks: str = ""
     added: Mapping[str, Expression] | None = None
     removed: tuple[str, ...] = ()
+    of: Theory = ZAB
 
     @property
     def theory(self) -> Theory:
         """The broken protocol, with the invariant and the properties of the sound one."""
-        axioms = {n: f for n, f in ZAB.axioms.items() if n not in self.removed} | dict(self.added or {})
-        return replace(ZAB, axioms=axioms, actions=tuple(self.changed(a) for a in ZAB.actions))
+        axioms = {n: f for n, f in self.of.axioms.items() if n not in self.removed} | dict(self.added or {})
+        return replace(self.of, axioms=axioms, actions=tuple(self.changed(a) for a in self.of.actions))
 
     def changed(self, action: Action) -> Action:
         """The action with this mutant's guards."""
@@ -66,7 +69,7 @@ class Mutant:
     @property
     def actions(self) -> tuple[str, ...]:
         """The actions it changes; all of them if it changes an axiom."""
-        return tuple(a.name for a in ZAB.actions if self.removed or a.name in {name for name, _ in self.guards})
+        return tuple(a.name for a in self.of.actions if self.removed or a.name in {name for name, _ in self.guards})
 
 
 def best(better: Callable[..., Expression]) -> Callable[..., Expression]:
@@ -168,6 +171,36 @@ MUTANTS = {
             "II.1 is dropped: quorums need not intersect.",
             {},
             removed=("quorums intersect",),
+        ),
+        Mutant(
+            "overtaken-proposal",
+            "A connection gives a proposal before one that was sent earlier on it.",
+            {("f.3.2", "proposals before it"): None},
+            of=CONNECTED,
+        ),
+        Mutant(
+            "proposal-before-newleader",
+            "A connection gives a proposal before the NEWLEADER that was sent earlier on it.",
+            {("f.3.2", "NEWLEADER before it"): None},
+            of=CONNECTED,
+        ),
+        Mutant(
+            "connection-reopened",
+            "A connection is opened again, with what was still in flight on it.",
+            {("connect", "single iteration"): None},
+            of=CONNECTED,
+        ),
+        Mutant(
+            "two-connections",
+            "A process opens a connection while it has another to the same leader.",
+            {("connect", "one at a time"): None},
+            of=CONNECTED,
+        ),
+        Mutant(
+            "newleader-without-log",
+            "NEWLEADER is sent again as it was first sent, without what was proposed since.",
+            {("l.2.1", "all of the log"): None},
+            of=CONNECTED,
         ),
     )
 }

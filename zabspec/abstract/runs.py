@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EVERYTHING", "RUNS", "Told"]
+__all__ = ["EVERYTHING", "OVER_CONNECTIONS", "RUNS", "Told"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Told:
         steps: the paper's step and its parameters, in the order the action has them.
         story: what it is about, in a sentence.
         quorums: majorities of three unless given.
+        connections: i1, i2, ...: the process and the attempt of each.
     """
 
     story: str
@@ -29,6 +30,7 @@ class Told:
     histories: tuple[str, ...]
     steps: tuple[str, ...]
     quorums: tuple[str, ...] = ("12", "13", "23")
+    connections: tuple[str, ...] = ()
 
 
 def phase_1(c: str, who: str, best: str, h: str, followers: str = "") -> tuple[str, ...]:
@@ -91,6 +93,35 @@ EVERYTHING = Told(
     ),
 )
 
+
+def link(c: str, who: str, h: str, links: str) -> tuple[str, ...]:
+    """Processes connect to an attempt, and are sent NEWLEADER."""
+    return (f"connect {who} {c} {links}", *(f"l.2.1 {c} {h} {i}" for i in links.split("+")))
+
+
+def start(c: str, l: str, who: str, h: str, links: str) -> tuple[str, ...]:
+    """The three phases as far as ready, over connections."""
+    return (
+        *phase_1(c, who, l, h), *link(c, who, h, links), f"f.2.1 {who} {c} {h} {links}", f"l.2.2 {c} q{digits(who)}",
+        *ready(c, l, h),
+    )  # fmt: skip
+
+
+OVER_CONNECTIONS = Told(
+    "A follower joins late; another loses its connection and comes back to the same leader with a new one.",
+    ("p1 e1",),
+    ("- e1 n1", "h1 e1 n2", "h2 e1 n3"),
+    (
+        *start("a1", "p1", "p1+p2", "-", "i1+i2"),
+        "l.3.1 p1 a1 h1", "f.3.2 p1+p2 a1 h1 i1+i2", *commit("a1", "p1+p2", "h1", "p1+p2"),
+        "f.1.2 p3 a1", "l.3.3 a1 h1", *link("a1", "p3", "h1", "i3"), "l.3.1 p1 a1 h2", "f.2.1 p3 a1 h1 i3",
+        "l.3.4 p3 a1 h1", "f.2.2 p3 a1 h1",
+        "f.3.2 p1+p2+p3 a1 h2 i1+i2+i3", "restart p2", "l.3.3 a1 h2", *link("a1", "p2", "h2", "i4"),
+        "f.2.1 p2 a1 h2 i4", "l.3.1 p1 a1 h3", "f.3.2 p2+p3 a1 h3 i4+i3", *commit("a1", "p2+p3", "h3", "p1+p3"),
+    ),
+    connections=("p1 a1", "p2 a1", "p3 a1", "p2 a1"),
+)  # fmt: skip
+
 TWO_LEADERS = Told(
     "p3 supports a1 and then a2, of the same epoch; both are established.",
     ("p1 e1", "p2 e1"),
@@ -103,6 +134,12 @@ TWO_LEADERS = Told(
 OLD_ONE_COMES_BACK = (("p1 e1", "p2 e2", "p1 e3"), ("- e1 n1", "- e2 n1"))
 OLD_ONE = (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1"))
 BACK = (*phase_2("a3", "p1+p3", "h1"), "f.2.2 p1 a3 h1")
+
+# p2 loses h1, which p1 has delivered; i2 and i4 are its connections to the leader of epoch 1.
+FORGOTTEN = ("f.3.2 p1+p2 a1 h1 i1+i4", *commit("a1", "p1+p2", "h1", "p1"))
+WITHOUT = (*phase_1("a2", "p2+p3", "p2", "-"), *link("a2", "p2+p3", "-", "i3+i5"), "f.2.1 p2+p3 a2 - i3+i5",
+           "l.2.2 a2 q23", *ready("a2", "p2", "-"), "l.3.1 p2 a2 h2")  # fmt: skip
+ITS_LINKS = ("p1 a1", "p2 a1", "p2 a2", "p2 a1", "p3 a2")
 
 # h1 is delivered in epoch 1; epoch 2 starts without it.
 LOST = (("p1 e1", "p2 e2"), ("- e1 n1", "- e2 n1"))
@@ -214,5 +251,45 @@ RUNS: dict[str, Told] = {
         (*lead("a1", "p1", "p1+p2", followers="p1+p2+p3"), *propose("a1", "p1", "h1", "p1+p2+p3"),
          *propose("a1", "p1", "h2", "p2+p3"), *commit("a1", "p2+p3", "h2", "p2"),
          *lead("a2", "p1", "p1+p2", "h1"), "l.3.1 p1 a2 h3"),
+    ),
+    "overtaken-proposal": Told(
+        "p2 receives the second proposal before the first, and delivers it so.",
+        ("p1 e1",),
+        ("- e1 n1", "h1 e1 n2"),
+        (*start("a1", "p1", "p1+p2", "-", "i1+i2"), "l.3.1 p1 a1 h1", "f.3.2 p1 a1 h1 i1", "l.3.1 p1 a1 h2",
+         "f.3.2 p1+p2 a1 h2 i1+i2", *commit("a1", "p1+p2", "h2", "p2")),
+        connections=("p1 a1", "p2 a1"),
+    ),
+    "proposal-before-newleader": Told(
+        "p2 comes back to the leader, and receives the second proposal before the NEWLEADER that has the first.",
+        ("p1 e1",),
+        ("- e1 n1", "h1 e1 n2"),
+        (*start("a1", "p1", "p1+p2", "-", "i1+i2"), "l.3.1 p1 a1 h1", "f.3.2 p1 a1 h1 i1", "restart p2",
+         "l.3.3 a1 h1", *link("a1", "p2", "h1", "i3"), "l.3.1 p1 a1 h2", "f.3.2 p1+p2 a1 h2 i1+i3",
+         *commit("a1", "p1+p2", "h2", "p2")),
+        connections=("p1 a1", "p2 a1", "p2 a1"),
+    ),
+    "connection-reopened": Told(
+        "The NEWLEADER of p2's first connection was in flight when that was lost, and comes when it is opened again.",
+        *LOST,
+        (*phase_1("a1", "p1+p2", "p1", "-"), *link("a1", "p1+p2", "-", "i1+i2"), "restart p2",
+         *link("a1", "p2", "-", "i4"), "f.2.1 p1+p2 a1 - i1+i4", "l.2.2 a1 q12", *ready("a1", "p1", "-"),
+         "l.3.1 p1 a1 h1", *FORGOTTEN, "restart p2", "connect p2 a1 i2", "f.2.1 p2 a1 - i2", "restart p2", *WITHOUT),
+        connections=ITS_LINKS,
+    ),
+    "two-connections": Told(
+        "p2 has two connections to one leader; the NEWLEADER of the one comes after the proposals of the other.",
+        *LOST,
+        (*phase_1("a1", "p1+p2", "p1", "-"), *link("a1", "p1+p2", "-", "i1+i2"), *link("a1", "p2", "-", "i4"),
+         "f.2.1 p1+p2 a1 - i1+i4", "l.2.2 a1 q12", *ready("a1", "p1", "-"), "l.3.1 p1 a1 h1", *FORGOTTEN,
+         "f.2.1 p2 a1 - i2", "restart p2", *WITHOUT),
+        connections=ITS_LINKS,
+    ),
+    "newleader-without-log": Told(
+        "p2 comes back to the leader, which sends it the NEWLEADER it had sent first.",
+        *LOST,
+        (*start("a1", "p1", "p1+p2", "-", "i1+i4"), "l.3.1 p1 a1 h1", *FORGOTTEN, "restart p2",
+         *link("a1", "p2", "-", "i2"), "f.2.1 p2 a1 - i2", "restart p2", *WITHOUT),
+        connections=ITS_LINKS,
     ),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zabspec.abstract.invariant import CLAUSES, Clause
 from zabspec.abstract.logic import Expression, Quantified, Symbol
@@ -16,13 +16,31 @@ __all__ = ["ZAB", "Theory"]
 
 @dataclass(frozen=True)
 class Theory:
-    """Axioms, how it begins, actions, the invariant's clauses, and the properties it must imply."""
+    """Axioms, how it begins, actions, the invariant's clauses, and the properties it must imply.
+
+    One that stands over another has all of that one, and actions of the same names that do the same and more; some
+    of them do without guards that they have there, and these are to be `derived`: for each action, the guards by name.
+    """
 
     axioms: Mapping[str, Expression]
     initial: Mapping[Symbol, Definition]
     actions: tuple[Action, ...]
     clauses: tuple[Clause, ...]
     properties: tuple[Clause, ...]
+    rigid: tuple[Symbol, ...] = ()  # beside those of the vocabulary
+    over: Theory | None = None  # what it is to be a refinement of
+    derived: Mapping[str, Mapping[str, Expression]] = field(default_factory=dict)
+
+    @property
+    def state(self) -> tuple[Symbol, ...]:
+        """What actions change."""
+        return tuple(self.initial)
+
+    @property
+    def new(self) -> tuple[Clause, ...]:
+        """The clauses that are its own."""
+        known = () if self.over is None else self.over.clauses
+        return tuple(c for c in self.clauses if c not in known)
 
     @property
     def beginning(self) -> Mapping[Symbol, Expression]:
