@@ -21,7 +21,9 @@ from zabspec.protocols import PROTOCOLS
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Counterexample", "Report", "installed_version"]
+    from checker.symbolic.beyond import Beyond
+
+__all__ = ["Counterexample", "Report", "bounds_of", "installed_version"]
 
 WIDTH = 100
 FORMAT = 1
@@ -36,6 +38,23 @@ def installed_version() -> str:
     from importlib.metadata import version
 
     return version("zabcheck")
+
+
+def bounds_of(c: Configuration) -> str:
+    """A configuration as the bounds of a verdict."""
+    name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
+    counts = {"node": c.nodes, "transaction": c.txns, "timeout": c.timeouts}
+    counts |= {"crash": c.crashes}
+    if PROTOCOLS[c.protocol].connections:
+        counts |= {"lost connection": c.losses}
+    rare = {
+        "heartbeat": c.heartbeats,
+        "partition": c.partitions,
+        "dropped message": c.drops,
+        "duplicated message": c.duplicates,
+    }
+    counts |= {k: v for k, v in rare.items() if v}
+    return f"{name}, {', '.join(plural(v, k) for k, v in counts.items())}, network {c.network}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +104,7 @@ class Report:
     threads: int = 0
     symmetry_off: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
+    symbolic: Mapping[str, Beyond] = field(default_factory=dict)  # what z3 says of each property; none: not asked
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -168,20 +188,7 @@ class Report:
     @cached_property
     def bounds(self) -> str:
         """The configuration as the bounds of a verdict."""
-        c = self.configuration
-        name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
-        counts = {"node": c.nodes, "transaction": c.txns, "timeout": c.timeouts}
-        counts |= {"crash": c.crashes}
-        if PROTOCOLS[c.protocol].connections:
-            counts |= {"lost connection": c.losses}
-        rare = {
-            "heartbeat": c.heartbeats,
-            "partition": c.partitions,
-            "dropped message": c.drops,
-            "duplicated message": c.duplicates,
-        }
-        counts |= {k: v for k, v in rare.items() if v}
-        return f"{name}, {', '.join(plural(v, k) for k, v in counts.items())}, network {c.network}"
+        return bounds_of(self.configuration)
 
     @cached_property
     def extent(self) -> str:
@@ -238,13 +245,19 @@ class Report:
     def engine(self) -> str:
         if self.exploration.engine == "interpret":
             return "interpreted, plain Python sets"
+        if self.exploration.engine == "spark":
+            return f"compiled, in tasks of Spark, fingerprints of {self.exploration.fingerprint_bits} bits"
         return f"compiled, {plural(self.threads, 'thread')}"
 
     def figures(self) -> list[Row]:
         """Every number of the run with its name."""
         r = self.exploration
         # of a small run nearly all is the program itself
+        peak, unit = "at the peak", "CPU-second"
+        if r.engine == "spark":  # what Java takes is not known here
+            peak, unit = "at the peak of the largest process", "CPU-second of tasks"
         each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
+        each = "" if r.engine == "spark" else each
         return [
             ("distinct states", f"{r.distinct:,}" + (f" orbits, for {r.raw:,} states" if r.symmetry else "")),
             ("generated states", f"{r.generated:,}"),
@@ -254,8 +267,8 @@ class Report:
                 "fingerprint collision",
                 f"probability {r.collision_probability:.1e}" if r.collision_probability else "none",
             ),
-            ("rate", f"{rate(r.distinct, r.seconds)} states/s, {rate(r.distinct, r.cpu_seconds)} per CPU-second"),
-            ("memory", f"{r.memory / 1e6:,.0f} MB at the peak" + each),
+            ("rate", f"{rate(r.distinct, r.seconds)} states/s, {rate(r.distinct, r.cpu_seconds)} per {unit}"),
+            ("memory", f"{r.memory / 1e6:,.0f} MB {peak}" + each),
             ("time", f"{r.seconds:.2f} s exploring, {r.compile_seconds:.2f} s making the model ready"),
             ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "on"),
             ("engine", self.engine),
@@ -305,11 +318,17 @@ class Report:
 
     # --- as text -----------------------------------------------------------------------------------
 
+    def symbolic_rows(self) -> list[tuple[str, str]]:
+        """What z3 says of each property."""
+        return [(name, b.text) for name, b in self.symbolic.items()]
+
     def text(self) -> str:
         """The report as plain aligned text."""
         r = self.exploration
         parts = [self.sentence, *filter(None, [self.run_shown()])]
         parts.append(aligned([("property", "verdict", "source", "not reached"), *self.verdict_rows()]))
+        if self.symbolic:
+            parts.append(aligned([("property", "asked of z3"), *self.symbolic_rows()]))
         parts.append(aligned(self.figures()))
         parts.append("states per level, from depth 0\n" + wrapped(f"{n:,}" for n in self.levels))
         if r.generated:
@@ -333,6 +352,8 @@ class Report:
         for p, row in zip(self.exploration.properties, self.verdict_rows(), strict=True):
             verdicts.add_row(row[0], Text(row[1], style=colours[self.verdict(p)]), *row[2:])
         console.print(verdicts)
+        if self.symbolic:
+            console.print(Text(aligned([("property", "asked of z3"), *self.symbolic_rows()]) + "\n"))
         figures = Table(box=None, show_header=False)
         for row in self.figures():
             figures.add_row(*row)
@@ -434,7 +455,15 @@ class Report:
             "verdict": self.verdict(p),
             "witnessed_at": r.witnessed.get(p.name),
             "violation": violation,
+            **self.symbolic_as_json(p),
         }
+
+    def symbolic_as_json(self, p: Property) -> dict[str, Any]:
+        """What z3 says of a property, if it was asked."""
+        b = self.symbolic.get(p.name)
+        if b is None:
+            return {}
+        return {"symbolic": {"verdict": b.verdict, "steps": b.steps or None, "epochs": b.epochs or None}}
 
 
 def plural(count: int, noun: str) -> str:

@@ -152,15 +152,13 @@ def take_out(s: State, place: int) -> None:
         source = s.in_flight[place].source
         target = s.in_flight[place].target
         taken = s.in_flight[place].ahead
-        k = 0
-        while k < len(s.in_flight):
-            if s.in_flight[k].source == source and s.in_flight[k].target == target:
+        for i in range(s.FLIGHT):
+            k = s.FLIGHT - 1 - i  # from the last: what is taken out moves those behind it only
+            if k < len(s.in_flight) and s.in_flight[k].source == source and s.in_flight[k].target == target:
                 if s.in_flight[k].ahead <= taken:
                     s.in_flight.remove(k)
-                    k = k - 1
                 else:
                     s.in_flight[k].ahead = s.in_flight[k].ahead - taken - 1
-            k = k + 1
     else:
         s.in_flight.remove(place)
 

@@ -1,0 +1,109 @@
+"""Ask the explorer and z3 the same questions, depth by depth; print docs/symbolic.md's tables.
+
+    python benchmarks/bmc.py                   # both tables; some minutes
+    BMC_SECONDS=30 python benchmarks/bmc.py    # at most so long for each of z3's questions
+
+Everything is one process on one core, so that the two columns of a row have the same machine. The
+explorer's seconds are of one thread, without symmetry too, compiling left out of both.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from checker.compiled import Compiled
+from checker.explore import Explorer
+from checker.result import Limits
+from checker.symbolic.bmc import Bounded, Bounds, check
+from invariants import PROPERTIES, Property, property_named
+from traces import Runner
+from zabspec.model import Configuration, Model
+
+SECONDS = float(os.environ.get("BMC_SECONDS", "60"))
+QUIET: dict[str, Any] = {"crashes": 0, "losses": 0}
+
+# What is asked depth by depth: a variant that breaks a property, and the protocol, which does not.
+DEPTHS: list[tuple[Configuration, str, Sequence[int]]] = [
+    (
+        Configuration(variant="small-quorum", nodes=2, txns=1, timeouts=0, **QUIET),
+        "delivered-is-chosen",
+        (8, 11),
+    ),
+    (
+        Configuration(variant="commit-on-propose", nodes=2, txns=1, timeouts=0, **QUIET),
+        "delivered-is-chosen",
+        (12, 16),
+    ),
+    (Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=1), "agreement", (4, 6)),
+]
+
+# What is asked of z3 from a state on the way to a violation: so many steps before the end.
+FROM_STATES: list[tuple[Configuration, str, Sequence[int]]] = [
+    (Configuration(variant="no-sync", nodes=2, txns=1, timeouts=1, **QUIET), "delivered-is-chosen", (8,)),
+    (Configuration(variant="join-commit-all", nodes=3, txns=1, timeouts=0, **QUIET), "delivered-is-chosen", (8,)),
+    (Configuration(variant="equal-epoch", nodes=3, txns=1, timeouts=1, **QUIET), "one-leader-an-epoch", (8,)),
+    (Configuration(protocol="db19", nodes=2, txns=2, timeouts=2, channel=8), "delivered-is-chosen", (4,)),
+]
+
+
+def name_of(c: Configuration) -> str:
+    return f"{c.variant or c.protocol}, n={c.nodes}, {c.txns} txn"
+
+
+def explored(model: Model, p: Property, depth: int | None) -> tuple[str, str, tuple[int, ...]]:
+    """What the explorer finds to a depth, how long it takes, and the steps of its run."""
+    explorer = Explorer(Compiled(model, (p,), False), 1)
+    r = explorer.run(Limits(depth, seconds=SECONDS))
+    said = "violated" if r.violations else f"none in {r.distinct:,} states" if not r.stopped else r.stopped
+    return said, f"{r.seconds:.2f}", r.violations[p.name].words if r.violations else ()
+
+
+def asked(model: Model, p: Property, bounds: Bounds, start: bytes | None = None) -> tuple[str, str]:
+    """The same of z3."""
+    began = time.perf_counter()
+    found: Bounded = check(model, [p], bounds, start)
+    said = "violated" if found.broken else found.reason or "none"
+    if found.broken:
+        said += f", {len(found.words)} steps"
+    return said, f"{time.perf_counter() - began:.1f}"
+
+
+def main() -> None:
+    print("| question | depth | explorer | s | z3, one question | s | z3, a question a step | s |")
+    print("|---|---:|---|---:|---|---:|---|---:|")
+    for configuration, name, depths in DEPTHS:
+        model, p = Model(configuration), property_named(name, PROPERTIES)
+        for depth in depths:
+            said, spent, _ = explored(model, p, depth)
+            cells = [
+                said,
+                spent,
+                *asked(model, p, Bounds(depth, depth, SECONDS)),
+                *asked(model, p, Bounds(depth, 1, SECONDS)),
+            ]
+            print(f"| {name_of(configuration)}: {name} | {depth} | {' | '.join(cells)} |", flush=True)
+    print()
+    print("| on the way to | steps left | explorer, from the start | s | z3, in rounds | s | z3, one by one | s |")
+    print("|---|---:|---|---:|---|---:|---|---:|")
+    for configuration, name, befores in FROM_STATES:
+        model, p = Model(configuration), property_named(name, PROPERTIES)
+        _, spent, words = explored(model, p, None)
+        for before in befores:
+            runner = Runner(model)
+            for word in words[: len(words) - before]:
+                runner.step(word)
+            start = runner.state.key()
+            cells = [
+                f"violated, {len(words)} steps",
+                spent,
+                *asked(model, p, Bounds(before, before, SECONDS), start),
+                *asked(model, p, Bounds(before, before, SECONDS, together=False), start),
+            ]
+            print(f"| {name_of(configuration)}: {name} | {before} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

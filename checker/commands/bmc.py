@@ -1,0 +1,314 @@
+"""`zabcheck bmc`: bounded model checking with z3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import (
+    HELD,
+    NO_VERDICT,
+    PATH,
+    VIOLATED,
+    Cannot,
+    Subcommand,
+    at_least,
+    check_writable,
+    complain,
+    say,
+    seconds,
+)
+from checker.commands.explore import chosen_properties, configured, counterexample
+
+if TYPE_CHECKING:
+    from checker.report import Counterexample
+    from checker.symbolic.bmc import Bounded
+    from invariants.registry import Property
+    from zabspec.model import Configuration, Model
+
+__all__ = ["bmc"]
+
+LITERAL = "invariant-5-literal"
+DEEPEST = 1000
+# What may stand beside --from, whose trace has the configuration.
+BESIDE_FROM = ("depth", "source", "names", "every", "time_limit", "query_limit", "seed", "as_json", "trace", "no_trace")
+
+EXAMPLES = """\b
+Examples:
+  zabcheck bmc --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 12
+  zabcheck bmc --depth 8 --property agreement --time-limit 60
+  zabcheck bmc --from run.trace.json:14 --depth 8
+                                           from the state after step 14 of a saved trace
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help="zab or db19.")
+@click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
+@click.option("--nodes", default=3, show_default=True, help="Processes.")
+@click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
+@click.option("--timeouts", type=int, help="Spurious timeouts (2); for db19 every firing of an election timer.")
+@click.option("--crashes", type=int, help="Crashes; recovery is free (1; for db19 0).")
+@click.option("--losses", type=int, help="Lost connections (1).")
+@click.option("--partitions", type=int, help="Cuts that lose every connection across them (0).")
+@click.option(
+    "--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; db19: datagrams, ordered."
+)
+@click.option("--drops", type=int, help="Single messages lost, on lossy channels (0).")
+@click.option("--duplicates", type=int, help="Messages received twice, on duplicating channels (0).")
+@click.option("--heartbeats", type=int, help="Firings of a heartbeat timer (0; db19 only).")
+@click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
+@click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
+@click.option("--depth", required=True, type=int, callback=at_least(1), metavar="K", help="How many steps deep.")
+@click.option("--from", "source", metavar="TRACE[:STEP]", help="Start from a state of a saved trace; its last.")
+@click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@click.option(
+    "--every", default=4, show_default=True, callback=at_least(1), metavar="N",
+    help="Ask once in so many steps, and at the end; 1 finds what takes fewest rounds.",
+)  # fmt: skip
+@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")
+@click.option("--query-limit", type=float, callback=seconds, metavar="SECONDS", help="Time limit of each query.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the solver.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
+@click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
+def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
+    """Ask z3 whether some run of at most K steps breaks a property.
+
+    Exit codes: 0 none does, 1 one was found and written down, 2 the question was wrong, 3 no verdict.
+    """
+    refuse(options)
+    configuration, start = question(source, options)
+    judged = chosen_properties(names, configuration.protocol)
+    if any(p.name == LITERAL for p in judged) and not configuration.literal:
+        raise click.UsageError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
+
+    from checker.progress import StatusLine
+    from checker.solver import interruptibly
+    from checker.symbolic.bmc import Bounds, check
+    from zabspec.model import Model
+
+    model = Model(configuration)
+    state = state_after(model, start, judged)
+    bounds = Bounds(
+        options["depth"], options["every"], options["time_limit"], options["query_limit"], options["seed"]
+    )  # fmt: skip
+    with StatusLine() as status:
+        found = interruptibly(partial(check, model, judged, bounds, state, telling(status)))
+    return Answered(model, tuple(judged), start, found, options).publish()
+
+
+def telling(status: Any) -> Callable[[int, float], None]:
+    """What is shown on a terminal while z3 works."""
+
+    def tell(rounds: int, spent: float) -> None:
+        if status.due():
+            status.show(f"{rounds} rounds of steps, {spent:.0f} s")
+
+    return tell
+
+
+def refuse(options: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: two options contradict each other, or one has no such value.
+    """
+    if options["trace"] is not None:
+        if options["no_trace"]:
+            raise click.UsageError("--trace and --no-trace contradict each other")
+        check_writable(options["trace"], "--trace", regular=True)
+    if options["depth"] > DEEPEST:
+        raise click.UsageError(f"--depth must be 1 to {DEEPEST}, not {options['depth']}: z3 is not asked about more")
+    if not 0 <= options["seed"] < 2**32:
+        raise click.UsageError(f"--seed must be 0 to 4294967295, not {options['seed']}")
+
+
+def question(source: str | None, options: Mapping[str, Any]) -> tuple[Configuration, tuple[int, ...]]:
+    """The configuration, and the steps that lead to where the runs start.
+
+    Raises:
+        UsageError: there is no such configuration, trace or step.
+    """
+    if source is None:
+        return configured(options, literal=False), ()
+    context = click.get_current_context()
+    for p in context.command.params:
+        given = p.name and context.get_parameter_source(p.name) is click.core.ParameterSource.COMMANDLINE
+        if given and p.name not in BESIDE_FROM:
+            raise click.UsageError(f"{p.opts[0]} does not go with --from: the trace has its configuration")
+    from traces import TraceError, read_trace, verify
+
+    name, _, number = source.rpartition(":")
+    at = int(number) if name and number.isascii() and number.isdigit() else None
+    path = Path(source if at is None else name)
+    try:
+        trace = read_trace(path)
+        verify(trace)
+    except TraceError as problem:
+        text = str(problem)
+        raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
+    words = tuple(step.word.word for step in trace.steps)
+    if at is not None and at > len(words):
+        raise click.UsageError(f"--from {source}: the trace has {len(words)} steps")
+    return trace.configuration, words if at is None else words[:at]
+
+
+def state_after(model: Model, words: Sequence[int], judged: Sequence[Property]) -> bytes:
+    """The state after some steps.
+
+    Raises:
+        UsageError: a property is broken there, or on the way.
+    """
+    from traces import Runner
+
+    runner = Runner(model)
+    for word in words:
+        runner.step(word)
+        broken = [p.name for p in judged if not runner.keeps(p)]
+        if broken:
+            earlier = f"--from ...:{runner.taken - 1}" if runner.taken > 1 else "the initial state"
+            raise click.UsageError(f"step {runner.taken} of the trace breaks {', '.join(broken)}; start from {earlier}")
+    return runner.state.key()
+
+
+def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judged: Sequence[Property]) -> Broken:
+    """What a run first breaks, and where: z3 looks at the end of each round only.
+
+    Raises:
+        Cannot: it breaks nothing, or is no run: then z3 was told something else than the protocol.
+    """
+    from traces import Runner, TraceError
+    from zabspec.language.reference import RangeError
+
+    runner = Runner(model)
+    try:
+        for word in start:
+            runner.step(word)
+        for k, word in enumerate(words, 1):
+            runner.step(word)
+            broken = tuple(p for p in judged if not runner.keeps(p))
+            if broken:
+                return Broken(broken, (*start, *words[:k]), k)
+    except (TraceError, RangeError) as problem:
+        raise Cannot(f"the run that z3 found is none ({problem}): a bug of zabcheck, please report it") from None
+    raise Cannot("the run that z3 found breaks nothing: a bug of zabcheck, please report it")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The properties that a run breaks at its last step, its steps from the initial state, and how
+    many of them z3 found."""
+
+    properties: tuple[Property, ...]
+    words: tuple[int, ...]
+    steps: int
+
+
+class Answered:
+    """What was found, for a person and for a machine."""
+
+    def __init__(
+        self,
+        model: Model,
+        judged: tuple[Property, ...],
+        start: tuple[int, ...],
+        found: Bounded,
+        options: Mapping[str, Any],
+    ) -> None:
+        self.model, self.judged, self.start, self.found, self.options = model, judged, start, found, options
+        self.broken: Broken | None = None
+        self.shown: Counterexample | None = None
+        if found.broken:
+            self.broken = first_broken(model, start, found.words, judged)
+            self.shown = self.replayed(self.broken)
+
+    def replayed(self, broken: Broken) -> Counterexample:
+        """The run as a trace, held against the CPython world, replayed in the simulator, and saved."""
+        from checker.result import Exploration, Found
+
+        p = broken.properties[0]
+        path: Path | None = None
+        if not self.options["no_trace"]:
+            c = self.model.configuration
+            path = self.options["trace"] or Path(f"zabcheck-{c.variant or c.protocol}-{p.name}.trace.json")
+        one = Exploration(self.judged, violations={p.name: Found(p, broken.words)})
+        return counterexample(self.model, one, p.name, path)
+
+    @property
+    def code(self) -> int:
+        if self.shown is not None:
+            return VIOLATED if self.shown.replayed and not self.shown.trouble else NO_VERDICT
+        return NO_VERDICT if self.found.reason or self.found.left_range else HELD
+
+    @property
+    def where(self) -> str:
+        if not self.start:
+            return "the initial state"
+        return f"the state after step {len(self.start)} of the trace"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        f, spent = self.found, self.found.seconds[-1][1] if self.found.seconds else 0.0
+        if self.broken is not None:
+            names = ", ".join(p.name for p in self.broken.properties)
+            steps = "1 step" if self.broken.steps == 1 else f"{self.broken.steps} steps"
+            among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
+            return f"VIOLATED: {names} after {steps} from {self.where}, {among}"
+        within = f"within {f.depth} steps" if f.depth != 1 else "within 1 step"
+        if f.reason:
+            so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"
+            return f"no verdict: {f.reason} before depth {self.options['depth']}; {so_far}"
+        if f.left_range:
+            return (
+                f"no verdict: a value would leave its range: {f.left_range}; no other run violates a property {within}"
+            )
+        return f"no violation {within} from {self.where}, {spent:.1f} s"
+
+    def publish(self) -> int:
+        """Write the answer; returns the exit code."""
+        code = say(json.dumps(self.as_json(), indent=1) if self.options["as_json"] else self.text(), self.code)
+        if self.shown is not None and self.shown.trouble:
+            complain(self.shown.trouble)
+        return code
+
+    def text(self) -> str:
+        from checker.report import bounds_of
+
+        lines = [self.sentence, bounds_of(self.model.configuration)]
+        if self.shown is None:
+            lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
+            lines.append("A bounded answer: deeper runs, and values that would leave their ranges, were not looked at.")
+        else:
+            lines += ["", self.shown.text.rstrip(), ""]
+            if self.broken is not None and self.shown.replayed and self.shown.digest:
+                lines.append(f"{len(self.broken.words)} steps replayed in the simulator, step by step equal")
+            if self.shown.path:
+                lines.append(f"saved in {self.shown.path}")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
+        return {
+            "answer": names[self.code],
+            "sentence": self.sentence,
+            "configuration": self.model.configuration.as_dict(),
+            "properties": [p.name for p in self.judged],
+            "violated": [p.name for p in self.broken.properties] if self.broken else [],
+            "from_step": len(self.start),
+            "steps": self.broken.steps if self.broken else None,
+            "rounds": self.found.rounds or None,
+            "depth": self.found.depth,
+            "reason": self.found.reason or None,
+            "error": self.found.left_range or None,
+            "questions": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
+            "trace": self.shown.path or None if self.shown else None,
+            "replayed": bool(self.shown.replayed and self.shown.digest) if self.shown else None,
+            "why": self.shown.why if self.shown else None,
+        }

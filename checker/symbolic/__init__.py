@@ -1,0 +1,1 @@
+"""Models as formulas: their transitions, bounded model checking, inductive invariants."""

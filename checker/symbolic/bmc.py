@@ -1,0 +1,220 @@
+"""Bounded model checking: whether some run of at most k steps breaks a property.
+
+Runs are looked at in rounds (`unroll.py`), and a round may be empty; so a question about k rounds is
+about every run of at most k steps, and about longer ones whose steps go together. What is known not to
+happen in so many rounds is kept for the next question.
+
+A value that would leave its range is not stored, and the run goes on: that allows more, never less. A
+run found in this way is not one; it is told apart by the error that it meets, and asked about no more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import z3
+
+from checker.solver import Answer, Result, Solver
+from checker.symbolic.transition import Transition
+from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
+from invariants.binding import full_namespace
+from invariants.registry import STEP, Property
+from zabspec.language.symbolic_memory import values_of
+from zabspec.language.symbolic_terms import Truth, and_, not_, or_
+from zabspec.language.z3_terms import Z3Terms
+from zabspec.model import Model
+
+__all__ = ["Bounded", "Bounds", "check"]
+
+Progress = Callable[[int, float], None]  # the rounds that are being asked about, and the seconds so far
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far to look, and how long.
+
+    Attributes:
+        depth: steps.
+        every: ask once in so many rounds, and at the end. 1: a run found has as few rounds as any.
+        seconds: time limit of all of it.
+        query_seconds: time limit of each query.
+        seed: of z3's random choices.
+        together: independent steps may share a round.
+    """
+
+    depth: int
+    every: int = 1
+    seconds: float | None = None
+    query_seconds: float | None = None
+    seed: int = 0
+    together: bool = True
+
+
+@dataclass
+class Bounded:
+    """What bounded checking found.
+
+    Attributes:
+        depth: steps within which nothing is broken.
+        broken: the properties that the run breaks; none: there is no such run.
+        words: the run's steps from where it started.
+        rounds: in how many rounds they were found; 0 if they were not.
+        reason: why it ended before the depth asked for; empty: it did not.
+        left_range: where a value would leave its range in some run; empty: nowhere that was met.
+        seconds: for each question the rounds it was about, and what it took with all that came before it.
+    """
+
+    depth: int = 0
+    broken: tuple[Property, ...] = ()
+    words: tuple[int, ...] = ()
+    rounds: int = 0
+    reason: str = ""
+    left_range: str = ""
+    seconds: list[tuple[int, float]] = field(default_factory=list)
+
+
+def check(
+    model: Model,
+    properties: Sequence[Property],
+    bounds: Bounds,
+    start: bytes | None = None,
+    progress: Progress | None = None,
+) -> Bounded:
+    """Look for a run that breaks a property.
+
+    Args:
+        start: the state to start from; the initial one if not given.
+    """
+    began = time.perf_counter()
+    found = Bounded()
+    search = _Search(model, properties, start, bounds)
+
+    def left() -> float:
+        spent = time.perf_counter() - began
+        limits = [bounds.query_seconds or 1e6, 1e6 if bounds.seconds is None else bounds.seconds - spent]
+        return min(limits)
+
+    for at in range(1, bounds.depth + 1):
+        if progress is not None:
+            progress(at, time.perf_counter() - began)
+        if left() <= 0:
+            found.reason = "out of time"
+            return found
+        search.deeper()
+        if at % bounds.every and at != bounds.depth:
+            continue
+        result = search.ask(left())
+        while result.model is not None and (sentence := search.leaves_range(result.model)):
+            found.left_range = found.left_range or sentence
+            search.stay_in_range()
+            result = search.ask(left())
+        found.seconds.append((at, time.perf_counter() - began))
+        if result.answer is Answer.UNDECIDED:
+            found.reason = result.reason
+            return found
+        if result.model is not None:
+            found.broken, found.words = search.broken(result.model), search.words(result.model)
+            found.rounds = at
+            return found
+        found.depth = at
+    return found
+
+
+class _Search:
+    """A growing run, with a question at its end."""
+
+    def __init__(self, model: Model, properties: Sequence[Property], start: bytes | None, bounds: Bounds) -> None:
+        self.transition = Transition(model, full_namespace(model), properties)
+        values = self.transition.initial if start is None else values_of(self.transition.layout, start)
+        self.run = Unrolling(self.transition, dict(values), bounds.together)
+        self.properties = tuple(properties)
+        state = self.transition.state
+        self.of_states = [p for p in properties if p.of != STEP]
+        self.of_steps = [p for p in properties if p.of == STEP]
+        self.holds = [self.transition.holds(p, state) for p in self.of_states]
+        self.kept = {
+            p.name: {a.word: self.transition.step_holds(p, state, a.after) for a in self.transition.actions}
+            for p in self.of_steps
+        }
+        self.z3 = Z3Terms()
+        self.solver = Solver(seed=bounds.seed, logic="QF_FD")
+        self.at_end: dict[str, Truth] = {}
+        self.in_range = False
+
+    def add(self, conditions: Sequence[Truth]) -> None:
+        self.solver.add(*(self.z3.truth(c) for c in conditions if c is not True))
+
+    def deeper(self) -> None:
+        """Add a round."""
+        before = self.run.state
+        last = self.run.extend()
+        self.add(last.constraints)
+        if self.in_range:
+            self.add([not_(w) for w in last.wrong])
+        # the steps of the last round stay there: a property of steps speaks of one that comes last
+        self.add(list(self.run.early(len(self.run.rounds) - 2)))
+        values = self.run.at(self.holds, self.run.state)
+        self.at_end = {p.name: not_(v) for p, v in zip(self.of_states, values, strict=True)}  # type: ignore[arg-type]
+        for p in self.of_steps:
+            kept = self.run.at([self.kept[p.name][a.word] for a in last.actions], before)
+            bad: Truth = False
+            for taken, value in zip(last.taken, kept, strict=True):
+                bad = or_(bad, and_(taken, not_(value)))  # type: ignore[arg-type]
+            self.at_end[p.name] = and_(bad, self.one_step(last))
+
+    @staticmethod
+    def one_step(last: Round) -> Truth:
+        """Whether a round has one step at most."""
+        some: Truth = False
+        several: Truth = False
+        for taken in last.taken:
+            several = or_(several, and_(some, taken))
+            some = or_(some, taken)
+        return not_(several)
+
+    def ask(self, seconds: float) -> Result:
+        """Whether the run so far can end by breaking a property."""
+        bad: Truth = False
+        for value in self.at_end.values():
+            bad = or_(bad, value)
+        if seconds <= 0:
+            return Result(Answer.UNDECIDED, 0.0, reason="out of time")
+        question = z3.Bool(f"broken in {len(self.run.rounds)}")
+        self.solver.add(question == self.z3.truth(bad))
+        result = self.solver.check(question, seconds=seconds)
+        if result.proved:
+            self.solver.add(z3.Not(question))
+        return result
+
+    def truth(self, model: z3.ModelRef, value: Truth) -> bool:
+        return bool(z3.is_true(model.eval(self.z3.truth(value), model_completion=True)))
+
+    def leaves_range(self, model: z3.ModelRef) -> str:
+        """Where a value would first leave its range in the run that z3 found; empty: nowhere."""
+        for r in self.run.rounds:
+            for wrong, error in zip(r.wrong, r.errors, strict=True):
+                if self.truth(model, wrong):
+                    site = model.eval(self.z3.bits(error, ERROR_BITS), model_completion=True).as_long()
+                    sentence: str = self.transition.typed.sites[site - 1].sentence()
+                    return sentence
+        return ""
+
+    def stay_in_range(self) -> None:
+        """From now on no step meets an error."""
+        self.in_range = True
+        self.add([not_(w) for r in self.run.rounds for w in r.wrong])
+
+    def broken(self, model: z3.ModelRef) -> tuple[Property, ...]:
+        """The properties that the run z3 found breaks."""
+        return tuple(p for p in self.properties if self.truth(model, self.at_end[p.name]))
+
+    def words(self, model: z3.ModelRef) -> tuple[int, ...]:
+        """Its steps."""
+        return tuple(
+            a.word
+            for r in self.run.rounds
+            for a, taken in zip(r.actions, r.taken, strict=True)
+            if self.truth(model, taken)
+        )

@@ -1,0 +1,173 @@
+"""The transition relation of a model as terms: for every step word its guard and its effect.
+
+A step word is a constant here, so that the operands of a step are constants in everything it does;
+what its guard fixes (whom a follower follows, that a leader leads) is put in before it runs. Nothing
+here knows a protocol or a world: the words are those that `enabled` can emit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from invariants.registry import STEP, Property
+from zabspec.language import frontend
+from zabspec.language import symbolic_numbers as n
+from zabspec.language.symbolic import Env
+from zabspec.language.symbolic_memory import SLOTS, Values, scratch_keys, state_cells, values_of, variables
+from zabspec.language.symbolic_statements import SymbolicProgram
+from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, or_
+from zabspec.model import Model
+
+__all__ = ["Action", "Transition"]
+
+CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
+
+
+@dataclass(frozen=True)
+class Action:
+    """One step word with its choice.
+
+    Attributes:
+        word: as `apply` takes it.
+        guard: when the step is possible.
+        after: what every cell holds after it, scratch included; it counts only where the guard is true.
+        error: the site of the first error it meets, 32 bits; 0 where it meets none.
+        reads: the variables that guard and effect depend on.
+        changes: the cells of the state that it may change.
+    """
+
+    word: int
+    guard: Truth
+    after: Values
+    error: Term | int
+    facts: Mapping[int, int | bool]
+    changes: frozenset[int]
+
+
+class Transition:
+    """The steps of a model over a state of variables.
+
+    Args:
+        model: what is translated.
+        names: every name its text and the properties refer to.
+        properties: what is asked of its states and steps.
+    """
+
+    def __init__(self, model: Model, names: Mapping[str, Any], properties: Sequence[Property] = ()) -> None:
+        self.model = model
+        self.properties = tuple(properties)
+        self.layout = model.program.layout
+        self.cells = state_cells(self.layout)
+        self.scratch = scratch_keys(self.layout)
+        program = model.program
+        front = frontend.FrontEnd(self.layout, names, program.types, program.handlers)
+        front.program.steps = program.steps
+        for root in ("initialize", "enabled", "apply"):
+            front.function(root)
+        for p in properties:
+            front.function(p.holds.__name__)
+        self.typed = front.program
+        self.emitted: list[tuple[Truth, int, n.Integer, n.Integer, n.Integer]] = []
+        self.machine = SymbolicProgram(self.typed, self.layout, {"emit": self.emit})
+        self.state: Values = variables(self.layout, "s")
+        self.enabled_error: Term | int | bool = 0  # the site of the first error that asking for steps meets
+
+    def emit(self, env: Env, out: Any, kind: int, a: n.Integer, b: n.Integer, c: n.Integer) -> None:
+        self.emitted.append((env.here, kind, a, b, c))
+
+    @cached_property
+    def initial(self) -> dict[int, int | bool]:
+        """The state before any step."""
+        return values_of(self.layout, self.model.program.initial().key())
+
+    @cached_property
+    def guards(self) -> dict[int, Truth]:
+        """For every step word that some state allows, when it is possible."""
+        self.emitted = []
+        _, (after,) = self.machine.on_states("enabled", [self.state], [[]])
+        self.enabled_error = after[self.layout.offset("error") << SLOTS]
+        found: dict[int, Truth] = {}
+        for here, kind, *operands in self.emitted:
+            assert isinstance(kind, int)
+            for values in product(*(self.values(x) for x in operands)):
+                test = here
+                for x, value in zip(operands, values, strict=True):
+                    test = and_(test, n.same(x, value))
+                if test is not False:
+                    a, b, c = values
+                    word = kind << 24 | a << 16 | b << 8 | c
+                    found[word] = or_(found.get(word, False), test)
+        return dict(sorted(found.items()))
+
+    @staticmethod
+    def values(x: n.Integer) -> range:
+        """What an operand can be; what is no byte is no operand."""
+        lo, hi = n.span(x)
+        return range(max(lo, 0), min(hi, 255) + 1)
+
+    @cached_property
+    def actions(self) -> list[Action]:
+        """Every step word and choice, with its effect."""
+        return [action for word in self.guards for action in self.actions_of(word)]
+
+    def actions_of(self, word: int) -> list[Action]:
+        """A step word with each of its choices."""
+        guard = self.guards[word]
+        out: list[Action] = []
+        most = 1
+        while len(out) < most:
+            choice = len(out)
+            action = self.action(word | choice << CHOICE, guard)
+            choices = self.scalar(action.after, "choices")
+            if choice:
+                action = self.action(word | choice << CHOICE, and_(guard, n.less(choice, choices)))
+            most = max(most, n.span(choices)[1])
+            out.append(action)
+        return out
+
+    def action(self, word: int, guard: Truth, more: Mapping[int, int | bool] | None = None) -> Action:
+        """A step from the states that satisfy a guard; `more`: cells known to hold a value besides."""
+        facts = facts_of(guard, self.state) | dict(more or {})
+        before = {**self.state, **facts}
+        _, (after,) = self.machine.on_states("apply", [before], [word])
+        error = after[self.layout.offset("error") << SLOTS]
+        changed = (k for k, v in after.items() if v is not before[k] and v != before[k])
+        return Action(word, guard, after, error, facts, frozenset(changed) - self.scratch)
+
+    def scalar(self, values: Values, field: str) -> n.Integer:
+        """What a plain integer field holds."""
+        kind = self.layout.fields[field].kind
+        return n.number(values[self.layout.offset(field) << SLOTS], kind.lo, kind.hi)  # type: ignore[attr-defined]
+
+    def holds(self, p: Property, state: Values) -> Truth:
+        """Whether a state keeps a property; reading past an end counts as breaking it."""
+        assert p.of != STEP
+        value, (after,) = self.machine.on_states(p.holds.__name__, [state], [])
+        return and_(value, self.fine(after))
+
+    def step_holds(self, p: Property, before: Values, after: Values) -> Truth:
+        """Whether a step keeps a property; `after` with its scratch."""
+        value, states = self.machine.on_states(p.holds.__name__, [before, after, after], [])
+        return and_(and_(value, self.fine(states[0])), self.fine(states[1]))
+
+    def fine(self, after: Values) -> Truth:
+        """Whether no error is noted in a state."""
+        return equal(after[self.layout.offset("error") << SLOTS], 0, 32)
+
+
+def facts_of(guard: Truth, state: Values) -> dict[int, int | bool]:
+    """The cells of which the guard says what they hold."""
+    where = {v: key for key, v in state.items() if isinstance(v, Term)}
+    found: dict[int, int | bool] = {}
+    for g in conjuncts(guard):
+        if g.op == "=" and g.args[0] in where and isinstance(g.args[1], int):
+            found[where[g.args[0]]] = g.args[1]
+        elif g in where:
+            found[where[g]] = True
+        elif g.op == "not" and g.args[0] in where:
+            found[where[g.args[0]]] = False
+    return found

@@ -1,0 +1,162 @@
+"""Runs of a model as formulas: rounds of steps from a start, the steps of a round independent of each other.
+
+Steps that have nothing to do with each other (neither reads or writes what the other writes) can be
+taken in any order and give the same state, so they may stand in one round. A run has one form in
+rounds in which every step stands as early as it can (its Foata normal form), and only that form is
+looked at: no two runs that differ in the order of independent steps alone. It has at most as many
+rounds as the run has steps, and often half: formulas are that much shorter.
+
+Every round has a variable for each step that may be possible there, and one for each cell that
+such a step may change; what cannot have changed yet is still the constant it began as.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from checker.symbolic.transition import Action, Transition
+from zabspec.language.symbolic_memory import Values
+from zabspec.language.symbolic_terms import (
+    Bits,
+    Term,
+    Truth,
+    and_,
+    equal,
+    ite,
+    not_,
+    or_,
+    substitute,
+    variable,
+    variables_of,
+)
+
+__all__ = ["ERROR_BITS", "Round", "Unrolling"]
+
+ERROR_BITS = 32
+
+
+@dataclass
+class Round:
+    """Some steps of a run that are independent of each other; there may be none.
+
+    Attributes:
+        actions: the steps that may be possible here.
+        taken: for each of them the variable that says whether it is taken.
+        errors: for each of them, the site of the first error that it meets; 0: it meets none.
+        constraints: what must be true of the variables.
+    """
+
+    actions: list[Action]
+    taken: list[Term]
+    errors: list[Term | int | bool]
+    constraints: list[Truth]
+
+    @property
+    def wrong(self) -> list[Truth]:
+        """For each step, whether it is taken and meets an error."""
+        return [and_(t, not_(equal(e, 0, ERROR_BITS))) for t, e in zip(self.taken, self.errors, strict=True)]
+
+
+class Unrolling:
+    """A growing run.
+
+    Args:
+        transition: the steps of the model.
+        start: what every cell holds before the first step; constants or variables.
+        together: steps may share a round; otherwise each has one of its own.
+    """
+
+    def __init__(self, transition: Transition, start: Mapping[int, Bits | Truth], together: bool = True) -> None:
+        self.transition = transition
+        self.together = together
+        self.state: Values = {key: value for key, value in start.items() if key not in transition.scratch}
+        self.rounds: list[Round] = []
+
+    def at(self, roots: Sequence[Term | int | bool], state: Values) -> list[Term | int | bool]:
+        """What terms over the transition's state say of one state of the run."""
+        known = {v: state[key] for key, v in self.transition.state.items() if isinstance(v, Term)}
+        return substitute(roots, known)
+
+    def extend(self) -> Round:
+        """Add a round to the end."""
+        depth = len(self.rounds) + 1
+        every = self.transition.actions
+        guards = self.at([a.guard for a in every], self.state)
+        live = [(a, g) for a, g in zip(every, guards, strict=True) if g is not False]
+        roots: list[Term | int | bool] = [a.error for a, _ in live]
+        roots += [a.after[key] for a, _ in live for key in sorted(a.changes)]
+        values = iter(self.at(roots, self.state))
+        errors = [next(values) for _ in live]
+        actions = [a for a, _ in live]
+        taken = [variable(f"{depth}.{a.word:x}", 0) for a in actions]
+        constraints = [or_(not_(t), guard) for t, (_, guard) in zip(taken, live, strict=True)]  # type: ignore[arg-type]
+        changed: dict[int, dict[Term | int | bool, Truth]] = {}
+        for action, chosen in zip(actions, taken, strict=True):
+            for key in sorted(action.changes):
+                ways = changed.setdefault(key, {})
+                new = next(values)
+                ways[new] = or_(ways.get(new, False), chosen)
+        self.state = self.after(changed, depth, constraints)
+        constraints += self.apart(actions, taken)
+        made = Round(actions, taken, errors, constraints)
+        self.rounds.append(made)
+        return made
+
+    def after(self, changed: dict[int, dict[Term | int | bool, Truth]], depth: int, constraints: list[Truth]) -> Values:
+        """The state after a round: at most one of the steps taken writes a cell."""
+        state = dict(self.state)
+        for key, ways in changed.items():
+            cell = self.transition.cells.all[key]
+            value = state[key]
+            for new, when in ways.items():
+                value = ite(when, new, value, cell.width)
+            if isinstance(value, Term) and value.op != "var":
+                fresh = variable(f"{depth}.{cell.label}@{key:x}", cell.width)
+                constraints.append(equal(fresh, value, cell.width))
+                value = fresh
+            state[key] = value
+        return state
+
+    def apart(self, actions: Sequence[Action], taken: Sequence[Term]) -> Iterable[Truth]:
+        """Of two steps that depend on each other, one round has one at most."""
+        for i, a in enumerate(actions):
+            for j in range(i):
+                if not self.together or self.dependent(a, actions[j]):
+                    yield or_(not_(taken[i]), not_(taken[j]))
+
+    def early(self, which: int) -> Iterable[Truth]:
+        """Every step of a round (from 0) depends on one of the round before; else it could stand there."""
+        if which < 1:
+            return
+        before, here = self.rounds[which - 1], self.rounds[which]
+        for b, chosen in zip(here.actions, here.taken, strict=True):
+            cause: Truth = False
+            for a, t in zip(before.actions, before.taken, strict=True):
+                if self.dependent(a, b) or not self.together:
+                    cause = or_(cause, t)
+            yield or_(not_(chosen), cause)
+
+    def dependent(self, a: Action, b: Action) -> bool:
+        return not self.independent[a.word] >> self.places[b.word] & 1
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        return {a.word: k for k, a in enumerate(self.transition.actions)}
+
+    @cached_property
+    def independent(self) -> dict[int, int]:
+        """For each step word, a mask of those that neither read nor write what it writes, nor it what they write."""
+        where = {v: key for key, v in self.transition.state.items() if isinstance(v, Term)}
+        every = self.transition.actions
+        touches = []
+        for a in every:
+            reads = {where[v] for v in variables_of([a.guard, a.error, *(a.after[k] for k in a.changes)])}
+            touches.append((reads | a.changes, a.changes))
+        return {
+            a.word: sum(
+                1 << j for j, (other, writes) in enumerate(touches) if not (mine & writes) and not (other & changes)
+            )
+            for a, (mine, changes) in zip(every, touches, strict=True)
+        }

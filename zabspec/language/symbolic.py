@@ -1,0 +1,478 @@
+"""The symbolic world: a typed program run on terms, all its runs at once.
+
+Where control divides, both sides run on their own copy of memory and meet again: a cell that they
+leave different holds an `ite` afterwards. Loops are unrolled as far as their bounds can reach. So
+there is one result, never a list of paths. A value that would leave its range sets the state's
+`error` field to its site and is not stored, as in machine code.
+
+Memory is in `symbolic_memory.py`, integers in `symbolic_numbers.py`; here are expressions, and
+in `symbolic_statements.py` the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from zabspec.language import symbolic_numbers as n
+from zabspec.language import tree as t
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Seq, bits_for
+from zabspec.language.schema import Layout, Role
+from zabspec.language.symbolic_memory import (
+    REGION,
+    SLOTS,
+    Cells,
+    Values,
+    cell_width,
+    cells_of,
+    message_cells,
+    state_cells,
+)
+from zabspec.language.symbolic_terms import (
+    Bits,
+    Term,
+    Truth,
+    and_,
+    bit,
+    concat,
+    equal,
+    extract,
+    ite,
+    not_,
+    or_,
+    shift_right,
+    zero_extend,
+)
+
+__all__ = ["Env", "Expressions", "Ref", "Untranslatable", "Value"]
+
+# A place, or which of several it is: the last stands wherever none of the others' conditions does.
+Ref: TypeAlias = tuple[tuple[Truth, int], ...]
+Value: TypeAlias = Any  # an Integer, a Truth, Bits (a record or a set), a Ref, or a state's first byte
+
+
+class Untranslatable(Exception):
+    """A text uses what the symbolic world does not have (memory of the kernel): one sentence."""
+
+
+class Env:
+    """Where a run stands: memory, locals, and when control is here at all.
+
+    Attributes:
+        memory: what every cell holds.
+        local: the values of names.
+        alive: when control is here, of all runs that entered the function.
+        touched: the cells written since the function was entered.
+        entered: when the function was entered, of all runs.
+    """
+
+    __slots__ = ("alive", "entered", "local", "memory", "touched")
+
+    def __init__(
+        self, memory: Values, local: dict[str, Value], alive: Truth, touched: set[int], entered: Truth
+    ) -> None:
+        self.memory, self.local, self.alive, self.touched, self.entered = memory, local, alive, touched, entered
+
+    def fork(self, test: Truth) -> Env:
+        """A copy for the runs in which the test is true."""
+        return Env(self.memory.copy(), self.local.copy(), and_(self.alive, test), self.touched.copy(), self.entered)
+
+    def parted(self) -> Env:
+        """The same, for a run that leaves here: nothing is done any more with what it leaves."""
+        return Env(self.memory, self.local, self.alive, self.touched, self.entered)
+
+    def become(self, other: Env) -> None:
+        self.memory, self.local, self.alive, self.touched = other.memory, other.local, other.alive, other.touched
+
+    @property
+    def here(self) -> Truth:
+        """When control is here, of all runs."""
+        return and_(self.entered, self.alive)
+
+
+class Expressions:
+    """Runs expressions.
+
+    Args:
+        program: the typed program.
+        layout: the layout of its states.
+        hooks: functions that are not run but answered here: name -> what is done with the arguments.
+    """
+
+    def __init__(
+        self, program: t.TypedProgram, layout: Layout, hooks: Mapping[str, Callable[..., Value]] | None = None
+    ) -> None:
+        self.program = program
+        self.layout = layout
+        self.hooks = dict(hooks or {})
+        self.cells = state_cells(layout)
+        self.regions: list[Cells] = []
+        self._calm: dict[int, bool] = {}
+
+    # --- memory --------------------------------------------------------------------------------
+
+    def region(self, cells: Cells) -> int:
+        """The first byte of a new thing in memory."""
+        self.regions.append(cells)
+        return (len(self.regions) - 1) * REGION
+
+    def key(self, at: int, width: int) -> int:
+        """The cell of that width at a byte of memory."""
+        place, inner = divmod(at, REGION)
+        return self.regions[place].key(inner, width) + (place * REGION << SLOTS)
+
+    def keys(self, kind: Kind, at: int) -> list[tuple[int, int]]:
+        """The cells of a value of this kind, with their widths."""
+        place, inner = divmod(at, REGION)
+        base = place * REGION << SLOTS
+        return [(key + base, width) for key, width in cells_of(kind, self.regions[place], inner)]
+
+    def write(self, env: Env, key: int, value: Bits | Truth) -> None:
+        env.memory[key] = value
+        env.touched.add(key)
+
+    def write_where(self, env: Env, test: Truth, key: int, value: Bits | Truth, width: int) -> None:
+        self.write(env, key, ite(test, value, env.memory[key], width))
+
+    def report(self, bad: Truth, state: t.Expr | None, site: int, env: Env) -> None:
+        """Where `bad`, note the site in the state's error field, unless one is there already."""
+        if bad is False or state is None:
+            return
+        key = self.key(self.expr(state, env) + self.layout.offset("error"), 32)
+        old = env.memory[key]
+        self.write(env, key, ite(and_(bad, equal(old, 0, 32)), site, old, 32))
+
+    def place(self, m: t.Memory, env: Env) -> Ref:
+        """Where a place is: an index outside its bound is an error, and then the first entry."""
+        base = self.expr(m.base, env)
+        places: Ref = ((True, base),) if isinstance(base, int) else base
+        offset = m.offset
+        for term in m.terms:
+            index = self.expr(term.index, env)
+            bad = not_(and_(n.less_equal(0, index), n.less(index, term.bound)))
+            self.report(bad, m.state, term.site, env)
+            if isinstance(index, n.Num):
+                entries = range(max(index.lo, 0), min(index.hi, term.bound - 1) + 1)
+                ways = [(n.same(index, k), k * term.stride) for k in entries if k]
+                if 0 in entries or bad is not False:
+                    ways.append((True, 0))
+                places = self.spread(places, ways)
+            else:
+                offset += (0 if bad else index) * term.stride
+        return tuple((test, at + offset) for test, at in places)
+
+    @staticmethod
+    def spread(places: Ref, ways: list[tuple[Truth, int]]) -> Ref:
+        """Every place moved in every way; the last is the one that is left."""
+        out: list[tuple[Truth, int]] = []
+        for test, at in places:
+            out += [(and_(test, way), at + move) for way, move in ways]
+        return tuple(out)
+
+    @staticmethod
+    def exactly(places: Ref) -> Ref:
+        """The same places, the last with its own condition."""
+        if len(places) == 1:
+            return ((True, places[0][1]),)
+        taken: Truth = False
+        out: list[tuple[Truth, int]] = []
+        for test, at in places[:-1]:
+            out.append((and_(test, not_(taken)), at))
+            taken = or_(taken, test)
+        return (*out, (not_(taken), places[-1][1]))
+
+    def cell(self, places: Ref, width: int, env: Env) -> Bits | Truth:
+        """What the cell of that width at a place holds."""
+        value = env.memory[self.key(places[-1][1], width)]
+        for test, at in reversed(places[:-1]):
+            value = ite(test, env.memory[self.key(at, width)], value, width)
+        return value
+
+    def load(self, places: Ref, kind: Kind, env: Env) -> Value:
+        width = cell_width(kind)
+        value: Value = 0 if width < 0 else self.cell(places, width, env)
+        return n.number(value, kind.lo, kind.hi) if isinstance(kind, Int) and not isinstance(kind, Bool) else value
+
+    def length(self, places: Ref, kind: Seq, env: Env) -> n.Integer:
+        if not kind.capacity:
+            return 0
+        return n.number(self.cell(places, bits_for(kind.capacity), env), 0, kind.capacity)
+
+    def store(self, places: Ref, kind: Kind, value: Value, state: t.Expr | None, site: int, env: Env) -> None:
+        """Store a value of one cell; outside its range it is an error and not stored."""
+        width = cell_width(kind)
+        good: Truth = True
+        if isinstance(kind, Int) and not isinstance(kind, Bool):
+            good = and_(n.less_equal(kind.lo, value), n.less_equal(value, kind.hi))
+            value = n.raw(value, kind.lo, max(width, 1))
+        if width >= 0:
+            for test, at in self.exactly(places):
+                self.write_where(env, and_(test, good), self.key(at, width), value, width)
+        self.report(not_(good), state, site, env)
+
+    def copy(self, to: Ref, source: Ref, kind: Kind, env: Env) -> None:
+        """Copy a whole sequence or message; the two may be the same place."""
+        froms = [(test, self.keys(kind, at)) for test, at in source]
+        values = []
+        for k, (last, width) in enumerate(froms[-1][1]):
+            value = env.memory[last]
+            for test, keys in reversed(froms[:-1]):
+                value = ite(test, env.memory[keys[k][0]], value, width)
+            values.append(value)
+        for test, at in self.exactly(to):
+            for (key, width), value in zip(self.keys(kind, at), values, strict=True):
+                self.write_where(env, test, key, value, width)
+
+    def zero(self, places: Ref, kind: Kind, env: Env, where: Truth = True) -> None:
+        for test, at in self.exactly(places):
+            for key, width in self.keys(kind, at):
+                self.write_where(env, and_(test, where), key, 0 if width else False, width)
+
+    # --- where control divides -----------------------------------------------------------------
+
+    def join(self, test: Truth, a: Env, c: Env, kinds: Mapping[str, t.AnyType]) -> Env:
+        """The one run that two are: `a` where the test is true, else `c`."""
+        memory, touched = a.memory, a.touched | c.touched
+        for key in touched:
+            x, y = a.memory.get(key), c.memory.get(key)
+            if x is not y:
+                if x is None or y is None:  # a message that only one side made
+                    memory[key] = x if y is None else y  # type: ignore[assignment]
+                else:
+                    memory[key] = ite(test, x, y, self.width_of(key))
+        local = a.local
+        for name, y in c.local.items():
+            x = local.get(name)
+            if x is not y:
+                local[name] = y if x is None else self.choose(test, x, y, kinds[name])
+        return Env(memory, local, or_(a.alive, c.alive), touched, a.entered)
+
+    def width_of(self, key: int) -> int:
+        place, inner = divmod(key, REGION << SLOTS)
+        return self.regions[place].all[inner].width
+
+    def choose(self, test: Truth, x: Value, y: Value, kind: t.AnyType) -> Value:
+        """x where the test is true, else y: values of one type."""
+        if not isinstance(test, Term):
+            return x if test else y
+        if isinstance(kind, (t.SeqType, t.MessageType)):
+            return tuple((and_(test, w), at) for w, at in self.exactly(x)) + y
+        if kind == t.BOOL:
+            return ite(test, x, y, 0)
+        if isinstance(kind, t.RecordType):
+            return ite(test, x, y, kind.record.bits)
+        if isinstance(kind, t.SetType):
+            return ite(test, x, y, kind.kind.count)
+        if kind in (t.STATE, t.VOID, t.WORDS, t.BYTES):
+            if x != y:
+                raise Untranslatable("one name stands for two things in memory")
+            return x
+        return n.choose(test, x, y)
+
+    def calm(self, e: t.Expr) -> bool:
+        """Whether evaluating e changes nothing, so that it may run where its value is not asked for."""
+        found = self._calm.get(id(e))
+        if found is None:
+            match e:
+                case t.Call() | t.MakeMessage() | t.MakeRecord() | t.Builtin(op="forget"):
+                    found = False
+                case t.Binary(site=site) if site:
+                    found = False
+                case t.Load(place=place):
+                    found = self.calm(place)
+                case t.Memory():
+                    inside = (isinstance(x.index, t.Const) and 0 <= x.index.value < x.bound for x in e.terms)
+                    found = all(inside) and self.calm(e.base)
+                case _:
+                    parts = [v for v in vars(e).values() if isinstance(v, t.Expr)]
+                    parts += [x for v in vars(e).values() if isinstance(v, list) for x in v if isinstance(x, t.Expr)]
+                    found = all(self.calm(x) for x in parts)
+            self._calm[id(e)] = found
+        return found
+
+    def either(self, test: Truth, then: t.Expr | None, other: t.Expr | None, kind: t.AnyType, env: Env) -> Value:
+        """One of two expressions, of which only the one asked for takes effect; None is true or
+        false, whatever ends an `or` or an `and`."""
+
+        def side(e: t.Expr | None, default: bool, where: Env) -> Value:
+            return default if e is None else self.expr(e, where)
+
+        if not isinstance(test, Term):
+            return side(then, True, env) if test else side(other, False, env)
+        if (then is None or self.calm(then)) and (other is None or self.calm(other)):
+            return self.choose(test, side(then, True, env), side(other, False, env), kind)
+        a, c = env.fork(test), env.fork(not_(test))
+        x, y = side(then, True, a), side(other, False, c)
+        alive, local = env.alive, env.local
+        env.become(self.join(test, a, c, {}))
+        env.alive, env.local = alive, local
+        return self.choose(test, x, y, kind)
+
+    # --- expressions ---------------------------------------------------------------------------
+
+    def expr(self, e: t.Expr, env: Env) -> Value:
+        """The value of an expression; what it changes, it changes in `env`."""
+        return getattr(self, f"on_{type(e).__name__}", self.unknown)(e, env)
+
+    def unknown(self, e: t.Expr, env: Env) -> Value:
+        raise Untranslatable(f"the symbolic world has no {type(e).__name__}")
+
+    def on_Const(self, e: t.Const, env: Env) -> Value:
+        return bool(e.value) if e.type == t.BOOL else e.value
+
+    def on_Var(self, e: t.Var, env: Env) -> Value:
+        return env.local[e.name]
+
+    def on_Load(self, e: t.Load, env: Env) -> Value:
+        return self.load(self.place(e.place, env), e.place.kind, env)
+
+    def on_Memory(self, e: t.Memory, env: Env) -> Value:
+        return self.place(e, env)
+
+    def on_Binary(self, e: t.Binary, env: Env) -> Value:
+        left, right = self.expr(e.left, env), self.expr(e.right, env)
+        if e.site:
+            self.report(n.overflows(e.op, left, right), e.state, e.site, env)
+        return n.BINARY[e.op](left, right)
+
+    def on_Compare(self, e: t.Compare, env: Env) -> Value:
+        left, right = self.expr(e.left, env), self.expr(e.right, env)
+        kind = e.left.type
+        if kind == t.INT or isinstance(kind, t.NameType):
+            return n.COMPARE[e.op](left, right)
+        width = 0
+        if isinstance(kind, t.RecordType):
+            width = kind.record.bits
+        elif isinstance(kind, t.SetType):
+            width = kind.kind.count
+        same = equal(left, right, width)
+        return same if e.op == "==" else not_(same)
+
+    def on_Not(self, e: t.Not, env: Env) -> Value:
+        return not_(self.expr(e.value, env))
+
+    def on_Logic(self, e: t.Logic, env: Env) -> Value:
+        first, *rest = e.parts
+        value = self.expr(first, env)
+        if not rest:
+            return value
+        more = t.Logic(e.type, e.op, rest) if len(rest) > 1 else rest[0]
+        if e.op == "and":
+            return self.either(value, more, None, t.BOOL, env)
+        return self.either(value, None, more, t.BOOL, env)
+
+    def on_Choice(self, e: t.Choice, env: Env) -> Value:
+        return self.either(self.expr(e.test, env), e.then, e.other, e.type, env)
+
+    def on_Call(self, e: t.Call, env: Env) -> Value:
+        args = [self.expr(a, env) for a in e.args]
+        hook = self.hooks.get(e.function)
+        return self.run(self.program.functions[e.function], args, env) if hook is None else hook(env, *args)
+
+    def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
+        raise NotImplementedError  # pragma: no cover - statements have it
+
+    def on_Builtin(self, e: t.Builtin, env: Env) -> Value:
+        args = [self.expr(a, env) for a in e.args]
+        return getattr(self, f"builtin_{e.op}", self.no_builtin)(args, env)
+
+    def no_builtin(self, args: list[Value], env: Env) -> Value:
+        raise Untranslatable("the symbolic world has no operations on the kernel's memory")
+
+    def builtin_min(self, args: list[Value], env: Env) -> Value:
+        return n.minimum(*args)
+
+    def builtin_max(self, args: list[Value], env: Env) -> Value:
+        return n.maximum(*args)
+
+    def builtin_forget(self, args: list[Value], env: Env) -> Value:
+        """Every volatile field of a process becomes the low end of its range."""
+        base, p = args
+        whose = [(n.same(p, q), q) for q in range(self.layout.schema.nodes)]
+        for field in self.layout.schema.fields:
+            if field.role is Role.VOLATILE:
+                for index, at in self.layout.elements(field.name):
+                    self.zero(((True, base + at),), field.kind, env, whose[index[0]][0])
+
+    def on_RecordField(self, e: t.RecordField, env: Env) -> Value:
+        word = self.expr(e.value, env)
+        assert isinstance(e.value.type, t.RecordType)
+        if not e.bits:
+            return e.lo
+        kind = next(
+            k for name, k in e.value.type.record.fields.items() if k.bits and e.value.type.record.shift(name) == e.shift
+        )
+        return n.number(extract(word, e.shift, e.bits), kind.lo, kind.hi)
+
+    def on_MakeRecord(self, e: t.MakeRecord, env: Env) -> Value:
+        """The record's word, the first field highest; a field outside its range is an error, and zero."""
+        word: Bits = 0
+        width = 0
+        for name, value, site in e.parts:
+            kind = e.record.fields[name]
+            v = self.expr(value, env)
+            good = and_(n.less_equal(kind.lo, v), n.less_equal(v, kind.hi))
+            self.report(not_(good), e.state, site, env)
+            if kind.bits:
+                width += kind.bits
+                word = concat(word, ite(good, n.raw(v, kind.lo, kind.bits), 0, kind.bits), kind.bits, width)
+        return word
+
+    def on_MakeMessage(self, e: t.MakeMessage, env: Env) -> Value:
+        assert isinstance(e.type, t.MessageType)
+        union: MessageUnion = e.type.union
+        values = [self.expr(value, env) for _, _, value, _ in e.parts]
+        base = self.region(message_cells(union))
+        tag, *rest = self.keys(union, base)
+        self.write(env, tag[0], e.tag)
+        for key, width in rest:
+            self.write(env, key, 0 if width else False)
+        for (offset, kind, _, site), value in zip(e.parts, values, strict=True):
+            if kind.scalar:
+                self.store(((True, base + offset),), kind, value, e.state, site, env)
+            else:
+                self.copy(((True, base + offset),), value, kind, env)
+        return ((True, base),)
+
+    def on_SetHas(self, e: t.SetHas, env: Env) -> Value:
+        mask, item = self.expr(e.value, env), self.expr(e.item, env)
+        assert isinstance(e.value.type, t.SetType)
+        count = e.value.type.kind.count
+        if not isinstance(item, n.Num):
+            return 0 <= item < count and bit(mask, item)
+        inside = and_(n.less_equal(0, item), n.less(item, count))
+        width = max(count, item.hi.bit_length() + 1)
+        return and_(inside, bit(shift_right(zero_extend(mask, width), n.raw(item, 0, width), width), 0))
+
+    def on_SetSize(self, e: t.SetSize, env: Env) -> Value:
+        mask = self.expr(e.value, env)
+        assert isinstance(e.value.type, t.SetType)
+        total: n.Integer = 0
+        for k in range(e.value.type.kind.count):
+            total = n.add(total, n.number(extract(mask, k, 1), 0, 1))
+        return total
+
+    def on_SeqLength(self, e: t.SeqLength, env: Env) -> Value:
+        assert isinstance(e.seq.type, t.SeqType)
+        return self.length(self.expr(e.seq, env), e.seq.type.kind, env)
+
+    def on_MessageKind(self, e: t.MessageKind, env: Env) -> Value:
+        assert isinstance(e.message.type, t.MessageType)
+        count = len(e.message.type.union.messages)
+        return n.number(self.cell(self.expr(e.message, env), count.bit_length(), env), 0, count)
+
+    def on_SameSeq(self, e: t.SameSeq, env: Env) -> Value:
+        """Sequences are equal when every cell is: unused elements are zero."""
+        assert isinstance(e.left.type, t.SeqType)
+        kind = e.left.type.kind
+        result: Truth = True
+        sides = [[(w, self.keys(kind, at)) for w, at in self.expr(x, env)] for x in (e.left, e.right)]
+        for k, (_, width) in enumerate(sides[0][-1][1]):
+            pair = []
+            for ways in sides:
+                value = env.memory[ways[-1][1][k][0]]
+                for test, keys in reversed(ways[:-1]):
+                    value = ite(test, env.memory[keys[k][0]], value, width)
+                pair.append(value)
+            result = and_(result, equal(pair[0], pair[1], width))
+        return result

@@ -1,0 +1,327 @@
+"""Where values lie in the symbolic world: the cells of a state or a message.
+
+A cell is the smallest piece of memory the language reads or writes: an integer, a set, a record,
+the length of a sequence, the tag of a message. It holds as many bits as its kind needs, in the same
+form as every world: an integer as its distance from the low end of its range. The messages of a
+union share their cells as they share their bytes: two fields of one width may be one cell when no
+message has both.
+
+A place is named by its byte, as in the typed tree, so that a tree's address finds its cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf, bits_for
+from zabspec.language.schema import Layout
+from zabspec.language.symbolic_terms import Bits, Truth, and_, equal, extract, less, not_, or_, variable
+
+__all__ = [
+    "REGION", "SLOTS", "Cell", "Cells", "Values", "bytes_of", "cell_width", "cells_of", "message_cells", "scratch_keys",
+    "state_cells", "values_of", "variables", "well_formed",
+]  # fmt: skip
+
+REGION = 1 << 20  # bytes between the places of two things in memory
+SLOTS = 8  # bits of a cell's number that tell apart what shares a byte
+
+Values = dict[int, Bits | Truth]  # what each cell holds, by number
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell.
+
+    Attributes:
+        key: its number: the byte it begins at, and which of those that share it.
+        width: in bits; 0 for a truth value.
+        label: what it is called, as `to_leader[0][1][2].epoch`.
+    """
+
+    key: int
+    width: int
+    label: str
+
+
+def cell_width(kind: Kind) -> int:
+    """The width of a cell that holds a value of this kind; -1 where there is nothing to hold."""
+    if isinstance(kind, Bool):
+        return 0
+    assert isinstance(kind, (Int, SetOf, Record))
+    return kind.bits or -1
+
+
+class Cells:
+    """The cells of something that lies in memory, from byte 0 up."""
+
+    def __init__(self) -> None:
+        self.all: dict[int, Cell] = {}
+        self.shared: dict[tuple[int, int], int] = {}  # (byte, width) inside a message -> the cell there
+
+    def key(self, at: int, width: int) -> int:
+        """The cell of that width at a byte."""
+        return self.shared.get((at, width), at << SLOTS)
+
+    def put(self, at: int, width: int, label: str) -> None:
+        if width >= 0:
+            key = self.key(at, width)
+            if key not in self.all:
+                self.all[key] = Cell(key, width, label)
+
+    def place(self, kind: Kind, at: int, label: str) -> None:
+        """Add the cells of a value of this kind."""
+        if isinstance(kind, Seq):
+            self.put(at, bits_for(kind.capacity) or -1, f"len({label})")
+            for k in range(kind.capacity):
+                self.place(kind.element, at + kind.header + k * kind.element.size, f"{label}[{k}]")
+        elif isinstance(kind, MessageUnion):
+            self.put(at, len(kind.messages).bit_length(), f"{label}.kind")
+            slots = union_slots(kind)
+            for (inner, width), slot in slots.items():
+                self.shared[at + inner, width] = at << SLOTS | slot
+            for name, part in kind.envelope.items():
+                self.place(part, at + kind.envelope_offsets[name], f"{label}.{name}")
+            for message in kind.messages:
+                for name, held in message.fields.items():
+                    self.place(held, at + kind.offsets(message.name)[name], f"{label}.{name}")
+        else:
+            self.put(at, cell_width(kind), label)
+
+
+def leaves(kind: Kind, at: int) -> Iterator[tuple[int, int]]:
+    """The byte and width of every cell of a value."""
+    if isinstance(kind, Seq):
+        if kind.capacity:
+            yield at, bits_for(kind.capacity)
+        for k in range(kind.capacity):
+            yield from leaves(kind.element, at + kind.header + k * kind.element.size)
+    elif cell_width(kind) >= 0:
+        yield at, cell_width(kind)
+
+
+@cache
+def union_slots(union: MessageUnion) -> Mapping[tuple[int, int], int]:
+    """For each byte and width that a message's field may have, which of the union's cells it is,
+    from 1 (0 is the tag)."""
+    together: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    envelope = [leaf for name, kind in union.envelope.items() for leaf in leaves(kind, union.envelope_offsets[name])]
+    for message in union.messages:
+        offsets = union.offsets(message.name)
+        mine = envelope + [leaf for name, kind in message.fields.items() for leaf in leaves(kind, offsets[name])]
+        for leaf in mine:
+            together.setdefault(leaf, set()).update(mine)
+    out: dict[tuple[int, int], int] = {}
+    widths: list[int] = []
+    for leaf in together:
+        taken = {out[other] for other in together[leaf] if other in out}
+        free = [k + 1 for k, width in enumerate(widths) if width == leaf[1] and k + 1 not in taken]
+        if not free:
+            widths.append(leaf[1])
+            free = [len(widths)]
+        out[leaf] = free[0]
+    assert len(widths) < 1 << SLOTS
+    return out
+
+
+@cache
+def message_cells(union: MessageUnion) -> Cells:
+    """The cells of a message by itself."""
+    out = Cells()
+    out.place(union, 0, "message")
+    return out
+
+
+@cache
+def state_cells(layout: Layout) -> Cells:
+    """The cells of a state, in the order of its schema."""
+    out = Cells()
+    for field in layout.schema.fields:
+        for index, at in layout.elements(field.name):
+            out.place(field.kind, at, field.name + "".join(f"[{i}]" for i in index))
+    return out
+
+
+@cache
+def scratch_keys(layout: Layout) -> frozenset[int]:
+    """The cells that are not part of the state."""
+    return frozenset(key for key in state_cells(layout).all if key >> SLOTS >= layout.size)
+
+
+def cells_of(kind: Kind, cells: Cells, at: int) -> list[tuple[int, int]]:
+    """The number and width of every cell of a value of this kind at a byte, in an order that depends
+    on the kind alone."""
+    if isinstance(kind, MessageUnion):
+        found: dict[int, int] = {at << SLOTS: len(kind.messages).bit_length()}
+        for (inner, width), slot in union_slots(kind).items():
+            found[cells.key(at + inner, width)] = width
+            assert cells.key(at + inner, width) & ((1 << SLOTS) - 1) == slot
+        return list(found.items())
+    if isinstance(kind, Seq):
+        out: list[tuple[int, int]] = []
+        if kind.capacity:
+            width = bits_for(kind.capacity)
+            out.append((cells.key(at, width), width))
+        for k in range(kind.capacity):
+            out += cells_of(kind.element, cells, at + kind.header + k * kind.element.size)
+        return out
+    width = cell_width(kind)
+    return [] if width < 0 else [(cells.key(at, width), width)]
+
+
+# --- states as variables -----------------------------------------------------------------------
+
+
+def variables(layout: Layout, name: str) -> Values:
+    """A state of which nothing is known: a variable for every cell, scratch at the low end."""
+    scratch = scratch_keys(layout)
+    out: Values = {}
+    for key, cell in state_cells(layout).all.items():
+        zero: int | bool = 0 if cell.width else False
+        out[key] = zero if key in scratch else variable(f"{name}.{cell.label}@{key:x}", cell.width)
+    return out
+
+
+def well_formed(layout: Layout, values: Values) -> list[Truth]:
+    """What is true of every state that is one: numbers in their ranges, nothing beyond the length
+    of a sequence, and nothing in a message that its kind does not have."""
+    cells = state_cells(layout)
+    out: list[Truth] = []
+    for field in layout.schema.fields:
+        for _, at in layout.elements(field.name):
+            if at < layout.size:
+                out += _legal(field.kind, cells, at, values)
+    return [condition for condition in out if condition is not True]
+
+
+def _empty(keys: list[tuple[int, int]], values: Values) -> Truth:
+    result: Truth = True
+    for key, width in keys:
+        result = and_(result, equal(values[key], 0 if width else False, width))
+    return result
+
+
+def _legal(kind: Kind, cells: Cells, at: int, values: Values) -> Iterator[Truth]:
+    """What is true of a value of this kind."""
+    mine = cells_of(kind, cells, at)
+    if not mine:
+        return
+    first, width = mine[0]
+    value = values[first]
+    if isinstance(kind, Seq):
+        yield less(value, kind.capacity + 1, width)
+        for k in range(kind.capacity):
+            element_at = at + kind.header + k * kind.element.size
+            element = cells_of(kind.element, cells, element_at)
+            held = less(k, value, width)
+            yield or_(held, _empty(element, values))
+            if isinstance(kind.element, MessageUnion):
+                yield or_(not_(held), not_(_empty(element[:1], values)))
+            yield from _legal(kind.element, cells, element_at, values)
+    elif isinstance(kind, MessageUnion):
+        yield less(value, len(kind.messages) + 1, width)
+        for number, fields in enumerate(_fields_of(kind)):
+            has = {key for part, inner in fields for key, _ in cells_of(part, cells, at + inner)}
+            legal = _empty([(key, w) for key, w in mine[1:] if key not in has], values)
+            for part, inner in fields:
+                for condition in _legal(part, cells, at + inner, values):
+                    legal = and_(legal, condition)
+            yield or_(not_(equal(value, number, width)), legal)
+    elif isinstance(kind, Record):
+        for name, part in kind.fields.items():
+            if part.bits:
+                yield less(extract(value, kind.shift(name), part.bits), part.hi - part.lo + 1, part.bits)
+    elif isinstance(kind, Int) and width:
+        yield less(value, kind.hi - kind.lo + 1, width)
+
+
+@cache
+def _fields_of(union: MessageUnion) -> list[list[tuple[Kind, int]]]:
+    """For each tag, the kinds and bytes of what a message with it has; tag 0 is no message."""
+    shared: list[tuple[Kind, int]] = [(kind, union.envelope_offsets[name]) for name, kind in union.envelope.items()]
+    return [
+        [],
+        *(
+            shared + [(kind, union.offsets(message.name)[name]) for name, kind in message.fields.items()]
+            for message in union.messages
+        ),
+    ]
+
+
+# --- from bytes and back -----------------------------------------------------------------------
+
+
+def values_of(layout: Layout, data: bytes) -> dict[int, int | bool]:
+    """What each cell of a state holds, from its bytes (scratch included, or left out: then zero)."""
+    cells = state_cells(layout)
+    data = data + bytes(layout.total - len(data))
+    out: dict[int, int | bool] = {key: 0 if cell.width else False for key, cell in cells.all.items()}
+    for field in layout.schema.fields:
+        for _, at in layout.elements(field.name):
+            for place, size, key, width in _words(field.kind, cells, at, data):
+                number = int.from_bytes(data[place : place + size], "little")
+                out[key] = number if width else bool(number)
+    return out
+
+
+@cache
+def _entries(layout: Layout) -> Mapping[int, tuple[int, Kind]]:
+    """For each cell, the byte and the kind of the entry of a field that it is part of."""
+    cells = state_cells(layout)
+    out: dict[int, tuple[int, Kind]] = {}
+    for field in layout.schema.fields:
+        for _, at in layout.elements(field.name):
+            out.update((key, (at, field.kind)) for key, _ in cells_of(field.kind, cells, at))
+    return out
+
+
+def bytes_of(
+    layout: Layout, values: Mapping[int, int | bool], before: bytes = b"", changed: Iterable[int] | None = None
+) -> bytes:
+    """The state whose cells hold these values, scratch included.
+
+    Args:
+        before: a state, of which only the cells `changed` are different; then only those are looked at.
+    """
+    cells = state_cells(layout)
+    data = bytearray(before + bytes(layout.total - len(before)))
+    of = _entries(layout)
+    entries = dict(of[key] for key in (cells.all if changed is None else changed))
+
+    def fill(kind: Kind, at: int) -> None:
+        if isinstance(kind, MessageUnion):
+            tag = values[at << SLOTS]
+            data[at] = int(tag)
+            for part, inner in _fields_of(kind)[int(tag)]:
+                fill(part, at + inner)
+        elif isinstance(kind, Seq):
+            if kind.capacity:
+                count = values[cells.key(at, bits_for(kind.capacity))]
+                data[at : at + kind.header] = int(count).to_bytes(kind.header, "little")
+            for k in range(kind.capacity):
+                fill(kind.element, at + kind.header + k * kind.element.size)
+        elif cell_width(kind) >= 0:
+            number = int(values[cells.key(at, cell_width(kind))])
+            data[at : at + kind.size] = number.to_bytes(kind.size, "little")
+
+    for at, kind in entries.items():
+        data[at : at + kind.size] = bytes(kind.size)
+        fill(kind, at)
+    return bytes(data)
+
+
+def _words(kind: Kind, cells: Cells, at: int, data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """The byte, the size in bytes, the cell and its width of everything that a value holds."""
+    if isinstance(kind, MessageUnion):
+        yield at, 1, at << SLOTS, len(kind.messages).bit_length()
+        for part, inner in _fields_of(kind)[data[at]]:
+            yield from _words(part, cells, at + inner, data)
+    elif isinstance(kind, Seq):
+        if kind.capacity:
+            width = bits_for(kind.capacity)
+            yield at, kind.header, cells.key(at, width), width
+        for k in range(kind.capacity):
+            yield from _words(kind.element, cells, at + kind.header + k * kind.element.size, data)
+    elif cell_width(kind) >= 0:
+        yield at, kind.size, cells.key(at, cell_width(kind)), cell_width(kind)
