@@ -6,10 +6,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from checker import kernel
@@ -20,6 +20,7 @@ from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
+from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
 
 __all__ = ["Compiled", "full_namespace", "judge_text"]
@@ -112,6 +113,20 @@ def same_text(size: int) -> str:
     return "\n".join(lines)
 
 
+def after_text(properties: Sequence[Property], steps: Sequence[str], after: Mapping[str, Collection[str]]) -> str:
+    """Which steps that matter to properties of states a step has entered (at most 15), and which properties these
+    may have changed; if there are none, all may change at any step."""
+    what, lines = ["def what_changed(s: State) -> int:"], ["def judged_after(entered: int) -> int:"]
+    if not after:
+        return "\n".join([*what, "    return 0", "", "", *lines, "    return -1"])
+    bits = [f"(((s.steps >> {steps.index(name)}) & 1) << {k})" for k, name in enumerate(after)]
+    lines.append("    asked = 0")
+    for k, names in enumerate(after.values()):
+        mask = sum(1 << j for j, p in enumerate(properties) if p.name in names)
+        lines += [f"    if (entered & {1 << k}) != 0:", f"        asked = asked | {mask}"]
+    return "\n".join([*what, f"    return {' | '.join(bits)}", "", "", *lines, "    return asked"])
+
+
 def sources_digest() -> str:
     """A hash of every source file that the compiled code is made from."""
     root = Path(__file__).parent.parent
@@ -133,6 +148,19 @@ class Compiled:
         symmetry: whether states that are renamings of each other count once.
     """
 
+    # what another explorer's kernel has besides, or instead
+    exports: Mapping[str, tuple[Any, ...]] = EXPORTS
+    header: int = kernel.HEADER
+    also_modules: tuple[ModuleType, ...] = ()
+
+    def also_text(self) -> str:
+        """More kernel text that follows from the schema."""
+        return ""
+
+    def also_key(self) -> tuple[object, ...]:
+        """What else the machine code depends on."""
+        return ()
+
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
         self.model = model
         self.properties = tuple(properties)
@@ -142,7 +170,8 @@ class Compiled:
         tables = derive.Permutations(nodes)
         self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
         self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
-        key = repr((model.configuration, [p.name for p in properties], symmetry, sources_digest()))
+        names = [p.name for p in properties]
+        key = repr((model.configuration, model.extension, names, symmetry, sources_digest(), *self.also_key()))
         code = compile_cached(key, self._make, self._examine)
         self._bind(code)
         self.sites: list[str] = code.facts["sites"]
@@ -162,7 +191,7 @@ class Compiled:
 
     def _bind(self, code: MachineCode) -> None:
         self.code = code
-        for name, (result, *arguments) in EXPORTS.items():
+        for name, (result, *arguments) in self.exports.items():
             setattr(self, name, code.function(name, result, *arguments))
 
     def _examine(self, code: MachineCode) -> dict[str, str]:
@@ -207,7 +236,7 @@ class Compiled:
             "RING_AT": ring_at,
             "IMAGE_AT": image_at,
             "WORK": image_at + ring * total,
-            "MARGIN": (self.model.most_steps + ring) * (kernel.HEADER + limit),
+            "MARGIN": (self.model.most_steps + ring) * (self.header + limit),
             "PACKED_LIMIT": limit,
         }
 
@@ -227,28 +256,41 @@ class Compiled:
                 elif p.of == HISTORY:
                     raise ValueError(f"{p.name} is declared over the history and reads {sorted(touched - observed)}")
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
+        text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
+        text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
         frontend.register_source(GENERATED, text)
         made: dict[str, Any] = {}
         exec(compile(text, GENERATED, "exec"), made)
         names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
-        names |= {k: v for k, v in own_names(kernel).items() if not k.startswith("_")}
+        for module in (kernel, *self.also_modules):
+            names |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)
         names["SKIPS"] = bool(names["SKIPS"])
         return names
 
-    def _make(self) -> tuple[str, dict[str, Any]]:
+    def _typed(self) -> TypedProgram:
+        """Everything that is exported, and what it calls."""
         program = self.model.program
         front = frontend.FrontEnd(self.layout, self.typed_namespace(), program.types, program.handlers)
         front.program.steps = program.steps
-        for name in EXPORTS:
+        for name in self.exports:
             front.function(name)
-        assembly = llvm_text.emit_program(front.program, self.layout, set(EXPORTS), has_bit_gather())
+        return front.program
+
+    def _make(self) -> tuple[str, dict[str, Any]]:
+        typed = self._typed()
+        assembly = llvm_text.emit_program(typed, self.layout, set(self.exports), has_bit_gather())
         return assembly, {
-            "sites": [s.sentence() for s in front.program.sites],
-            "steps": program.steps,
+            "sites": [s.sentence() for s in typed.sites],
+            "steps": self.model.program.steps,
+            **self.also_facts(typed),
         }
+
+    def also_facts(self, typed: TypedProgram) -> dict[str, Any]:
+        """More to keep beside the code (JSON-able)."""
+        return {}
 
     # --- single states, for tests, traces and the first state ---------------------------------
 
@@ -296,6 +338,30 @@ class Compiled:
         self.judge_one_step(self.state(before), self.state(after), report, live, 0)
         words = (ctypes.c_int64 * kernel.REPORT).from_buffer(report)
         return sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
+
+    def words_along(self, ordinals: Sequence[int], broken: int = 0) -> tuple[int, ...]:
+        """The steps from the initial state that pass through the same orbits as a path of the explorer.
+
+        Args:
+            ordinals: for each step, which successor it is of the state that stands for the orbit.
+            broken: the last step must break these step properties (a mask), which others into the
+                same orbit need not.
+        """
+        size = self.layout.size
+        concrete = self.model.program.initial().key()
+        _, image = self.canonical(concrete)
+        words: list[int] = []
+        for ordinal in ordinals:
+            target, image = self.canonical(self.next_states(image)[ordinal][1][:size])
+            must = broken if len(words) == len(ordinals) - 1 else 0
+            word, after = next(
+                (word, after)
+                for word, after in self.next_states(concrete)
+                if self.canonical(after[:size])[0] == target and self.breaks(concrete, after, must) == must
+            )
+            words.append(word)
+            concrete = after[:size]
+        return tuple(words)
 
     def view(self, data: bytes) -> StateView:
         return StateView(self.layout, data)

@@ -388,9 +388,6 @@ class Explorer:
     def words_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
         """The steps from the initial state to a state of a level, and on by one step.
 
-        The stored ordinals say which successors of the states that stand for their orbits; the
-        steps are those that lead through the same orbits from the initial state as it is.
-
         Args:
             last: the ordinal of one more step; it must break the step property `broken` (a mask),
                 which other steps into the same orbit need not.
@@ -405,18 +402,4 @@ class Explorer:
                     ordinals.insert(0, int.from_bytes(entry[4:], "little"))
                     break
                 at -= count
-        code, size = self.code, self.code.layout.size
-        concrete = code.model.program.initial().key()
-        _, image = code.canonical(concrete)
-        words: list[int] = []
-        for ordinal in ordinals:
-            target, image = code.canonical(code.next_states(image)[ordinal][1][:size])
-            must = broken if len(words) == depth else 0
-            word, after = next(
-                (word, after)
-                for word, after in code.next_states(concrete)
-                if code.canonical(after[:size])[0] == target and code.breaks(concrete, after, must) == must
-            )
-            words.append(word)
-            concrete = after[:size]
-        return tuple(words)
+        return self.code.words_along(ordinals, broken)

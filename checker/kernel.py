@@ -124,7 +124,8 @@ def expand(
                 meta[4 * slot] = h
                 meta[4 * slot + 1] = place
                 meta[4 * slot + 2] = first + done
-                meta[4 * slot + 3] = (ordinal - 1) | (65536 if changed else 0) | (same << 32)
+                flags = (1 if changed else 0) | (what_changed(child) << 1)
+                meta[4 * slot + 3] = (ordinal - 1) | (flags << 16) | (same << 32)
                 head = head + 1
                 if head - tail == RING:
                     settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
@@ -173,9 +174,10 @@ def settle(
     store_short(out, at + 14, size)
     changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
     same = meta[4 * slot + 3] >> 32
-    store_word(out, at + 16, judge(s, live, changed) | (same << 56))
-    if want != 0:
-        report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want, changed)
+    asked = judged_after((meta[4 * slot + 3] >> 17) & 32767)
+    store_word(out, at + 16, judge(s, live & asked, changed) | (same << 56))
+    if (want & asked) != 0:
+        report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want & asked, changed)
     if report[R_ERROR] == 0:
         report[R_ERROR] = s.error  # a property read past an end
     filled[g] = filled[g] + HEADER + size

@@ -56,6 +56,7 @@ class Exploration:
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0
     memory: int = 0  # bytes at the peak
+    fingerprint_bits: int = 64
 
     @property
     def distinct(self) -> int:
@@ -73,11 +74,11 @@ class Exploration:
 
     @property
     def collision_probability(self) -> float:
-        """That two of the distinct states share a 64-bit fingerprint (0 for the plain sets)."""
+        """That two of the distinct states share a fingerprint (0 for the plain sets)."""
         if self.engine == "interpret":
             return 0.0
         n = self.distinct
-        return min(1.0, n * (n - 1) / 2 / 2.0**64)
+        return min(1.0, n * (n - 1) / 2 / 2.0**self.fingerprint_bits)
 
     def verdict(self, p: Property) -> str:
         """`violated`, `holds` (its premise was met) or `not reached`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -119,6 +119,16 @@ class Model:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.protocol: Protocol = PROTOCOLS[configuration.protocol]
+
+    @property
+    def extension(self) -> str:
+        """What a subclass adds to the program, as a digest: what is compiled is kept under it too."""
+        return ""
+
+    @property
+    def judged_after(self) -> Mapping[str, Collection[str]]:
+        """For each of a few steps the properties of states that it may change; none: any step may change any."""
+        return {}
 
     @cached_property
     def majority(self) -> int:

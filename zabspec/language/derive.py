@@ -16,7 +16,7 @@ from itertools import permutations
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field, Layout, Role
 
-__all__ = ["Permutations", "bags", "derived_text", "in_order", "is_idle", "permuted"]
+__all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "is_idle", "permuted"]
 
 WIDEST = 56  # bits that one put or get can move: a word less seven bits of misalignment
 
@@ -239,11 +239,11 @@ def bag_sum_text(at: int, kind: Seq, c: Iterator[int]) -> list[str]:
     return [*lines, f"        y = wrap_add(y, mix(x, {next(c)}))", f"        at = at + {size}"]
 
 
-def hash_text(layout: Layout) -> str:
+def hash_text(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
     """Four chains of folded 128-bit products over the state's words, then one over the chains."""
-    c = constants(1)
+    c = constants(seed)
     words = words_outside_bags(layout)
-    lines = ["def hash_state(s: State) -> int:", "    b = as_bytes(s)"]
+    lines = [f"def {name}(s: State) -> int:", "    b = as_bytes(s)"]
     lines += [f"    h{k} = {next(c)}" for k in range(4)]
     for k in range(0, len(words), 2):
         lane = k // 2 % 4
