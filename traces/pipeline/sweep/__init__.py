@@ -1,0 +1,1 @@
+"""Sweeps: the same question of a hundred thousand simulated runs, and what their answers have in common."""

@@ -1,0 +1,245 @@
+"""The folder of a sweep: what was asked, and the rows of every block that is finished.
+
+    sweep.json                     the question, the code that answers it, and how it is cut into blocks
+    runs/block-00000017.parquet    the rows of a block, complete whenever the file is there
+    report.html, report.md, plots/ what they come to
+
+A block's rows follow from the question alone, and a file is written under a name of its own and
+then renamed. So a block may be run twice, at once or again, and the table is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from traces.pipeline.sweep.block import block_table
+from traces.pipeline.sweep.question import Question, question_of
+from zabspec.model import ConfigError
+from zabspec.simulator.run import sources_digest
+
+__all__ = ["Store", "StoreError", "asked_before", "open_store", "write_whole"]
+
+FORMAT = "zabcheck sweep 1"
+MANIFEST = "sweep.json"
+RUNS = "runs"
+MAKERS = ("question", "draw", "block")
+NEW = ".new-"  # readers of Parquet folders pass over names that begin with a dot
+# what the rows of a sweep follow from
+SOURCES = ("zabspec", "invariants", "traces/judged.py", *(f"traces/pipeline/sweep/{name}.py" for name in MAKERS))
+
+
+class StoreError(Exception):
+    """A folder that cannot hold this sweep: a sentence."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A sweep's folder.
+
+    Attributes:
+        folder: where it is; every worker must see it under this name.
+        question: what is asked.
+        block: configurations in a block; the last may have fewer.
+    """
+
+    folder: Path
+    question: Question
+    block: int
+
+    @property
+    def runs(self) -> Path:
+        """The folder of the table."""
+        return self.folder / RUNS
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-self.question.count // self.block)
+
+    def numbers(self, block: int) -> range:
+        """The configurations of a block."""
+        return range(block * self.block, min(self.question.count, (block + 1) * self.block))
+
+    def part(self, block: int) -> Path:
+        """The file of a block."""
+        return self.runs / f"block-{block:08}.parquet"
+
+    def finished(self) -> list[int]:
+        """The blocks whose files are there, by their names alone."""
+        names = (re.fullmatch(r"block-(\d{8,})\.parquet", name) for name in os.listdir(self.runs))
+        return sorted(int(name[1]) for name in names if name and int(name[1]) < self.blocks)
+
+    def missing(self) -> list[int]:
+        """The blocks to run: those without a file that has all their rows. A damaged one is removed."""
+        there = set()
+        for block in self.finished():
+            if rows_of(self.part(block)) == len(self.numbers(block)):
+                there.add(block)
+            else:
+                self.part(block).unlink(missing_ok=True)
+        return [block for block in range(self.blocks) if block not in there]
+
+    def run_block(self, block: int) -> int:
+        """Run a block's configurations and put their rows in place; how many there are.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        numbers = self.numbers(block)
+        table = block_table(self.question, numbers)
+        path = self.part(block)
+        write_whole(path, lambda out: pq.write_table(table, out, compression="zstd"))
+        return len(numbers)
+
+    def clear(self) -> None:
+        """Remove what killed workers left."""
+        for path in self.runs.glob(f"{NEW}*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The row of a number, which is finished."""
+        table = pq.read_table(self.part(number // self.block))
+        found: dict[str, Any] = table.slice(number % self.block, 1).to_pylist()[0]
+        return found
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What `sweep.json` says."""
+        return {
+            "format": FORMAT,
+            "sources": sources_digest(*SOURCES),
+            "question": self.question.as_json(),
+            "configurations": self.question.count,
+            "block": self.block,
+        }
+
+
+def rows_of(path: Path) -> int:
+    """How many rows a file has; -1: it cannot be read."""
+    try:
+        rows: int = pq.read_metadata(path).num_rows
+    except (OSError, pa.ArrowException):
+        return -1
+    return rows
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file under another name, and put it in its place when it is whole and on the disk.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=NEW)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            write(out)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(temporary, 0o666 & ~umask())
+        os.replace(temporary, path)
+    except BaseException as problem:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        # another worker may have finished the same, and cleared what it took for left behind
+        if not (isinstance(problem, FileNotFoundError) and path.exists()):
+            raise
+
+
+def umask() -> int:
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+def asked_before(folder: Path) -> dict[str, Any] | None:
+    """What the folder's manifest says; none: there is no sweep in it.
+
+    Raises:
+        StoreError: it holds something else, or cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        said = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        try:
+            if any(not name.startswith(NEW) for name in os.listdir(folder)):
+                raise StoreError(f"{folder} holds something other than a sweep") from None
+        except FileNotFoundError:
+            pass
+        except OSError as problem:
+            raise StoreError(f"{folder}: {problem.strerror}") from None
+        return None
+    except OSError as problem:
+        raise StoreError(f"{path}: {problem.strerror}") from None
+    except ValueError:
+        said = None
+    if not isinstance(said, dict) or said.get("format") != FORMAT or not isinstance(said.get("block"), int):
+        raise StoreError(f"{path} is not of a sweep of this version of zabcheck")
+    return said
+
+
+def open_store(folder: Path, question: Question | None, block: Callable[[Question], int]) -> Store:
+    """The folder of a sweep: a new one, or one that was begun and is to be gone on with.
+
+    Args:
+        folder: made if there is none.
+        question: checked; none: the one that the folder has.
+        block: how many configurations a block of a new sweep is to have.
+
+    Raises:
+        StoreError: it cannot be written, or holds something else.
+        OSError: the disk is full.
+    """
+    folder = folder.absolute()
+    said = asked_before(folder)
+    if said is None:
+        if question is None:
+            raise StoreError(f"{folder} holds no sweep, and none was asked for")
+        store = Store(folder, question, block(question))
+    else:
+        try:
+            asked = question_of(said["question"])
+        except (ConfigError, KeyError) as problem:
+            raise StoreError(f"{folder / MANIFEST} does not say what was asked ({problem})") from None
+        store = Store(folder, asked, max(1, said["block"]))
+        if question is not None and question != asked:
+            raise StoreError(f"{folder} holds a sweep of another question: {difference(question, asked)}")
+        if said != store.manifest:
+            raise StoreError(f"{folder} holds a sweep made by another version of zabcheck; give it a folder of its own")
+    try:
+        store.runs.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(store.manifest, indent=1) + "\n"
+        write_whole(folder / MANIFEST, lambda out: out.write(text.encode()))
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise StoreError(f"{folder} cannot be written: {problem.strerror}") from None
+    return store
+
+
+def difference(asked: Question, there: Question) -> str:
+    """The first thing that two questions do not agree on."""
+    one, two = asked.as_json(), there.as_json()
+    name = next(name for name in one if one[name] != two[name])
+
+    def shown(value: Any) -> str:
+        return " ".join(str(v) for v in value) if isinstance(value, list) else str(value)
+
+    return f"its --{name.replace('_', '-')} is {shown(two[name])}, not {shown(one[name])}"

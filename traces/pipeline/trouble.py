@@ -1,0 +1,62 @@
+"""What went wrong with Spark, in a line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+from subprocess import Popen, TimeoutExpired
+
+__all__ = ["ended", "how_it_ended", "log_lines", "reason"]
+
+
+def ended(process: Popen[bytes], problem: Exception) -> bool:
+    """Whether Java is gone, which may be seen on the line to it a moment before."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    with contextlib.suppress(TimeoutExpired):
+        process.wait(0 if isinstance(problem, Py4JJavaError | PySparkException) else 1)
+    return process.returncode is not None
+
+
+def how_it_ended(process: Popen[bytes], folder: Path) -> str:
+    if process.returncode < 0:
+        return f"killed by signal {-process.returncode}"
+    return (log_lines(folder) or [f"exit {process.returncode}"])[-1]
+
+
+def reason(problem: BaseException) -> str:
+    """What made a job fail, in a line: a task's own error, else what Spark says first. Empty: this is
+    no error of Spark's."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    if not isinstance(problem, Py4JError | PySparkException | ConnectionError):
+        return ""
+    text = str(problem)
+    java = getattr(problem, "java_exception", None)
+    with contextlib.suppress(Exception):
+        text = str(java.getMessage() or java.toString()) if java is not None else text
+    if "Python worker exited unexpectedly" in text:
+        return "a task's Python process was killed, as it is when memory runs out"
+    _, _, python = text.rpartition("Traceback (most recent call last):")
+    raised = re.search(r"^(?:\w+\.)*(\w+(?:: .+)?)$", python, re.MULTILINE) if python != text else None
+    if raised:
+        return raised[1].strip()
+    return next((plain(line) for line in text.splitlines() if line.strip()), type(problem).__name__)
+
+
+def log_lines(folder: Path) -> list[str]:
+    """What Java's log says besides warnings and where in the code it was."""
+    try:
+        lines = (folder / "log").read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    noise = re.compile(r"\s|WARNING|Using Spark's|Setting default|To adjust|\d\d/\d\d/\d\d \S+ (WARN|INFO)")
+    return [plain(line) for line in lines if line.strip() and not noise.match(line)]
+
+
+def plain(line: str) -> str:
+    """A line without the name of the thread and of the exception."""
+    return re.sub(r'^(Exception in thread "\S+" )?([a-z]\w*\.[\w.$]+: )?', "", line.strip())
