@@ -10,7 +10,7 @@ from checker.commands.common import HELD, PATH, Cannot, Subcommand, check_writab
 
 __all__ = ["export"]
 
-FORMATS = ("text", "json", "itf", "mermaid")
+FORMATS = ("text", "json", "itf", "mermaid", "parquet")
 
 
 @click.command(cls=Subcommand)
@@ -18,15 +18,20 @@ FORMATS = ("text", "json", "itf", "mermaid")
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
 @click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
 def export(trace: Path, form: str, output: Path | None) -> int:
-    """Write a saved trace as text, JSON, ITF (Apalache, Quint) or a Mermaid diagram."""
+    """Write a saved trace as text, JSON, ITF (Apalache, Quint), a Mermaid diagram or an event table (Parquet)."""
     if form not in FORMATS:
         raise click.UsageError(f"there is no format {form!r}; there are {', '.join(FORMATS)}{near(form, FORMATS)}")
     if output is not None:
-        check_writable(output, "--output")
+        check_writable(output, "--output", regular=form == "parquet")
+    elif form == "parquet":
+        raise click.UsageError("an event table goes to a file: --output FILE")
 
     from traces import EXPORTS, TraceError, read_trace
 
     try:
+        if form == "parquet":
+            assert output is not None
+            return write_table(trace, output)
         text = EXPORTS[form](read_trace(trace))
     except TraceError as problem:
         raise click.UsageError(str(problem)) from None
@@ -35,4 +40,27 @@ def export(trace: Path, form: str, output: Path | None) -> int:
     trouble = write_file(output, text.encode())
     if trouble:
         raise Cannot(trouble)
+    return HELD
+
+
+def write_table(path: Path, output: Path) -> int:
+    """Write a trace as an event table.
+
+    Raises:
+        TraceError: it cannot be read.
+        UsageError: what writes tables is not installed.
+        Cannot: the table cannot be written.
+    """
+    from traces import read_trace
+    from traces.pipeline.recorded import observes, rows_of_trace
+    from traces.pipeline.table import TableError, TableWriter
+
+    try:
+        found = read_trace(path)
+        with TableWriter(output, observes(found.configuration.protocol)) as table:
+            table.add(rows_of_trace(found))
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+    except OSError as problem:
+        raise Cannot(f"cannot write {output}: {problem.strerror}") from None
     return HELD

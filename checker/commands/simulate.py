@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ Examples:
   zabcheck simulate --seed 7 --nodes 5 --partition 0,1,1,0 --show
   zabcheck simulate --seed 57 --check --trace run.trace.json
   zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
+  zabcheck simulate --seed 14 --table run.parquet
   zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
 """
 
@@ -47,6 +49,7 @@ Examples:
 @click.option("--timeout", multiple=True, metavar="P@TICK", help="A process has waited too long.")
 @click.option("--dump", type=PATH, metavar="FILE", help="Write the canonical dump.")
 @click.option("--events", type=PATH, metavar="FILE", help="Write everything that happens, as JSON lines.")
+@click.option("--table", type=PATH, metavar="FILE", help="Write everything that happens, as an event table (Parquet).")
 @click.option("--show", is_flag=True, help="Print the cluster as it is at the end.")
 @click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
@@ -69,6 +72,8 @@ def simulate(**options: Any) -> int:
         raise click.UsageError(f"there is no engine {engine!r}; there are {' and '.join(ENGINES)}")
     if options["events"] is not None and options["engine"] == "compiled":
         raise click.UsageError("--events listens to --engine interpret; compiled code tells nothing")
+    if options["table"] is not None and options["engine"] == "compiled":
+        raise click.UsageError("--table listens to --engine interpret; compiled code tells nothing")
     check_files(options)
     try:
         run = run_of(options)
@@ -78,6 +83,8 @@ def simulate(**options: Any) -> int:
     except SimulationError as problem:
         raise Cannot(f"the run has no end: {problem}") from None
     trouble = answer.write_files(options)
+    if options["table"] is not None:
+        trouble = write_table(run, options["table"]) or trouble
     code = answer.print(options)
     if trouble:
         complain(trouble)
@@ -93,15 +100,47 @@ def check_files(options: dict[str, Any]) -> None:
     Raises:
         UsageError: a file cannot be written, or two are one.
     """
-    given = [option for option in ("dump", "events", "trace") if options[option] is not None]
+    given = [option for option in ("dump", "events", "table", "trace") if options[option] is not None]
     for option in given:
-        check_writable(options[option], f"--{option}", regular=option == "trace")
+        check_writable(options[option], f"--{option}", regular=option in ("table", "trace"))
     for k, option in enumerate(given):
         for other in given[:k]:
             if options[option] == options[other]:
                 raise click.UsageError(f"--{other} and --{option} name the same file")
     if options["trace"] is not None and not options["check"]:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
+    if options["table"] is not None:
+        check_arrow()
+
+
+def check_arrow() -> None:
+    """
+    Raises:
+        UsageError: what writes tables is not installed.
+    """
+    from traces.pipeline.table import TableError
+    from traces.pipeline.table import check_arrow as check
+
+    try:
+        check()
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def write_table(run: Run, path: Path) -> str:
+    """Play a run once more, listened to, and write what happens as an event table; what went wrong."""
+    from checker.simulated import Progress
+    from traces.pipeline.recorded import observes, rows_of_run
+    from traces.pipeline.table import TableWriter
+
+    with Progress(run.rounds) as progress:
+        rows = rows_of_run(run, watch=progress.watch)
+    try:
+        with TableWriter(path, observes(run.protocol)) as table:
+            table.add(rows)
+    except OSError as problem:
+        return f"cannot write {path}: {problem.strerror}"
+    return ""
 
 
 def run_of(options: dict[str, Any]) -> Run:

@@ -1,0 +1,206 @@
+"""`zabcheck judge`: the properties of histories over event tables of any size."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import (
+    HELD,
+    NO_VERDICT,
+    PATH,
+    VIOLATED,
+    Cannot,
+    Subcommand,
+    at_least,
+    check_writable,
+    complain,
+    near,
+    say,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from traces.judging.tally import Tally, Unit
+
+__all__ = ["judge"]
+
+ENGINES = ("plain", "spark")
+SHOWN = 3  # violations of a property that are told in the text
+EXAMPLES = """\b
+Examples:
+  zabcheck simulate --seed 14 --table run.parquet
+  zabcheck judge run.parquet
+  zabcheck judge sweep/events --property agreement --violations broken.jsonl
+  zabcheck judge events --engine spark --master spark://host:7077 --json
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.argument("table", type=PATH)
+@click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@click.option(
+    "--engine", metavar="NAME", help="plain (this process alone), or spark; if not given, spark for large tables."
+)
+@click.option("--master", metavar="URL", help="spark: where it runs (local[*]).")
+@click.option("--threads", type=int, callback=at_least(1), help="plain: cores to use; all if not given.")
+@click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+def judge(table: Path, **options: Any) -> int:
+    """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
+
+    A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
+    of a protocol's state, such as the invariants of section VI, are not to be seen in a table.
+
+    Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict.
+    """
+    from traces.judging.runs import JUDGED
+    from traces.pipeline.table import TableError, check_arrow
+
+    check_options(options)
+    check_names(options["names"], [p.name for p in JUDGED])
+    if options["violations"] is not None:
+        check_writable(options["violations"], "--violations")
+    try:
+        check_arrow()
+        from traces.judging.judge import read_units
+
+        units = read_units(table)
+        tally = judged(units, options)
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+    return answer(table, tally, options)
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: an option has no such value, or does not go with another.
+    """
+    engine = options["engine"]
+    if engine is not None and engine not in ENGINES:
+        raise click.UsageError(
+            f"there is no engine {engine!r}; there are {' and '.join(ENGINES)}{near(engine, ENGINES)}"
+        )
+    if engine == "plain" and options["master"] is not None:
+        raise click.UsageError("--master is for --engine spark")
+    if (engine == "spark" or options["master"] is not None) and options["threads"] is not None:
+        raise click.UsageError("--threads is for --engine plain; with spark, say --master 'local[2]'")
+
+
+def check_names(names: tuple[str, ...], known: list[str]) -> None:
+    """
+    Raises:
+        UsageError: there is no such property, or none of histories.
+    """
+    from invariants import PROPERTIES
+
+    for name in names:
+        if name not in known:
+            if any(p.name == name for p in PROPERTIES):
+                raise click.UsageError(f"{name} is over the state of a protocol, which a table does not hold")
+            raise click.UsageError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
+
+
+def judged(units: list[Unit], options: dict[str, Any]) -> Tally:
+    """What judging comes to, by the engine that was asked for.
+
+    Raises:
+        TableError: a run cannot be judged.
+        UsageError, Cannot: there is no Spark, or it failed.
+    """
+    from checker.progress import StatusLine
+    from traces.judging.judge import LARGE, judge_on_spark, judge_plainly
+    from traces.pipeline import NoSpark, SparkFailed
+
+    engine = options["engine"]
+    rows = sum(u.rows for u in units)
+    if engine is None:
+        engine = "spark" if options["master"] is not None or rows > LARGE else "plain"
+    with StatusLine() as line:
+
+        def progress(done: int, everything: int, tally: Tally) -> None:
+            if line.due():
+                broken = f", {len(tally.violations):,} violations" if tally.violations else ""
+                line.show(f"{done:,} of {everything:,} rows judged ({100 * done // max(1, everything)} %){broken}")
+
+        if engine == "plain":
+            return judge_plainly(units, options["names"], options["threads"] or os.cpu_count() or 1, progress)
+        try:
+            return judge_on_spark(units, options["names"], options["master"], progress)
+        except NoSpark as problem:
+            raise click.UsageError(f"{problem}; --engine plain needs no Spark") from None
+        except SparkFailed as problem:
+            raise Cannot(str(problem)) from None
+
+
+# --- the answer ----------------------------------------------------------------------------------
+
+
+def answer(table: Path, tally: Tally, options: dict[str, Any]) -> int:
+    """Tell what was found; returns the exit code."""
+    from traces.judging.runs import JUDGED
+
+    asked = [p.name for p in JUDGED if not options["names"] or p.name in options["names"]]
+    code = VIOLATED if tally.violations else NO_VERDICT if undecided(tally, asked) else HELD
+    trouble = ""
+    if options["violations"] is not None:
+        lines = "".join(json.dumps(v.as_dict()) + "\n" for v in tally.violations)
+        trouble = write_file(options["violations"], lines.encode())
+    code = max(code, say(as_json(table, tally, asked, code) if options["as_json"] else as_text(tally, asked), code))
+    if trouble:
+        complain(trouble)
+        return NO_VERDICT
+    return code
+
+
+def undecided(tally: Tally, asked: list[str]) -> bool:
+    return any(tally.count(name, "undecided") for name in asked)
+
+
+def as_json(table: Path, tally: Tally, asked: list[str], code: int) -> str:
+    from traces.judging.tally import COUNTS
+
+    return json.dumps(
+        {
+            "table": str(table),
+            "runs": tally.runs,
+            "rows": tally.rows,
+            "properties": [
+                {"name": n} | {what.replace(" ", "_"): tally.count(n, what) for what in COUNTS} for n in asked
+            ],
+            "violations": [v.as_dict() for v in tally.violations],
+            "notes": tally.notes,
+            "exit_code": code,
+        },
+        indent=2,
+    )  # fmt: skip
+
+
+def as_text(tally: Tally, asked: list[str]) -> str:
+    """The counts as a table, then the first violations of each property."""
+    from checker.report import aligned
+    from traces.judging.tally import COUNTS
+
+    used = [what for what in COUNTS if what in COUNTS[:3] or any(tally.count(n, what) for n in asked)]
+    rows = [("property", *used), *((n, *(f"{tally.count(n, what):,}" for what in used)) for n in asked)]
+    runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
+    lines = [f"{runs}, {tally.rows:,} events", "", aligned(rows).rstrip("\n")]
+    for name in asked:
+        found = [v for v in tally.violations if v.property == name]
+        for v in found[:SHOWN]:
+            when = "" if v.time is None else f" at time {v.time}"
+            lines += ["", f"{name} is violated in run {v.run}{when}: {v.why}"]
+            for e in v.events:
+                place = f"position {e.position}" if e.position is not None else f"row {e.row}"
+                lines.append(f"  {e.who}, {place}: {' '.join(filter(None, (e.kind, e.txn)))}")
+            if v.command:
+                lines.append(f"  {v.command}")
+        if len(found) > SHOWN:
+            lines += ["", f"{name}: {len(found) - SHOWN:,} more; --violations FILE writes them all"]
+    lines += ["", *tally.notes] if tally.notes else []
+    return "\n".join(lines)

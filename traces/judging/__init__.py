@@ -1,0 +1,1 @@
+"""Event tables judged by the properties of histories, at any size."""

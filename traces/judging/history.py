@@ -1,0 +1,403 @@
+"""One long history judged without any task holding it: digests of blocks compared, and the few
+transactions that they leave open looked at one by one.
+
+What is concluded, and why that is enough, is in `docs/judge.md`. In short: where every pass goes up in
+zxids, what it delivered is a set; where a block of it has the digest of what was abcast, that is all
+of the block. So everything follows from the blocks that a pass has only a part of, those next to them,
+and the first ones. The history restricted to their transactions is judged by the kernel for whole
+runs, whose every violation is one of the whole history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from traces.judging import blocks_kernel as b
+from traces.judging.blocks import SHIFT, Chosen, Summary, drilled, summary_of
+from traces.judging.planes import MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
+from traces.judging.runs import BITS, ERRORS, JUDGED, Batch, judgeable, mask_of
+from traces.judging.tally import COUNTS, Span, Tally, Unit
+from traces.judging.told import Violation, violation
+from traces.pipeline.table import TableError
+
+__all__ = ["Each", "judge_history"]
+
+# Runs a function over many arguments, in threads or as tasks; the results in order.
+Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
+Key = tuple[int, int]  # a block: epoch, number
+LOOKED_AT = 1 << 22  # rows that may be looked at one by one
+
+NOT_LONG = ("chosen-in-later-histories", "delivered-is-chosen", "delivered-stands")
+
+
+@dataclass
+class Open:
+    """What the digests leave open.
+
+    Attributes:
+        blocks, zxids: the transactions to be looked at.
+        order: every pass goes up in zxids, and no block is visited twice in one.
+        abcasts: so do the abcasts of every epoch.
+        one: every epoch has one instance that abcasts.
+        grow: no process abcasts in an epoch earlier than one it abcast in before.
+        late: something was delivered before it was abcast.
+    """
+
+    blocks: set[Key] = field(default_factory=set)
+    zxids: set[Key] = field(default_factory=set)
+    order: bool = True
+    abcasts: bool = True
+    one: bool = True
+    grow: bool = True
+    late: bool = False
+
+
+def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: int = LOOKED_AT) -> Tally:
+    """Judge the one run of a long unit.
+
+    Args:
+        asked: the mask (`BITS`) of the properties to judge.
+        each: runs the work over the unit's parts.
+        shift: a block is `1 << shift` counters of an epoch.
+        most: rows that may be looked at one by one.
+
+    Raises:
+        TableError: the run cannot be judged.
+    """
+    bases = [0]
+    for part in unit.parts:
+        bases.append(bases[-1] + part.rows)
+    summaries = each(summary_of, [(p, base, shift) for p, base in zip(unit.parts, bases, strict=False)])
+    check_joints(summaries)
+    blocks = Blocks(summaries, "abcast" in unit.observes)
+    found = blocks.open()
+    rows = blocks.rows(found.blocks) + len(found.zxids) * (1 + len(blocks.passes))
+    capped = rows > most
+    if capped:
+        found.blocks = blocks.fewer(found.blocks, most)
+    chosen = Chosen(frozenset(found.blocks), frozenset(found.zxids), shift)
+    pieces = each(drilled, [(p, base, chosen) for p, base in zip(unit.parts, bases, strict=False)])
+    batch, texts, numbers = joined(pieces, unit.name)
+    broken, met = 0, 0
+    for _, judged in batch.judged():
+        broken, met = int(judged[0, 1]), int(judged[0, 2])
+    verdicts = concluded(
+        found, broken, met | blocks.counted(found.one), capped, judgeable(unit.observes) & asked, asked
+    )
+    out = Tally(1, unit.rows)
+    said = 0
+    for row, p in enumerate(JUDGED):
+        if p.name in verdicts:
+            out.counts[row, COUNTS.index(verdicts[p.name])] += 1
+            said |= (1 << BITS[p.name]) if verdicts[p.name] == "violated" else 0
+    if said:
+        out.violations = list(told(batch, texts, numbers, said))
+    run = int(batch.runs[0])
+    out.spans.append(Span(run, run, unit.name, None))
+    left_out = [name for name in NOT_LONG if name in verdicts and verdicts[name] == "not judged"]
+    if left_out and set(unit.observes) >= {"accept"}:
+        out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not judged")
+    if "undecided" in verdicts.values():
+        why = "zxids are out of order" if not (found.order and found.abcasts) else "more is violated"
+        if capped:
+            why = "too much differs to be looked at"
+        out.notes.append(f"run {run}: {why}, and what is undecided may hold or not")
+    return out
+
+
+def told(batch: Batch, texts: Any, numbers: Any, said: int) -> Iterator[Violation]:
+    """The violations, with their rows as they are numbered in the whole run."""
+    kinds = texts.column("kind")
+    for name, rows in batch.witness(0).items():
+        if said >> BITS[name] & 1:
+            v = violation(batch, kinds, int(batch.runs[0]), 0, name, rows)
+            yield replace(v, events=tuple(replace(e, row=int(numbers[e.row])) for e in v.events))
+
+
+def joined(pieces: Sequence[tuple[Any, Any]], name: str) -> tuple[Batch, Any, Any]:
+    import pyarrow as pa
+
+    table = pa.concat_tables([t for t, _ in pieces], promote_options="permissive").unify_dictionaries()
+    return Batch(table, name), table, np.concatenate([n for _, n in pieces])
+
+
+def concluded(found: Open, broken: int, met: int, capped: bool, known: int, asked: int) -> dict[str, str]:
+    """The verdicts.
+
+    Args:
+        broken, met: of the restricted history.
+        capped: not all that was left open was looked at.
+        known: the mask of what the table says anything of.
+    """
+    order, abcasts, one = found.order and not capped, found.abcasts and not capped, found.one
+    out: dict[str, str] = {}
+
+    def stands(*names: str) -> bool:
+        """Whether these properties, which come before, are known to hold (and may not have been asked for)."""
+        return all(enough[name] and not broken >> BITS[name] & 1 for name in names)
+
+    enough: dict[str, bool] = {
+        "integrity": abcasts and not found.late,
+        "total-order": order,
+        "primary-integrity": order and abcasts and one,
+        "one-primary-an-epoch": one,
+        "one-leader-an-epoch": True,
+        "unique-zxid": abcasts,
+    }
+    # without total order a process may disagree with itself, and what it lacks may be mended in a later moment
+    alike = stands("total-order")
+    enough["agreement"] = enough["global-primary-order"] = alike
+    enough["causal-order"] = alike and abcasts and found.grow
+    enough["local-primary-order"] = alike and abcasts and one
+    enough["prefix"] = stands("local-primary-order")
+    enough["po-causal-order"] = stands("integrity", "total-order", "agreement", "local-primary-order")
+    enough["strict-causality"] = stands("integrity", "primary-integrity", "one-primary-an-epoch")
+    for p in JUDGED:
+        name, bit = p.name, 1 << BITS[p.name]
+        if not asked & bit:
+            continue
+        if not known & bit or name in NOT_LONG:
+            out[name] = "not judged"
+        elif broken & bit and name != "strict-causality":  # which a chain of those left out may mend
+            out[name] = "violated"
+        elif enough[name]:
+            out[name] = "held" if met & bit else "premise not reached"
+        else:
+            out[name] = "undecided"
+    return out
+
+
+# --- from part to part -----------------------------------------------------------------------------
+
+
+def check_joints(summaries: Sequence[Summary]) -> None:
+    """Whether the parts go on where the ones before ended.
+
+    Raises:
+        TableError: they do not.
+    """
+    last = np.full(MOST, NULL)
+    passes = np.full(MOST, NULL)
+    time = NULL
+    for s in summaries:
+        first_position, last_position = s.positions
+        here = first_position != NULL
+        if (first_position[here] <= last[here]).any():
+            raise TableError(f"{s.name}: {ERRORS[OUT_OF_ORDER]}")
+        last = np.where(last_position != NULL, last_position, last)
+        if s.times[0] < time:
+            raise TableError(f"{s.name}: {ERRORS[TIME_BACK]}")
+        time = s.times[1]
+        for entry in s.entries[s.entries[:, b.E_ROLE] == 1]:
+            p = entry[b.E_PROCESS]
+            if entry[b.E_PASS] < passes[p]:
+                raise TableError(f"{s.name}: {ERRORS[PASS_BACK]}")
+        for entry in s.entries[s.entries[:, b.E_ROLE] == 1]:
+            p = entry[b.E_PROCESS]
+            passes[p] = max(passes[p], entry[b.E_PASS])
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Of a block what one pass, or all instances, have: how many, and two sums."""
+
+    count: int
+    sums: tuple[int, int]
+
+
+class Blocks:
+    """The blocks of a history, from the summaries of its parts.
+
+    Attributes:
+        abcast: of each block what was abcast; if that is not noted, the most that a pass has of it.
+        passes: for each process and pass, of each block what it has, and the row by which it has it.
+        delivered: the blocks of which anyone delivers anything.
+        order: every block, by epoch and number.
+    """
+
+    def __init__(self, summaries: Sequence[Summary], abcasts: bool) -> None:
+        self.summaries = summaries
+        entries = [s.entries for s in summaries]
+        self.entries = np.concatenate(entries) if entries else np.zeros((0, b.ENTRY), np.int64)
+        self.passes: dict[Key, dict[Key, Whole]] = {}
+        self.complete_at: dict[Key, dict[Key, int]] = {}
+        self.abcast: dict[Key, Whole] = {}
+        self.counts: dict[Key, int] = {}
+        for e in self.entries.tolist():
+            block = (e[b.E_EPOCH], e[b.E_BLOCK])
+            self.counts[block] = self.counts.get(block, 0) + e[b.E_COUNT]
+            if e[b.E_ROLE] == 0:
+                self.abcast[block] = more(self.abcast.get(block), e)
+            else:
+                who = (e[b.E_PROCESS], e[b.E_PASS])
+                has = self.passes.setdefault(who, {})
+                has[block] = more(has.get(block), e)
+                self.complete_at.setdefault(who, {})[block] = e[b.E_LAST_ROW]
+        if not abcasts:
+            for has in self.passes.values():
+                for block, part in has.items():
+                    if block not in self.abcast or part.count > self.abcast[block].count:
+                        self.abcast[block] = part
+        self.delivered = {block for has in self.passes.values() for block in has}
+        self.order = sorted(self.counts)
+        self.place = {block: k for k, block in enumerate(self.order)}
+
+    def rows(self, blocks: set[Key]) -> int:
+        return sum(self.counts.get(block, 0) for block in blocks)
+
+    def fewer(self, blocks: set[Key], most: int) -> set[Key]:
+        """The first of these blocks, as many as may be looked at."""
+        out: set[Key] = set()
+        rows = 0
+        for block in sorted(blocks):
+            rows += self.counts.get(block, 0)
+            if rows > most:
+                break
+            out.add(block)
+        return out
+
+    def open(self) -> Open:
+        """What the digests leave open."""
+        found = Open()
+        self.look_at_order(found)
+        self.look_at_instances(found)
+        self.look_at_arrivals(found)
+        for who in self.passes:
+            self.look_at_pass(who, found)
+        self.look_at_primaries(found)
+        for block in self.first_delivered():
+            found.blocks.add(block)
+        return found
+
+    def first_delivered(self) -> Iterator[Key]:
+        """The first two blocks of the first three epochs that are delivered: the premises that are met
+        anywhere, and do not follow from counts, are met there."""
+        epochs: dict[int, list[Key]] = {}
+        for block in sorted(self.delivered):
+            epochs.setdefault(block[0], []).append(block)
+        for epoch in sorted(epochs)[:3]:
+            yield from epochs[epoch][:2]
+
+    def counted(self, one: bool) -> int:
+        """The mask of the premises that are met as the counts tell; `one`: an epoch has one instance."""
+        names = set()
+        if any(sum(w.count for block, w in self.abcast.items() if block[0] == e) > 1 for e in self.first):
+            names.add("unique-zxid")
+        for has in self.passes.values():
+            of_epoch: dict[int, int] = {}
+            for block, part in has.items():
+                of_epoch[block[0]] = of_epoch.get(block[0], 0) + part.count
+            if sum(of_epoch.values()) > 1:
+                names.add("strict-causality")
+            if one and max(of_epoch.values()) > 1:
+                names |= {"local-primary-order", "prefix", "po-causal-order", "causal-order"}
+        return mask_of(sorted(names))
+
+    def look_at_order(self, found: Open) -> None:
+        """Whether what is done in one pass, or abcast in one epoch, goes up in zxids."""
+        last: dict[tuple[int, ...], list[int]] = {}
+        latest: dict[int, int] = {}
+        for e in self.entries[np.argsort(self.entries[:, b.E_FIRST_ROW], kind="stable")].tolist():
+            role = e[b.E_ROLE]
+            key = (1, e[b.E_PROCESS], e[b.E_PASS]) if role else (0, e[b.E_EPOCH])
+            before = last.get(key)
+            zxid = (e[b.E_EPOCH], e[b.E_FIRST])
+            wrong = e[b.E_FAULT] != 0
+            if before is not None:
+                wrong |= e[b.E_FIRST_ROW] <= before[b.E_LAST_ROW] or zxid <= (before[b.E_EPOCH], before[b.E_LAST])
+            if wrong:
+                found.blocks.add((e[b.E_EPOCH], e[b.E_BLOCK]))
+                if before is not None:
+                    found.blocks.add((before[b.E_EPOCH], before[b.E_BLOCK]))
+                if role:
+                    found.order = False
+                else:
+                    found.abcasts = False
+            if before is None or e[b.E_LAST_ROW] > before[b.E_LAST_ROW]:
+                last[key] = e
+            if not role:
+                if e[b.E_EPOCH] < latest.get(e[b.E_PROCESS], e[b.E_EPOCH]):
+                    found.grow = False
+                    found.blocks.add((e[b.E_EPOCH], e[b.E_BLOCK]))
+                latest[e[b.E_PROCESS]] = max(latest.get(e[b.E_PROCESS], e[b.E_EPOCH]), e[b.E_EPOCH])
+
+    def look_at_instances(self, found: Open) -> None:
+        """Whether an epoch has one instance; the first abcast of each."""
+        self.first: dict[int, tuple[int, int]] = {}  # of each epoch: row and process of its first abcast
+        instance: dict[int, tuple[int, int]] = {}
+        abcasts = self.entries[self.entries[:, b.E_ROLE] == 0]
+        for e in abcasts[np.argsort(abcasts[:, b.E_FIRST_ROW], kind="stable")].tolist():
+            epoch, who = e[b.E_EPOCH], (e[b.E_PROCESS], e[b.E_PASS])
+            if epoch not in instance:
+                instance[epoch] = who
+                self.first[epoch] = (e[b.E_FIRST_ROW], e[b.E_PROCESS])
+                found.zxids.add((epoch, e[b.E_FIRST]))
+            elif instance[epoch] != who:
+                found.one = False
+                found.zxids.add((epoch, e[b.E_FIRST]))
+
+    def look_at_arrivals(self, found: Open) -> None:
+        """Whether anything is delivered in a row before that of its abcast: each epoch's go up."""
+        greatest: dict[int, int] = {}
+        for s in self.summaries:
+            for epoch, abcast, need, _ in s.epochs.tolist():
+                if need != NULL and greatest.get(epoch, NULL) < need:
+                    found.late = True
+                    found.zxids.add((epoch, need))
+                greatest[epoch] = max(greatest.get(epoch, NULL), abcast)
+
+    def look_at_pass(self, who: Key, found: Open) -> None:
+        """The blocks that a pass has only a part of, up to the last it has any of. Of a gap, blocks in a row
+        that it has nothing of: the first and the last, the first and the last of those that anyone
+        delivers (the others may be lost with their primary), and the block behind it. And the next that
+        anyone delivers, where the pass ends."""
+        has = self.passes[who]
+        end = max(self.place[block] for block in has)
+        gap: list[Key] = []
+        partial = False  # it has some of the last block
+        for block in self.order[: end + 1]:
+            part = has.get(block)
+            if part is None:
+                gap.append(block)
+                continue
+            if gap:
+                somewhere = [g for g in gap if g in self.delivered]
+                found.blocks |= {gap[0], gap[-1], *somewhere[:1], *somewhere[-1:], block}
+            before, partial = partial, part != self.abcast.get(block)
+            if before or partial:
+                found.blocks.add(block)
+            gap = []
+        beyond = (block for block in self.order[end + 1 :] if block in self.delivered)
+        found.blocks |= set(islice(beyond, 1))
+
+    def look_at_primaries(self, found: Open) -> None:
+        """Whether the primary of each epoch had delivered all of every earlier block before it abcast."""
+        for process in {p for _, p in self.first.values()}:
+            complete: dict[Key, int] = {}
+            for (p, passing), has in self.passes.items():
+                if p == process:
+                    for block, part in has.items():
+                        if part == self.abcast.get(block):
+                            row = self.complete_at[p, passing][block]
+                            complete[block] = min(complete.get(block, row), row)
+            latest, which = -1, None
+            waiting = sorted((epoch, row) for epoch, (row, p) in self.first.items() if p == process)
+            for block in [*self.order, (1 << 62, 0)]:
+                while waiting and waiting[0][0] <= block[0]:
+                    _, row = waiting.pop(0)
+                    if latest >= row and which is not None:
+                        found.blocks.add(which)
+                if block in self.delivered and block not in found.blocks and complete.get(block, 1 << 62) > latest:
+                    latest, which = complete.get(block, 1 << 62), block
+
+
+def more(known: Whole | None, e: Sequence[int]) -> Whole:
+    """What an entry adds to a block."""
+    known = known or Whole(0, (0, 0))
+    sums = ((known.sums[0] + e[b.E_SUM]) % (1 << 64), (known.sums[1] + e[b.E_SUM2]) % (1 << 64))
+    return Whole(known.count + e[b.E_COUNT], sums)

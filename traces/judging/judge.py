@@ -1,0 +1,209 @@
+"""A table judged: its units in threads of this process, or as tasks of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from traces.judging.blocks import SHIFT
+from traces.judging.compiled import function
+from traces.judging.history import judge_history
+from traces.judging.runs import JUDGED, mask_of
+from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit, units_of
+from traces.pipeline.table import LONGEST, TableError, parts_of
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+__all__ = ["LARGE", "Progress", "judge_on_spark", "judge_plainly", "read_units"]
+
+Progress = Callable[[int, int, Tally], object]  # rows judged, of how many, and what was found so far
+OFTEN = 0.1  # seconds between two looks at what is done
+LARGE = 100_000_000  # rows beyond which Spark is worth its start
+
+
+def read_units(path: Path, longest: int = LONGEST) -> list[Unit]:
+    """The units of a table, from the footers of its files.
+
+    Raises:
+        TableError: it is no event table.
+    """
+    return units_of(parts_of(path), longest)
+
+
+def numbers_in(units: Sequence[Unit]) -> Callable[[Span], Sequence[int]]:
+    """Gives the number of every run of a unit, read again."""
+    named = {unit.name: unit for unit in units}
+
+    def numbers(span: Span) -> Sequence[int]:
+        column = named[span.where].read(("run",)).column("run").to_numpy().tolist()
+        return [n for k, n in enumerate(column) if k == 0 or n != column[k - 1]]
+
+    return numbers
+
+
+def asked_for(names: Sequence[str]) -> int:
+    """The mask of the properties to judge: all, unless some are named."""
+    return mask_of(names or [p.name for p in JUDGED])
+
+
+def settled(total: Tally, units: Sequence[Unit]) -> Tally:
+    """The tally of a whole table, when it is known that every run lies in one place.
+
+    Raises:
+        TableError: one does not.
+    """
+    check_spans(total.spans, numbers_in(units))
+    total.violations.sort(key=lambda v: (v.run, v.property))
+    return total
+
+
+# --- in this process -----------------------------------------------------------------------------
+
+
+def judge_plainly(
+    units: Sequence[Unit],
+    names: Sequence[str],
+    threads: int,
+    progress: Progress = lambda *_: None,
+    shift: int = SHIFT,
+) -> Tally:
+    """Judge every unit in this process, a unit to a thread.
+
+    Args:
+        names: the properties to judge; none: all.
+        shift: of the blocks of a long run.
+
+    Raises:
+        TableError: a unit cannot be judged.
+    """
+    asked, total, done = asked_for(names), Tally(), 0
+    everything = sum(u.rows for u in units)
+    function("judge_runs")  # compiled once, before threads ask for it
+    function("sum_blocks")
+    stop = Event()
+    pool = ThreadPoolExecutor(threads)
+
+    def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        futures = [pool.submit(work, *a) for a in arguments]
+        waiting = set(futures)
+        while waiting:
+            _, waiting = wait(waiting, OFTEN, FIRST_COMPLETED)
+            part = sum(f.done() for f in futures) * everything // (2 * len(futures))
+            progress(min(everything, done + part), everything, total)
+        return [f.result() for f in futures]
+
+    try:
+        waiting = {pool.submit(judge_unit, u, asked, stop.is_set): u for u in units if not u.long}
+        while waiting:
+            finished, _ = wait(waiting, OFTEN, FIRST_COMPLETED)
+            for future in finished:
+                done += waiting.pop(future).rows
+                total.add(future.result())
+            progress(done, everything, total)
+        for unit in units:
+            if unit.long:
+                total.add(judge_history(unit, asked, each, shift))
+                done += unit.rows
+    finally:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+    return settled(total, units)
+
+
+# --- on Spark --------------------------------------------------------------------------------------
+
+
+def judge_on_spark(
+    units: Sequence[Unit],
+    names: Sequence[str],
+    master: str | None = None,
+    progress: Progress = lambda *_: None,
+    shift: int = SHIFT,
+) -> Tally:
+    """Judge a table as Spark tasks: a unit to a task, and of a long run a part. The tasks read the
+    files themselves, so a cluster must see them under the same paths.
+
+    Raises:
+        NoSpark: there is none.
+        SparkFailed: a job failed.
+        TableError: a unit cannot be judged.
+    """
+    from traces.pipeline.session import LOCAL, session
+
+    asked, total = asked_for(names), Tally()
+    units = [away(u) for u in units]
+    everything = sum(u.rows for u in units)
+    whole = [u for u in units if not u.long]
+    with session(master or LOCAL, brief=everything < LARGE) as spark:
+        context = spark.sparkContext
+        for k, unit in enumerate(u for u in units if u.long):
+            before = sum(u.rows for u in [u for u in units if u.long][:k])
+            watch = watcher(context, progress, before, unit.rows // 2, everything, total)
+            total.add(judge_history(unit, asked, tasks(context, watch), shift))
+        if whole:
+            rest = sum(u.rows for u in whole)
+            watch = watcher(context, progress, everything - rest, rest, everything, total)
+            for tally in tasks(context, watch)(judge_unit, [(u, asked) for u in whole]):
+                total.add(tally)
+    return settled(total, units)
+
+
+def away(unit: Unit) -> Unit:
+    """A unit as another process finds it: by absolute paths."""
+    from dataclasses import replace
+
+    return Unit(tuple(replace(p, path=str(Path(p.path).absolute())) for p in unit.parts), unit.long)
+
+
+Watch = Callable[[], Any]  # makes a context manager under which a job runs
+
+
+def tasks(context: SparkContext, watch: Watch) -> Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]:
+    """Runs a function over many arguments, each a task."""
+
+    def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        def run(argument: tuple[Any, ...]) -> Any:
+            try:
+                return work(*argument)
+            except TableError as problem:  # the job goes on, and the sentence comes back
+                return problem
+
+        with watch():
+            results = context.parallelize(list(arguments), len(arguments)).map(run).collect()
+        for result in results:
+            if isinstance(result, TableError):
+                raise result
+        return list(results)
+
+    return each
+
+
+def watcher(context: SparkContext, progress: Progress, before: int, rows: int, everything: int, total: Tally) -> Watch:
+    """Tells how far the job under way has come, now and then."""
+
+    @contextmanager
+    def watch() -> Iterator[None]:
+        over = Event()
+        tracker = context.statusTracker()
+
+        def look() -> None:
+            while not over.wait(0.5):
+                done = 0.0
+                for stage in tracker.getActiveStageIds():
+                    info = tracker.getStageInfo(stage)
+                    done = info.numCompletedTasks / max(1, info.numTasks) if info is not None else done
+                progress(before + int(done * rows), everything, total)
+
+        thread = Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+
+    return watch

@@ -1,0 +1,223 @@
+"""Many runs judged: each by itself, the kernel over the columns of a batch of whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from invariants import PROPERTIES
+from invariants.registry import HISTORY, Property
+from traces.judging import planes as k
+from traces.judging.compiled import function
+from traces.pipeline.table import TableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["BITS", "COLUMNS", "JUDGED", "NEEDS", "Batch", "judgeable", "mask_of", "unjudged"]
+
+JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.of == HISTORY)
+"""The properties of histories, in the order of `PROPERTIES`."""
+
+BITS = {
+    "integrity": k.INTEGRITY, "total-order": k.TOTAL_ORDER, "agreement": k.AGREEMENT,
+    "local-primary-order": k.LOCAL_ORDER, "global-primary-order": k.GLOBAL_ORDER,
+    "primary-integrity": k.PRIMARY_INTEGRITY, "po-causal-order": k.PO_CAUSAL, "strict-causality": k.STRICT,
+    "prefix": k.PREFIX, "causal-order": k.CAUSAL, "one-primary-an-epoch": k.ONE_PRIMARY,
+    "one-leader-an-epoch": k.ONE_LEADER, "chosen-in-later-histories": k.CHOSEN_LATER,
+    "delivered-is-chosen": k.DELIVERED_CHOSEN, "unique-zxid": k.UNIQUE_ZXID, "delivered-stands": k.STANDS,
+}  # fmt: skip
+
+# The kinds of event without which nothing can be said of a property.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "total-order": ("abdeliver",),
+    "agreement": ("abdeliver",),
+    "one-primary-an-epoch": ("abcast",),
+    "unique-zxid": ("abcast",),
+    "one-leader-an-epoch": ("establish",),
+    "chosen-in-later-histories": ("abcast", "accept", "establish"),
+    "delivered-is-chosen": ("abcast", "abdeliver", "accept"),
+    "delivered-stands": ("abdeliver", "revise"),
+}
+
+# Those of which nothing can be said where it is not known who abcast; and where it is not, how many a quorum is.
+BY_PRIMARY = (
+    "local-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix", "causal-order",
+    "one-primary-an-epoch",
+)  # fmt: skip
+BY_QUORUM = ("chosen-in-later-histories", "delivered-is-chosen")
+
+COLUMNS = (
+    "run", "process", "position", "kind", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity",
+    "digest", "time",
+)  # fmt: skip
+IN_KERNEL = (
+    "run", "process", "position", "pass", "primary_epoch", "attempt", "epoch", "counter", "identity", "digest",
+    "index", "time",
+)  # fmt: skip
+
+KIND_CODES = {
+    "abcast": k.ABCAST, "abdeliver": k.ABDELIVER, "accept": k.ACCEPT, "establish": k.ESTABLISH,
+    "initial": k.INITIAL, "revise": k.REVISE, "entry": k.ENTRY, "run": k.BEGIN,
+}  # fmt: skip
+
+ERRORS = {
+    k.NO_PROCESS: "it does not say whose event this is",
+    k.MANY_PROCESSES: f"processes are numbered 0 to {k.MOST - 1}",
+    k.NO_ZXID: "a transaction has an epoch and a counter",
+    k.OUT_OF_ORDER: "the rows of a process come in the order of their positions",
+    k.PASS_BACK: "the passes of a process come one after another",
+    k.TIME_BACK: "time never goes back within a run",
+    k.TWO_BEGINS: "a run begins once",
+}
+AT_ONCE = 1 << 12  # runs in one call of the kernel, between which Ctrl-C is heard
+SMALL = 1 << 10
+
+
+def mask_of(names: Sequence[str]) -> int:
+    return sum(1 << BITS[name] for name in names)
+
+
+def judgeable(observes: Sequence[str]) -> int:
+    """The mask of the properties of which a table that notes these kinds of event says anything."""
+    names = [p.name for p in JUDGED if set(NEEDS.get(p.name, ("abcast", "abdeliver"))) <= set(observes)]
+    return mask_of(names)
+
+
+class Batch:
+    """Rows of whole runs in memory, as the kernel reads them.
+
+    Args:
+        table: the columns `COLUMNS`.
+        name: what errors call it.
+        names: the properties to judge, as a mask of `BITS`.
+
+    Raises:
+        TableError: the rows are no event table's.
+    """
+
+    def __init__(self, table: pa.Table, name: str) -> None:
+        self.name, self.rows = name, table.num_rows
+        self.columns = {c: words_of(table, c, name) for c in IN_KERNEL}
+        self.kinds, codes = kinds_of(table)
+        self.kind_of = np.array(codes or [0], np.int64)
+        self.processes = max(1, min(k.MOST, int(self.columns["process"].max(initial=0)) + 1))
+        run = self.columns["run"]
+        self.starts = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1]))) if self.rows else np.zeros(0, int)
+        self.runs = run[self.starts]
+        self.ends = np.append(self.starts[1:], self.rows)
+        self.cap = self.first_cap()
+        self.room()
+
+    def first_cap(self) -> int:
+        """A guess at how many transactions the largest run has."""
+        if not self.rows:
+            return SMALL
+        abcast = np.flatnonzero(self.kind_of == k.ABCAST)
+        if not len(abcast):
+            return SMALL
+        counts = np.add.reduceat(np.isin(self.kinds, abcast).astype(np.int64), self.starts)
+        return max(SMALL, int(counts.max()) + 64)
+
+    def room(self) -> None:
+        """Memory for runs of `cap` transactions."""
+        self.planes = np.empty((k.PLANES + 5 * self.processes) * self.cap, np.int64)
+        self.mask = (1 << (2 * self.cap - 1).bit_length()) - 1
+        self.tables = np.zeros(5 * (self.mask + 1), np.int64)
+        self.work = np.empty(k.WORK, np.int64)
+        self.report = np.zeros(k.REPORT, np.int64)
+
+    def call(self, start: int, end: int, most: int, found: Any) -> int:
+        c = self.columns
+        result: int = function("judge_runs")(
+            at(self.kinds), at(self.kind_of), *(at(c[name]) for name in IN_KERNEL), start, end, self.processes,
+            at(self.planes), self.cap, at(self.tables), self.mask, at(self.work), at(self.report), at(found), most,
+        )  # fmt: skip
+        return result
+
+    def judged(self) -> Iterator[tuple[int, Any]]:
+        """Judge every run, some at a time: the place of the first of them, and for each its first row and
+        the masks of what is broken, met and unknown.
+
+        Raises:
+            TableError: a run cannot be judged: its rows are not what they should be.
+        """
+        done = 0
+        while done < len(self.starts):
+            found = np.zeros((min(AT_ONCE, len(self.starts) - done), 6), np.int64)
+            count = self.call(int(self.starts[done]), self.rows, len(found), found)
+            if found[count - 1, 4] == -1:
+                self.cap *= 4
+                self.room()
+                count -= 1
+            found = found[:count]
+            wrong = np.flatnonzero(found[:, 4])
+            if len(wrong):
+                error, row = found[wrong[0], 4:6]
+                raise TableError(f"{self.name}, run {self.columns['run'][row]}, row {row}: {ERRORS[int(error)]}")
+            if count:
+                yield done, found[:, :4]
+            done += count
+
+    def witness(self, place: int) -> dict[str, tuple[int, ...]]:
+        """The rows that break each broken property of a run, by its place in the batch."""
+        found = np.zeros((1, 6), np.int64)
+        while True:
+            self.call(int(self.starts[place]), int(self.ends[place]), 1, found)
+            if found[0, 4] != -1:
+                break
+            self.cap *= 4
+            self.room()
+        out = {}
+        for name, bit in BITS.items():
+            if int(self.report[k.BROKEN]) >> bit & 1:
+                first = k.WITNESS + 5 * bit + 1
+                out[name] = tuple(int(r) for r in self.report[first : first + 4])
+        return out
+
+
+def unjudged(unknown: int) -> int:
+    """The mask of the properties of which nothing can be said in a run, by what the kernel did not know."""
+    return (mask_of(BY_PRIMARY) if unknown & 1 else 0) | (mask_of(BY_QUORUM) if unknown & 2 else 0)
+
+
+def at(values: Any) -> int:
+    """Where an array lies in memory."""
+    return int(values.ctypes.data)
+
+
+def words_of(table: pa.Table, name: str, where: str) -> Any:
+    """A column as 64-bit words, NULL where it says nothing."""
+    import pyarrow.compute as pc
+
+    column = table.column(name)
+    if column.null_count:
+        if name == "run":
+            raise TableError(f"{where}: a row does not say of which run it is")
+        column = pc.fill_null(column, k.NULL)
+    values = (
+        column.combine_chunks().to_numpy(zero_copy_only=False)
+        if column.num_chunks != 1
+        else column.chunk(0).to_numpy(zero_copy_only=False)
+    )
+    return np.ascontiguousarray(values, np.int64)
+
+
+def kinds_of(table: pa.Table) -> tuple[Any, list[int]]:
+    """The column of kinds as numbers of 4 bytes, and which kind of event each number is."""
+    import pyarrow as pa
+
+    column = table.column("kind")
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries().combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    kinds = np.ascontiguousarray(column.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+    names = column.dictionary.to_pylist()
+    if len(kinds) and kinds.min() < 0:
+        kinds = np.where(kinds < 0, len(names), kinds).astype(np.int32)
+        names.append("")
+    return kinds, [KIND_CODES.get(name, k.OTHER) for name in names]

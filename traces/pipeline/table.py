@@ -1,0 +1,390 @@
+"""The event table: what happened in runs, a row an event, as Parquet.
+
+One schema, whoever writes it: the simulator, the explorer's traces, importers of real logs. The rows
+of a run lie together, in an order that agrees with every process's own; a run that fits into a row
+group lies in one, which the file's footer says (`WHOLE`). `docs/events.md` is the reference.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version as package_version
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+__all__ = [
+    "COLUMNS",
+    "KINDS",
+    "OBSERVED",
+    "VERSION",
+    "Part",
+    "Rows",
+    "TableError",
+    "TableWriter",
+    "check_arrow",
+    "empty_columns",
+    "parts_of",
+    "read_part",
+    "schema",
+]
+
+VERSION = 1
+GROUP = 1 << 20  # rows of a row group, unless a run is longer
+LONGEST = 1 << 22  # rows of a run that is not split
+BOUNDARY = "zabcheck."  # what the keys of the footer begin with
+
+# The columns: name, whether it is text, whether it may be null, and what it says.
+COLUMNS: tuple[tuple[str, bool, bool, str], ...] = (
+    ("run", False, False, "the run"),
+    ("process", False, True, "whose event it is; null: the network's, or unknown who abcast"),
+    ("position", False, True, "its place among the events of its process, from 0"),
+    ("kind", True, False, "what happened"),
+    ("primary_epoch", False, True, "of the primary that abcasts, that proposes what is accepted, or is established"),
+    ("attempt", False, True, "with epoch and process the primary instance that abcasts"),
+    ("pass", False, True, "the crash-free iteration of the process; grows, and need not begin at 0"),
+    ("index", False, True, "the place of a delivery in its pass, of an entry in its history; of `run` the processes"),
+    ("epoch", False, True, "of the transaction's zxid"),
+    ("counter", False, True, "of the transaction's zxid"),
+    ("identity", False, True, "of the transaction, whatever its zxid"),
+    ("digest", False, True, "of the transaction's payload"),
+    ("time", False, True, "a tick, a step; never less than in the row before. Rows of one time are one moment"),
+    ("peer", False, True, "the other process: of a message, a connection, a cut"),
+    ("message", True, True, "the kind of message, the timer, the role"),
+    ("detail", True, True, "of `run` the command line that makes it; of `drop` why"),
+)  # fmt: skip
+
+# The kinds of event: what a history is made of, and everything else there is to know.
+OBSERVED = ("abcast", "abdeliver", "accept", "establish", "revise")
+KINDS: dict[str, str] = {
+    "run": "a run begins, with so many processes (index) and so made (detail)",
+    "abcast": "a primary instance broadcasts a transaction",
+    "abdeliver": "a process delivers a transaction in a pass",
+    "accept": "a process accepts the proposal <primary_epoch, transaction> (f.2.1, f.3.2)",
+    "establish": "a leader is established in primary_epoch (V.1); its initial history follows",
+    "initial": "an entry of that initial history, in order",
+    "revise": "a process that has delivered replaces its history; its beginning follows, as far as it had delivered",
+    "entry": "an entry of that history, in order",
+    "ready": "a primary may abcast (f.3.1)",
+    "crash": "a process crashes",
+    "recover": "a process that had crashed recovers",
+    "timeout": "a process gives up waiting",
+    "timer": "a timer fires",
+    "oracle": "a process is told its leader (peer)",
+    "connect": "a process connects to its leader (peer)",
+    "lost": "a process learns that its connection with peer is lost",
+    "role": "a process takes a role (message)",
+    "send": "a process sends a message to peer",
+    "deliver": "a process is given a message from peer",
+    "drop": "a message of process to peer is lost (detail: why)",
+    "cut": "from now on nothing that process sends arrives at peer",
+    "heal": "it arrives again",
+    "lose": "a connection of process with peer is lost",
+}
+
+
+class TableError(Exception):
+    """A table cannot be read, or is none: one sentence says why."""
+
+
+def check_arrow() -> None:
+    """
+    Raises:
+        TableError: pyarrow is not installed.
+    """
+    if find_spec("pyarrow") is None:
+        raise TableError("event tables need pyarrow, which `pip install 'zabcheck[spark]'` installs")
+
+
+def schema() -> pa.Schema:
+    """The one schema of event tables."""
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema([pa.field(name, text if is_text else pa.int64(), null) for name, is_text, null, _ in COLUMNS])
+
+
+def empty_columns() -> dict[str, list[Any]]:
+    return {name: [] for name, *_ in COLUMNS}
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+class Rows:
+    """The rows of a run, as they are noted one after another; positions are counted here.
+
+    Args:
+        run: the number of the run.
+        nodes: its processes.
+        detail: what makes it, as a command line.
+    """
+
+    def __init__(self, run: int, nodes: int, detail: str | None = None) -> None:
+        self.run = run
+        self.columns = empty_columns()
+        self.positions: dict[int, int] = {}
+        self.add("run", index=nodes, detail=detail)
+
+    def add(self, kind: str, process: int | None = None, **values: Any) -> None:
+        """Note an event; columns that are not named are null."""
+        position = None
+        if process is not None:
+            position = self.positions.get(process, 0)
+            self.positions[process] = position + 1
+        values |= {"run": self.run, "process": process, "position": position, "kind": kind}
+        for name, column in self.columns.items():
+            column.append(values.get(name))
+
+    def __len__(self) -> int:
+        return len(self.columns["run"])
+
+
+class TableWriter:
+    """Writes runs to a table, each whole; a context manager. The file is there when all of it is.
+
+    Args:
+        path: the file.
+        observes: which of `OBSERVED` the source of the runs notes. What is not among them is
+            unknown, rather than not to have happened.
+        group: rows of a row group.
+        longest: rows that a run has at most if it is not to be split.
+
+    Raises:
+        TableError: there is no pyarrow.
+        OSError: the file cannot be written.
+    """
+
+    def __init__(
+        self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP, longest: int = LONGEST
+    ) -> None:
+        check_arrow()
+        self.path, self.group, self.longest = path, group, longest
+        self.observes = tuple(k for k in OBSERVED if k in set(observes))
+        self.beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+        self.whole = True
+        self.waiting: list[pa.Table] = []
+        self.rows = 0
+        self.part_of: int | None = None  # the run that is being written in parts
+        self.writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> Self:
+        import pyarrow.parquet as pq
+
+        texts = [name for name, is_text, *_ in COLUMNS if is_text]
+        few = ["run", "process", "primary_epoch", "attempt", "pass", "epoch", "peer", *texts]
+        self.writer = pq.ParquetWriter(
+            self.beside, schema(), compression="zstd", use_dictionary=few, write_statistics=["run", "time"],
+            data_page_size=1 << 20, write_page_checksum=True,
+        )  # fmt: skip
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self.writer is not None
+        try:
+            if kind is None:
+                self.flush()
+                self.writer.add_key_value_metadata(
+                    {
+                        BOUNDARY + "table": str(VERSION),
+                        BOUNDARY + "whole": str(self.whole).lower(),
+                        BOUNDARY + "observes": ",".join(self.observes),
+                        BOUNDARY + "tool": package_version("zabcheck"),
+                    }
+                )
+            self.writer.close()
+            if kind is None:
+                os.replace(self.beside, self.path)
+        finally:
+            with contextlib.suppress(OSError):
+                self.beside.unlink(missing_ok=True)
+
+    def add(self, rows: Rows) -> None:
+        """Write a run."""
+        import pyarrow as pa
+
+        made = schema()
+        self.add_table(pa.table([pa.array(rows.columns[f.name], f.type) for f in made], schema=made))
+
+    def add_table(self, run: pa.Table) -> None:
+        """Write whole runs that are rows of the schema already."""
+        self.end_of_parts()
+        long = run.num_rows > self.longest
+        if self.rows and (long or self.rows + run.num_rows > self.group):
+            self.flush()
+        self.waiting.append(run)
+        self.rows += run.num_rows
+        if long:
+            self.whole = False
+            self.flush()
+
+    def add_part(self, rows: pa.Table) -> None:
+        """Write rows of a run too long to be held, which go on where those before ended. It lies in row
+        groups of its own."""
+        run = rows.column("run")[0].as_py()
+        if run != self.part_of:
+            self.flush()
+        self.part_of, self.whole = run, False
+        self.waiting.append(rows)
+        self.rows += rows.num_rows
+        if self.rows >= self.group:
+            self.flush()
+
+    def end_of_parts(self) -> None:
+        """What was written in parts, if anything, is over."""
+        if self.part_of is not None:
+            self.flush()
+            self.part_of = None
+
+    def flush(self) -> None:
+        """End the row group."""
+        import pyarrow as pa
+
+        assert self.writer is not None
+        if self.rows:
+            size = min(self.group, self.longest) if self.rows > self.longest else self.rows
+            self.writer.write_table(pa.concat_tables(self.waiting).unify_dictionaries(), row_group_size=size)
+        self.waiting, self.rows = [], 0
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """Row groups of one file that hold whole runs (`whole`) or a part of one.
+
+    Attributes:
+        path: the file.
+        groups: which of its row groups.
+        rows: how many rows they have.
+        least, most: of the runs in them, if the file says so.
+        whole: the file's footer says that no run is split over its row groups.
+        observes: which kinds of event the source of the file notes.
+    """
+
+    path: str
+    groups: tuple[int, ...]
+    rows: int
+    least: int | None
+    most: int | None
+    whole: bool
+    observes: tuple[str, ...]
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files of a table: itself, or every Parquet file in a folder.
+
+    Raises:
+        TableError: there are none.
+    """
+    try:
+        if path.is_dir():
+            inside = [p for p in sorted(path.rglob("*.parquet")) if not any(x[0] in "._" for x in hidden(p, path))]
+            if not inside:
+                raise TableError(f"{path}: there is no Parquet file in this folder")
+            return inside
+        path.stat()
+    except OSError as problem:
+        raise TableError(f"{path}: {problem.strerror or problem}") from None
+    except ValueError as problem:  # a zero byte in the name
+        raise TableError(f"{str(path)!r}: {problem}") from None
+    return [path]
+
+
+def hidden(path: Path, under: Path) -> Sequence[str]:
+    return path.relative_to(under).parts
+
+
+def parts_of(path: Path) -> list[Part]:
+    """The row groups of a table's files, in order, one to a part, as the footers tell.
+
+    Raises:
+        TableError: a file is no event table, or damaged.
+    """
+    check_arrow()
+    return [part for file in files_of(path) for part in parts_of_file(file)]
+
+
+def parts_of_file(file: Path) -> Iterator[Part]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as opened:
+            found, footer = opened.schema_arrow, opened.metadata
+    except pa.ArrowInvalid:
+        raise TableError(f"{file}: this is not a Parquet file, or not all of it") from None
+    except (OSError, pa.ArrowException) as problem:
+        raise TableError(f"{file}: {first_line(problem)}") from None
+    check_schema(file, found)
+    keys = {k.decode(): v.decode() for k, v in (footer.metadata or {}).items() if k.startswith(BOUNDARY.encode())}
+    version = keys.get(BOUNDARY + "table", str(VERSION))
+    if version != str(VERSION):
+        raise TableError(f"{file}: this is an event table of version {version}, and this program reads {VERSION}")
+    observes = keys.get(BOUNDARY + "observes")
+    at = footer.schema.names.index("run")
+    for k in range(footer.num_row_groups):
+        group = footer.row_group(k)
+        stats = group.column(at).statistics
+        least, most = (stats.min, stats.max) if stats is not None and stats.has_min_max else (None, None)
+        if group.num_rows:
+            yield Part(
+                str(file), (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
+                OBSERVED if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED),
+            )  # fmt: skip
+
+
+def first_line(problem: BaseException) -> str:
+    return str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+
+
+def check_schema(file: Path, found: pa.Schema) -> None:
+    """
+    Raises:
+        TableError: a column is missing, or of another type.
+    """
+    import pyarrow as pa
+
+    for name, is_text, *_ in COLUMNS:
+        if found.names.count(name) != 1:
+            count = "two columns" if name in found.names else "no column"
+            raise TableError(f"{file}: an event table has a column {name!r}, and this has {count} of that name")
+        kind = found.field(name).type
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        fits = pa.types.is_string(inner) or pa.types.is_large_string(inner) if is_text else pa.types.is_int64(kind)
+        if not fits:
+            wanted = "string" if is_text else "int64"
+            raise TableError(f"{file}: column {name!r} is {kind}, and in an event table it is {wanted}")
+
+
+def read_part(part: Part, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a part.
+
+    Raises:
+        TableError: it is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = {name for name, is_text, *_ in COLUMNS if is_text}
+    try:
+        with pq.ParquetFile(
+            part.path,
+            read_dictionary=[c for c in columns if c in texts],
+            pre_buffer=True,
+            page_checksum_verification=True,
+        ) as opened:
+            return opened.read_row_groups(list(part.groups), columns=list(columns), use_threads=False)
+    except (OSError, pa.ArrowException) as problem:
+        raise TableError(f"{part.path}: row group {part.groups[0]} cannot be read: {first_line(problem)}") from None
