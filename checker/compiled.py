@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Self
 
 from checker import kernel
 from checker.symmetry import why_not_symmetric
@@ -179,7 +179,7 @@ class Compiled:
         self.asymmetry: str = code.facts["asymmetry"]
 
     @classmethod
-    def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Compiled, str]:
+    def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Self, str]:
         """A model compiled with symmetry if that is asked for and sound, else without; with the
         sentence that says why it is not sound (empty: it is, or was not asked for)."""
         if symmetry and not model.protocol.symmetric:

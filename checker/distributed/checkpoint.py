@@ -1,0 +1,237 @@
+"""What is known after each level, as files.
+
+`level-00017.json` is the manifest of level 17: which files hold its states, their predecessors and
+all fingerprints so far, and what was counted. It is there when the level is committed, and not
+before; a run that is killed goes on from the last one. Files that no manifest names do not count:
+a task that was repeated, or ran twice, leaves one that is removed later.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.distributed.code import Question
+from checker.distributed.fingerprints import split_key
+from checker.distributed.storage import File, Storage, StorageError
+
+__all__ = ["Checkpoint", "Level", "Part", "Refused"]
+
+FORMAT = 1
+PREDECESSOR = 8  # bytes: see `fingerprints.split_key`
+
+
+class Refused(Exception):
+    """A checkpoint does not go with what is asked: a sentence."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One owner's part of a level.
+
+    Attributes:
+        states: packed, in the order of the level.
+        predecessors: a key each, in the same order.
+        runs: all its fingerprints so far, the oldest run first.
+    """
+
+    states: File
+    predecessors: File
+    runs: tuple[File, ...]
+
+    @property
+    def count(self) -> int:
+        return self.states.count
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Part:
+        runs = tuple(File(**run) for run in data["runs"])
+        return cls(File(**data["states"]), File(**data["predecessors"]), runs)
+
+
+@dataclass
+class Level:
+    """A committed level, and everything that was found up to it.
+
+    Attributes:
+        depth: of its states.
+        parts: by owner.
+        levels, raw_levels: distinct states at each depth, and with renamings counted apart.
+        totals: the kernel's counters, added up.
+        witnessed: by property, the depth at which its premise was met.
+        violations: by property, the steps that lead to its violation.
+        error: the site at which a value would have left its range.
+        seconds, cpu_seconds: spent so far.
+        memory: the most bytes a process of a task has had in use.
+    """
+
+    depth: int
+    parts: list[Part]
+    levels: list[int]
+    raw_levels: list[int]
+    totals: list[int]
+    witnessed: dict[str, int] = field(default_factory=dict)
+    violations: dict[str, list[int]] = field(default_factory=dict)
+    error: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    memory: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many states it has."""
+        return self.levels[-1]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Level:
+        return cls(**{**data, "parts": [Part.from_json(part) for part in data["parts"]]})
+
+
+def manifest_name(depth: int) -> str:
+    return f"level-{depth:05}.json"
+
+
+def folder_of(depth: int) -> str:
+    """Where the files of a level are."""
+    return f"{depth:05}"
+
+
+class Checkpoint:
+    """The checkpoints of one exploration."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._lock: int | None = None
+
+    # --- opening -----------------------------------------------------------------------------------
+
+    def lock(self) -> None:
+        """Keep others off, as far as the storage is on this machine.
+
+        Raises:
+            Refused: another run is at work here.
+        """
+        if not self.storage.local:
+            return
+        self._lock = os.open(os.path.join(self.storage.where, ".lock"), os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.unlock()
+            raise Refused(f"another run is at work on the checkpoint {self.storage.where}") from None
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def depths(self) -> list[int]:
+        """The levels that are committed."""
+        found = (re.fullmatch(r"level-(\d{5,})\.json", name) for name in self.storage.names())
+        return sorted(int(match[1]) for match in found if match)
+
+    def check_empty(self) -> None:
+        """
+        Raises:
+            Refused: there is something here.
+        """
+        depths = self.depths()
+        if depths:
+            raise Refused(f"{self.storage.where} holds a checkpoint at depth {depths[-1]}; --resume goes on from it")
+        if [name for name in self.storage.names() if name != ".lock"]:
+            raise Refused(f"{self.storage.where} is not empty, and holds no checkpoint")
+
+    def last(self) -> tuple[Question, Level]:
+        """The last committed level, and the question that it is of.
+
+        Raises:
+            Refused: there is none, or it is damaged.
+        """
+        depths = self.depths()
+        if not depths:
+            raise Refused(f"{self.storage.where} holds no checkpoint to resume")
+        question, level = self.load(depths[-1])
+        names = {name: set(self.storage.names(folder_of(name))) for name in depths}
+        for file in files_of(level):
+            folder, _, name = file.name.partition("/")
+            if name not in names.get(int(folder), ()):
+                raise Refused(f"the checkpoint {self.storage.where} is damaged: {file.name} is missing")
+        if depths != list(range(len(depths))):
+            raise Refused(f"the checkpoint {self.storage.where} is damaged: the manifest of a level is missing")
+        return question, level
+
+    def load(self, depth: int) -> tuple[Question, Level]:
+        """A committed level.
+
+        Raises:
+            Refused: it is damaged.
+        """
+        name = manifest_name(depth)
+        try:
+            document = json.loads(self.storage.small(name))
+            body = document["level"]
+            if document["format"] != FORMAT:
+                raise Refused(f"the checkpoint {self.storage.where} is of another version of zabcheck")
+            if document["sha256"] != digest(document["question"], body):
+                raise ValueError("its digest does not fit")
+            return Question.from_json(document["question"]), Level.from_json(body)
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise Refused(f"the checkpoint {self.storage.where} is damaged: {name} ({problem})") from None
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    def commit(self, question: Question, level: Level) -> None:
+        """Make a level count, whole, in one step.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        asked, body = question.as_json(), dataclasses.asdict(level)
+        document = {"format": FORMAT, "sha256": digest(asked, body), "question": asked, "level": body}
+        try:
+            self.storage.settle(folder_of(level.depth))
+            self.storage.replace(manifest_name(level.depth), json.dumps(document).encode())
+        except OSError as problem:
+            raise StorageError(f"--checkpoint {self.storage.where}: {problem.strerror or problem}") from problem
+
+    def tidy(self, level: Level, before: Level | None) -> None:
+        """After a commit, remove what it has made superfluous: the states before, runs that were
+        merged, and what other attempts of tasks have left."""
+        superfluous = [f"{folder_of(level.depth)}/{n}" for n in self.storage.names(folder_of(level.depth))]
+        superfluous += [f"{folder_of(level.depth + 1)}/{n}" for n in self.storage.names(folder_of(level.depth + 1))]
+        if before is not None:
+            superfluous += [file.name for part in before.parts for file in (part.states, *part.runs) if file.count]
+        needed = {file.name for file in files_of(level)}
+        self.storage.remove(name for name in superfluous if name not in needed)
+
+    # --- the way back ------------------------------------------------------------------------------
+
+    def ordinals(self, level: Level, owner: int, index: int) -> list[int]:
+        """For each step from the initial state to a state of a level: which successor it is.
+
+        Raises:
+            Damaged, Refused: what is needed for it is not there.
+        """
+        out: list[int] = []
+        while level.depth:
+            file = level.parts[owner].predecessors
+            word = self.storage.part(file, PREDECESSOR * index, PREDECESSOR)
+            owner, index, ordinal = split_key(int.from_bytes(word, "little"))
+            out.insert(0, ordinal)
+            _, level = self.load(level.depth - 1)
+        return out
+
+
+def files_of(level: Level) -> list[File]:
+    return [f for part in level.parts for f in (part.states, part.predecessors, *part.runs) if f.count]
+
+
+def digest(question: dict[str, Any], level: dict[str, Any]) -> str:
+    """Of what a manifest says, however it is written down."""
+    return hashlib.sha256(json.dumps([question, level], sort_keys=True).encode()).hexdigest()

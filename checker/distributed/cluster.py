@@ -1,0 +1,153 @@
+"""Where tasks run: in this process, or as jobs of a Spark session."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from checker.distributed.absorb import absorbed
+from checker.distributed.checkpoint import Checkpoint, Level
+from checker.distributed.code import Question, code_for
+from checker.distributed.desk import Row
+from checker.distributed.expand import expanded
+from checker.distributed.storage import Damaged, File, Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Cancelled", "Cluster", "Here"]
+
+LOOK = 0.05  # seconds between two looks at a job
+SAY = 0.5  # seconds between two that ask how many tasks are done
+
+Task = Callable[[Iterable[Any]], Iterator[Any]]
+Watch = Callable[[float], bool]  # told what part of the tasks are done; whether to go on
+
+
+class Cancelled(Exception):
+    """A level was given up half-way."""
+
+
+class Here:
+    """Runs the tasks of a level one after the other in this process: for levels that are not worth a job."""
+
+    def level(self, question: Question, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
+        """Expand a level; returns what every owner made of it.
+
+        Raises:
+            Cancelled: `watch` said so.
+        """
+        rows: list[Row] = []
+        for source in range(question.parts):
+            if not watch(source / question.parts):
+                raise Cancelled
+            rows += expanded(question, storage, level, source)
+        return [result for _, result in absorbed(question, storage, level, rows)]
+
+
+class Cluster:
+    """Runs the tasks of a level as a Spark job of two stages: expand, send to the owners, absorb."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._sources: dict[int, Any] = {}
+
+    def level(self, question: Question, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
+        """Expand a level; returns what every owner made of it.
+
+        Raises:
+            Cancelled: `watch` said so.
+            Exception: Spark's, if a task failed for good.
+        """
+        parts = question.parts
+        expand, absorb = self.tasks(question, storage, level.depth)
+        # plain RDDs: there is nothing to plan in this, and a level takes half the time that it does as a DataFrame
+        found = self.sources(parts).mapPartitions(expand)
+        job = found.partitionBy(parts, int).values().mapPartitions(absorb)
+        answers = self.collected(job, f"zabcheck level {level.depth + 1}", 2 * parts, watch)
+        by_owner = dict(answers)
+        if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
+            raise RuntimeError(f"{parts} owners were to answer, and {len(answers)} answers came")
+        return [by_owner[owner] for owner in range(parts)]
+
+    def damage(self, storage: Storage, files: Sequence[File]) -> str:
+        """What is wrong with the first of these files that is not what was written; empty: nothing."""
+
+        def read(file: File) -> str:
+            try:
+                storage.read(file)
+            except Damaged as problem:
+                return str(problem)
+            return ""
+
+        context = self.spark.sparkContext
+        return next(filter(None, context.parallelize(files, min(len(files), 4096)).map(read).collect()), "")
+
+    def sources(self, parts: int) -> Any:
+        """The numbers of the parts, one to a task."""
+        if parts not in self._sources:
+            self._sources[parts] = self.spark.sparkContext.parallelize(range(parts), parts)
+        return self._sources[parts]
+
+    def tasks(self, question: Question, storage: Storage, depth: int) -> tuple[Task, Task]:
+        """What the two stages do. They find the level in its manifest."""
+
+        def expand(sources: Iterable[int]) -> Iterator[tuple[int, Row]]:
+            begin(question)
+            level = Checkpoint(storage).load(depth)[1]
+            return ((row["owner"], row) for source in sources for row in expanded(question, storage, level, source))
+
+        def absorb(rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
+            begin(question)
+            mine = list(rows)
+            level = Checkpoint(storage).load(depth)[1]
+            return absorbed(question, storage, level, mine)
+
+        return expand, absorb
+
+    def collected(self, job: Any, name: str, tasks: int, watch: Watch) -> list[Any]:
+        """The rows of a job, which is watched while it runs."""
+        context = self.spark.sparkContext
+        outcome: list[Any] = []
+        trouble: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                context.setJobGroup(name, name, interruptOnCancel=False)
+                outcome.extend(job.collect())
+            except BaseException as problem:  # told to the thread that waits
+                trouble.append(problem)
+
+        worker = threading.Thread(target=run, daemon=True)
+        worker.start()
+        looked = time.perf_counter()
+        while worker.is_alive():
+            worker.join(LOOK)
+            if worker.is_alive() and time.perf_counter() - looked > SAY:
+                looked = time.perf_counter()
+                if not watch(self.done(name) / tasks):
+                    context.cancelJobGroup(name)
+                    raise Cancelled
+        if trouble:
+            raise trouble[0]
+        return outcome
+
+    def done(self, group: str) -> int:
+        """How many tasks of a group of jobs are done."""
+        tracker = self.spark.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        return sum(stage.numCompletedTasks for stage in stages if stage)
+
+
+@cache
+def begin(question: Question) -> None:
+    """Make a task's process ready for a question. Spark collects garbage after every task, and would look at
+    everything that a process keeps each time, which takes longer than a small task: that is set apart."""
+    code_for(question)
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,214 @@
+"""Breadth-first exploration level by level, each level a job, each committed before the next begins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from checker import kernel
+from checker.distributed.absorb import NOTHING, write_run
+from checker.distributed.checkpoint import Checkpoint, Level, Part, folder_of
+from checker.distributed.cluster import Cancelled, Cluster, Here
+from checker.distributed.code import Question, code_for
+from checker.distributed.fingerprints import Fingerprints, cell_of, cells
+from checker.memory import Block, peak_bytes
+from checker.result import Exploration, Found, Limits
+from invariants.registry import STEP, Property
+
+__all__ = ["SparkExplorer"]
+
+HERE = 20_000  # states of a level that are expanded without a job
+
+Progress = Callable[[Exploration, int, int], None]
+
+
+class SparkExplorer:
+    """Explores a question breadth-first, from the start or from its last committed level."""
+
+    def __init__(self, question: Question, checkpoint: Checkpoint, level: Level | None = None) -> None:
+        """
+        Args:
+            checkpoint: where levels are committed.
+            level: the one to go on from.
+        """
+        self.question = question
+        self.code = code_for(question)
+        self.checkpoint = checkpoint
+        self.storage = checkpoint.storage
+        self.level = level
+        self.here = HERE
+        self.result = Exploration(self.code.properties, question.symmetry, "spark")
+        self.result.fingerprint_bits = 128 if question.wide else 64
+        if level is not None:
+            self.tell(level)
+
+    def run(
+        self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
+    ) -> Exploration:
+        """Explore.
+
+        Args:
+            cluster: where levels of more than a few states are expanded.
+            limits: a depth, and where to give up. Levels are whole: it may be some way beyond.
+            keep_going: go on past violations, for the shortest of every property.
+            progress: called now and then.
+
+        Raises:
+            KeyboardInterrupt: what is committed is in `result`.
+            StorageError, Damaged, Refused: the checkpoint cannot be used any more.
+        """
+        r = self.result
+        started, cpu = time.perf_counter(), time.process_time()
+        deadline = started + (limits.seconds or float("inf"))
+        earlier = (0.0, 0.0) if self.level is None else (self.level.seconds, self.level.cpu_seconds)
+        tasks = 0.0
+
+        def watch(part: float) -> bool:
+            r.seconds = earlier[0] + time.perf_counter() - started
+            if progress is not None:
+                progress(r, int(part * r.levels[-1]), r.levels[-1])
+            return time.perf_counter() < deadline
+
+        def spend(level: Level) -> None:
+            level.seconds = earlier[0] + time.perf_counter() - started
+            level.cpu_seconds = earlier[1] + time.process_time() - cpu + tasks
+
+        try:
+            if self.level is None:
+                level = self.first_level()
+                spend(level)
+                self.commit(level, None)
+            assert self.level is not None
+            while not self.finished(self.level, limits, keep_going, deadline):
+                where: Cluster | Here = Here() if self.level.size <= self.here else cluster
+                self.storage.create(folder_of(self.level.depth + 1))
+                answers = where.level(self.question, self.storage, self.level, watch)
+                level = self.next_level(self.level, answers)
+                if where is not cluster or isinstance(where, Here):
+                    answers = []  # that was this process
+                tasks += sum(a["cpu"] + sum(report["cpu"] for report in a["reports"]) for a in answers)
+                spend(level)
+                self.commit(level, self.level)
+        except Cancelled:
+            r.stopped = f"--time-limit {limits.seconds:g} s reached"
+        finally:
+            r.seconds = earlier[0] + time.perf_counter() - started
+            r.cpu_seconds = earlier[1] + time.process_time() - cpu + tasks
+            r.memory = max(r.memory, peak_bytes())
+        return r
+
+    def finished(self, level: Level, limits: Limits, keep_going: bool, deadline: float) -> bool:
+        r = self.result
+        if r.error or (r.violations and not keep_going):
+            return True
+        if not level.size:
+            r.complete = True
+            r.levels.pop()
+            r.raw_levels.pop()
+            return True
+        if limits.max_states is not None and r.distinct >= limits.max_states:
+            r.stopped = f"--max-states {limits.max_states} reached"
+        elif time.perf_counter() > deadline:
+            r.stopped = f"--time-limit {limits.seconds:g} s reached"
+        return bool(r.stopped) or (limits.depth is not None and level.depth >= limits.depth)
+
+    def commit(self, level: Level, before: Level | None) -> None:
+        self.checkpoint.commit(self.question, level)
+        self.level = level
+        self.tell(level)
+        self.checkpoint.tidy(level, before)
+
+    # --- levels ------------------------------------------------------------------------------------
+
+    def first_level(self) -> Level:
+        """The initial state, judged, as the level of one owner."""
+        code, question = self.code, self.question
+        self.storage.create(folder_of(0))
+        fingerprint, state = code.canonical(code.model.program.initial().key())
+        first = np.array([fingerprint & (1 << 64) - 1], np.uint64)
+        second = None
+        if question.wide:
+            second = np.array([code.second_fingerprint(code.state(state)) & (1 << 64) - 1], np.uint64)
+        out = Block(code.numbers["PACKED_LIMIT"] + 64)
+        packed = out.bytes(0, code.pack_state(code.state(state), out.address))
+        owner = int(cell_of(first, question.parts)[0]) * question.parts // cells(question.parts)
+        parts = []
+        for k in range(question.parts):
+            if k != owner:
+                parts.append(Part(NOTHING, NOTHING, ()))
+                continue
+            name = f"{folder_of(0)}/{k:04}"
+            states = self.storage.write(f"{name}.states", [packed], 1)
+            predecessors = self.storage.write(f"{name}.pred", [bytes(8)], 1)
+            run = write_run(self.storage, f"{name}.run", [Fingerprints(first, second)], question.wide)
+            parts.append(Part(states, predecessors, (run,)))
+        level = Level(0, parts, [1], [1], [0] * kernel.R_BROKEN)
+        all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
+        broken, met = code.judge_state(code.state(state), all_), code.witness_state(code.state(state), all_)
+        level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}
+        level.witnessed = {p.name: 0 for k, p in enumerate(code.properties) if met >> k & 1}
+        return level
+
+    def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:
+        """The level that the owners' answers make; nothing else is counted."""
+        parts: list[Part] = [answer["part"] for answer in answers]
+        reports = [report for answer in answers for report in answer["reports"]]
+        if len(reports) != self.question.parts:
+            raise RuntimeError(f"{self.question.parts} parts were to be expanded, and {len(reports)} were")
+        words = [report["words"] for report in reports]  # by part: each reports to its own owner
+        new = Level(
+            level.depth + 1,
+            parts,
+            [*level.levels, sum(part.count for part in parts)],
+            [*level.raw_levels, sum(answer["raw"] for answer in answers)],
+            [sum(counts) for counts in zip(level.totals, *(w[: kernel.R_BROKEN] for w in words), strict=True)],
+            dict(level.witnessed),
+            dict(level.violations),
+            memory=max([level.memory, *(a["memory"] for a in answers), *(report["memory"] for report in reports)]),
+        )
+        for w in words:
+            for k, p in enumerate(self.code.properties):
+                if (w[kernel.R_WITNESSES] | w[kernel.R_STEP_WITNESSES]) >> k & 1:
+                    new.witnessed.setdefault(p.name, new.depth)
+            if w[kernel.R_ERROR] and not new.error:
+                new.error = self.code.sites[w[kernel.R_ERROR] - 1]
+        for k, p in enumerate(self.code.properties):
+            if p.name not in level.violations:
+                found = self.broken_step(level, words, k) if p.of == STEP else self.broken_state(new, answers, k)
+                if found is not None:
+                    new.violations[p.name] = found
+        return new
+
+    def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:
+        """The steps to the first state of a level that breaks a property."""
+        for owner, answer in enumerate(answers):
+            if k in answer["broken"]:
+                return list(self.code.words_along(self.checkpoint.ordinals(new, owner, answer["broken"][k])))
+        return None
+
+    def broken_step(self, level: Level, words: list[list[int]], k: int) -> list[int] | None:
+        """The steps to the first state of a level that has a step which breaks a property, and that step."""
+        for source, w in enumerate(words):
+            if w[kernel.R_BROKEN + k]:
+                path = self.checkpoint.ordinals(level, source, w[kernel.R_BROKEN + k] - 1)
+                return list(self.code.words_along([*path, w[kernel.R_BROKEN_ORDINAL + k]], 1 << k))
+        return None
+
+    # --- what is told ------------------------------------------------------------------------------
+
+    def tell(self, level: Level) -> None:
+        """Put what a level came to into the result."""
+        r, code, totals = self.result, self.code, level.totals
+        named: dict[str, Property] = {p.name: p for p in code.properties}
+        r.levels, r.raw_levels = list(level.levels), list(level.raw_levels)
+        r.expanded_levels = level.depth
+        r.generated, r.terminal = totals[kernel.R_GENERATED], totals[kernel.R_DEADLOCKS]
+        r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
+        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_EVENTS + 32]) if v}
+        r.witnessed = dict(level.witnessed)
+        r.violations = {name: Found(named[name], tuple(words)) for name, words in level.violations.items()}
+        r.error = level.error
+        r.seconds, r.cpu_seconds, r.memory = level.seconds, level.cpu_seconds, level.memory

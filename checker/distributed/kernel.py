@@ -1,0 +1,143 @@
+"""What the explorer's kernel does otherwise in a task, in the kernel language.
+
+`checker/kernel.py` expands; its `settle` is replaced by one for a single thread with a table of its
+own, which holds what this task has met: a successor is looked up, put into the table and written
+out in one go, so that no state leaves a task twice. `columns` then takes candidates apart.
+
+With fingerprints of 128 bits (WIDE) the first 64 are the explorer's; the second 64 lie `where[SECONDS]`
+words behind the first in the table.
+
+Names not defined here are the program's, or `checker/kernel.py`'s.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Bytes, State, Words
+
+SECONDS = 32  # the word of `where` with the distance to the second halves of fingerprints
+
+
+def settle(
+    work: Bytes,
+    slot: int,
+    tables: Words,
+    where: Words,
+    out: Bytes,
+    section: int,
+    filled: Words,
+    report: Words,
+    live: int,
+    want: int,
+) -> None:
+    """Look a successor up; if this task has not met it, judge it and write it out."""
+    meta = words_at(work, META_AT)
+    h = meta[4 * slot]
+    place = meta[4 * slot + 1]
+    if SYMMETRY:
+        s = state_at(work, IMAGE_AT + slot * TOTAL)
+    else:
+        s = state_at(work, RING_AT + slot * TOTAL)
+    second = 0
+    if WIDE:
+        second = hash_second(s)
+    g = shr(h, 60)
+    end = where[2 * g] + where[2 * g + 1]
+    while tables[place] != 0:
+        if tables[place] == h:
+            if WIDE:
+                if tables[place + where[SECONDS]] == second:
+                    return
+            else:
+                return
+        place = place + 1
+        if place == end:
+            place = where[2 * g]
+    tables[place] = h
+    if WIDE:
+        tables[place + where[SECONDS]] = second
+    at = g * section + filled[g]
+    size = pack(s, as_bytes(state_at(out, at + HEADER)))
+    store_word(out, at, h)
+    store_half(out, at + 8, meta[4 * slot + 2])
+    store_short(out, at + 12, meta[4 * slot + 3] & 65535)
+    store_short(out, at + 14, size)
+    changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
+    same = meta[4 * slot + 3] >> 32
+    store_word(out, at + 16, judge(s, live, changed) | (same << 56))
+    if WIDE:
+        store_word(out, at + 24, second)
+    if want != 0:
+        report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want, changed)
+    if report[R_ERROR] == 0:
+        report[R_ERROR] = s.error  # a property read past an end
+    filled[g] = filled[g] + HEADER + size
+
+
+def columns(
+    source: Bytes,
+    start: int,
+    used: int,
+    source_key: int,
+    fingerprints: Words,
+    seconds: Words,
+    keys: Words,
+    sizes: Bytes,
+    renamings: Bytes,
+    states: Bytes,
+    broken: Words,
+    info: Words,
+) -> None:
+    """Append one group's candidates, `used` bytes from `start`, to columns.
+
+    Args:
+        source_key: the task's part of the key of a predecessor; see `fingerprints.py`.
+        sizes: two bytes for each packed state.
+        renamings: for each, how many leave it as it is.
+        broken: pairs: a row, and the properties that its state breaks.
+        info: [rows, bytes of states, pairs], before and after.
+    """
+    at = start
+    end = start + used
+    row = info[0]
+    to = info[1]
+    while at < end:
+        size = load_short(source, at + 14)
+        fingerprints[row] = load_word(source, at)
+        if WIDE:
+            seconds[row] = load_word(source, at + 24)
+        keys[row] = source_key | (load_half(source, at + 8) << 16) | load_short(source, at + 12)
+        store_short(sizes, 2 * row, size)
+        word = load_word(source, at + 16)
+        renamings[row] = shr(word, 56)
+        if (word & ((1 << 56) - 1)) != 0:
+            broken[2 * info[2]] = row
+            broken[2 * info[2] + 1] = word & ((1 << 56) - 1)
+            info[2] = info[2] + 1
+        copy_bytes(as_bytes(state_at(states, to)), as_bytes(state_at(source, at + HEADER)), size)
+        to = to + size
+        row = row + 1
+        at = at + HEADER + size
+    info[0] = row
+    info[1] = to
+
+
+def regrow(old: Words, old_seconds: int, old_capacity: int, new: Words, new_seconds: int, capacity: int) -> None:
+    """Move a group's fingerprints into a larger, empty table; `..._seconds` as in `where[SECONDS]`."""
+    for k in range(old_capacity):
+        h = old[k]
+        if h != 0:
+            place = mulhi(h << 4, capacity)
+            while new[place] != 0:
+                place = place + 1
+                if place == capacity:
+                    place = 0
+            new[place] = h
+            if WIDE:
+                new[place + new_seconds] = old[k + old_seconds]
+
+
+def second_fingerprint(s: State) -> int:
+    """The second 64 bits of the fingerprint of a state that stands for its orbit."""
+    if WIDE:
+        return hash_second(s)
+    return 0

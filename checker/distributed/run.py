@@ -1,0 +1,154 @@
+"""One distributed exploration from question to answer: its session, its checkpoint, its ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from checker.distributed.checkpoint import Checkpoint, Level, Refused, files_of
+from checker.distributed.cluster import Cluster
+from checker.distributed.code import Question
+from checker.distributed.explore import SparkExplorer
+from checker.distributed.fingerprints import MOST_PARTS
+from checker.distributed.storage import Damaged, Storage, StorageError
+from checker.result import Exploration, Limits
+from invariants.registry import Property
+from traces.pipeline import SparkFailed
+from traces.pipeline.session import session
+from zabspec.model import Configuration
+
+__all__ = ["Request", "explore_on_spark"]
+
+ATTEMPTS = 4  # that a task of a local master has, as it has elsewhere
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a distributed exploration is to be run.
+
+    Attributes:
+        master: where, as Spark names it.
+        checkpoint: the folder to keep checkpoints in; none: they are kept while it runs.
+        resume: whether to go on from what is there.
+        wide: fingerprints of 128 bits.
+        conf: further settings of the session.
+    """
+
+    master: str
+    checkpoint: str | None = None
+    resume: bool = False
+    wide: bool = False
+    conf: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def explore_on_spark(
+    configuration: Configuration,
+    properties: Sequence[Property],
+    symmetry: bool,
+    limits: Limits,
+    keep_going: bool,
+    request: Request,
+    progress: Callable[[Exploration, int, int], None] | None = None,
+) -> tuple[Exploration, str]:
+    """Explore; returns what was found, and why symmetry was not used although it was asked for.
+
+    Raises:
+        Refused, StorageError: the checkpoint does not go with the question, or cannot be used.
+        NoSpark: there is no session to be had.
+        KeyboardInterrupt: before anything was explored.
+    """
+    if request.checkpoint is None:
+        folder = tempfile.mkdtemp(prefix="zabcheck-levels-")
+        try:
+            checkpoint = Checkpoint(Storage(folder))
+            return explored(configuration, properties, symmetry, limits, keep_going, request, progress, checkpoint)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    checkpoint = Checkpoint(Storage(request.checkpoint, durable=True))
+    if not request.resume:
+        checkpoint.storage.create()
+        checkpoint.check_empty()
+    elif not checkpoint.depths():
+        raise Refused(f"{request.checkpoint} holds no checkpoint to resume")
+    checkpoint.lock()
+    try:
+        return explored(configuration, properties, symmetry, limits, keep_going, request, progress, checkpoint)
+    finally:
+        checkpoint.unlock()
+
+
+def explored(
+    configuration: Configuration,
+    properties: Sequence[Property],
+    symmetry: bool,
+    limits: Limits,
+    keep_going: bool,
+    request: Request,
+    progress: Callable[[Exploration, int, int], None] | None,
+    checkpoint: Checkpoint,
+) -> tuple[Exploration, str]:
+    level: Level | None = None
+    parts = 0
+    if request.resume:
+        found, level = checkpoint.last()
+        parts = found.parts
+    question, asymmetry = Question.of(configuration, properties, symmetry, request.wide, parts)
+    if level is not None:
+        check_same(found, question, level, limits, checkpoint.storage.where)
+    explorer: SparkExplorer | None = None
+    try:
+        with session(retrying(request.master), brief=True, conf=request.conf) as spark:
+            if level is None:
+                question = dataclasses.replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
+            else:
+                damage = Cluster(spark).damage(checkpoint.storage, files_of(level))
+                if damage:
+                    raise Refused(f"the checkpoint {checkpoint.storage.where} is damaged: {damage}")
+                checkpoint.tidy(level, None)
+            explorer = SparkExplorer(question, checkpoint, level)
+            explorer.run(Cluster(spark), limits, keep_going, progress)
+    except KeyboardInterrupt:
+        if explorer is None:
+            raise
+        explorer.result.stopped = "interrupted"
+    except (SparkFailed, StorageError, Damaged, Refused, OSError) as problem:
+        if explorer is None or explorer.level is None:
+            raise
+        explorer.result.stopped = str(problem) or type(problem).__name__
+    assert explorer is not None
+    return explorer.result, asymmetry
+
+
+def check_same(found: Question, asked: Question, level: Level, limits: Limits, where: str) -> None:
+    """
+    Raises:
+        Refused: a checkpoint is of another question than the one asked.
+    """
+    old, new = dataclasses.asdict(found.configuration), dataclasses.asdict(asked.configuration)
+    for name, value in old.items():
+        if new[name] != value:
+            raise Refused(f"the checkpoint {where} is of another question: {name} {value!r}, not {new[name]!r}")
+    if found.properties != asked.properties:
+        raise Refused(f"the checkpoint {where} is of another question: it judges other properties")
+    if found.symmetry != asked.symmetry:
+        raise Refused(f"the checkpoint {where} is of another question: symmetry is {'on' if found.symmetry else 'off'}")
+    if found.wide != asked.wide:
+        raise Refused(f"the checkpoint {where} has fingerprints of {128 if found.wide else 64} bits")
+    if found.version != asked.version:
+        raise Refused(f"the checkpoint {where} was made by another version of the protocol or of zabcheck")
+    if limits.depth is not None and level.depth > limits.depth:
+        raise Refused(f"the checkpoint {where} is at depth {level.depth} already")
+
+
+def usual_parts(cores: int) -> int:
+    """Two parts to a core, so that one that is slow does not keep all waiting; a power of two."""
+    return min(MOST_PARTS, 1 << (2 * cores - 1).bit_length())
+
+
+def retrying(master: str) -> str:
+    """A local master that tries a task again when its process has died."""
+    return re.sub(r"^local\[(\*|\d+)\]$", rf"local[\1,{ATTEMPTS}]", master)
