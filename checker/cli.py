@@ -19,12 +19,17 @@ __all__ = ["main"]
 # The subcommands, each with the module of `checker.commands` that has it.
 COMMANDS = {
     "simulate": "simulate",
+    "sweep": "sweep",
     "realise": "realise",
     "replay": "replay",
     "minimise": "minimise",
     "export": "export",
+    "bmc": "bmc",
+    "induct": "induct",
     "prove": "prove",
+    "bridge": "bridge",
     "quorums": "quorums",
+    "judge": "judge",
     "variants": "listings",
     "properties": "listings",
 }
@@ -82,12 +87,25 @@ Examples:
     default="compiled",
     show_default=True,
     metavar="NAME",
-    help="compiled, or interpret (slow, plain Python).",
+    help="compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
+)
+@click.option("--master", metavar="URL", help="With --engine spark: where, as Spark names it (local[*]).")
+@click.option("--checkpoint", metavar="DIR", help="With --engine spark: the folder that every level is kept in.")
+@click.option("--resume", is_flag=True, help="With --checkpoint: go on from the last whole level there.")
+@click.option(
+    "--fingerprint",
+    type=click.Choice(["64", "128"]),
+    metavar="BITS",
+    help="With --engine spark: 64 (the default) or 128.",
 )
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 @click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
 @click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")
 @click.option("--memory-limit", callback=size, metavar="SIZE", help="Give up at so much memory, for example 4G.")
+@click.option(
+    "--symbolic", type=float, callback=seconds, metavar="SECONDS",
+    help="Also ask z3, for so long: is a property inductive, or bounded to how many steps?",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Also write a JUnit report.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")

@@ -7,7 +7,7 @@ it, with the paper's statement as its docstring, and a witness: whether its prem
 
 from __future__ import annotations
 
-from invariants import analysis, causality, claims, core, ladis
+from invariants import analysis, causality, claims, core, inductive, ladis
 from invariants.registry import Property, property_named
 
 PROPERTIES: tuple[Property, ...] = (
@@ -18,6 +18,6 @@ PROPERTIES: tuple[Property, ...] = (
     *claims.PROPERTIES,
 )
 
-MODULES = (core, causality, ladis, analysis, claims)
+MODULES = (core, causality, ladis, analysis, claims, *inductive.MODULES)
 
 __all__ = ["MODULES", "PROPERTIES", "Property", "property_named"]

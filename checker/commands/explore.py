@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, check_writable, complain, near, say, write_file
+from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, say, write_file
 
 if TYPE_CHECKING:
     from checker.report import Counterexample, Report
     from checker.result import Exploration, Limits
+    from checker.symbolic.beyond import Beyond
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
@@ -54,8 +55,26 @@ def explore(options: Mapping[str, Any]) -> int:
         threads,
         symmetry_off,
         {name: counterexample(model, exploration, name, trace_path(options, found, name)) for name in found},
+        asked_of_z3(configuration, judged, exploration, options),
     )
     return publish(report, options)
+
+
+def asked_of_z3(
+    configuration: Configuration, judged: Sequence[Property], exploration: Exploration, options: Mapping[str, Any]
+) -> dict[str, Beyond]:
+    """What z3 says of the properties that were not broken, if --symbolic asks; after Ctrl-C, that nothing
+    is decided: the report of the exploration is there all the same."""
+    if options["symbolic"] is None:
+        return {}
+    from checker.symbolic.beyond import UNDECIDED, Beyond, beyond
+
+    unbroken = [p for p in judged if p.name not in exploration.violations]
+    try:
+        return beyond(configuration, unbroken, options["symbolic"], options["threads"] or 0)
+    except KeyboardInterrupt:
+        complain("interrupted; z3 has decided nothing")
+        return {p.name: Beyond(UNDECIDED) for p in unbroken}
 
 
 def explored(
@@ -71,6 +90,11 @@ def explored(
     started = time.perf_counter()
     symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
     engine: Any
+    exploration: Exploration
+    if options["engine"] == "spark":
+        exploration, asymmetry = on_spark(model, judged, limits, options)
+        exploration.compile_seconds = time.perf_counter() - started - exploration.seconds
+        return exploration, 0, symmetry_off or asymmetry
     if options["engine"] == "interpret":
         from checker.interpret import Interpreter
 
@@ -87,11 +111,55 @@ def explored(
     ready = time.perf_counter() - started
     if sys.stderr.isatty():
         with ProgressLine() as progress:
-            exploration: Exploration = engine.run(limits, options["keep_going"], progress)
+            exploration = engine.run(limits, options["keep_going"], progress)
     else:
         exploration = engine.run(limits, options["keep_going"])
     exploration.compile_seconds = ready
     return exploration, threads, symmetry_off
+
+
+def on_spark(
+    model: Model, judged: Sequence[Property], limits: Limits, options: Mapping[str, Any]
+) -> tuple[Exploration, str]:
+    """Explore on Spark; returns what was found, and why symmetry was not used although it was asked for.
+
+    Raises:
+        UsageError: there is no Spark, or the checkpoint does not go with the question.
+        Cannot: it broke before anything was found.
+    """
+    from checker.progress import ProgressLine
+    from traces.pipeline import NoSpark, SparkFailed
+    from traces.pipeline.session import LOCAL, check_installed, is_local
+
+    master, folder = options["master"] or LOCAL, options["checkpoint"]
+    if folder is None and not is_local(master):
+        raise click.UsageError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
+    try:
+        check_installed("numpy")
+        from checker.distributed.checkpoint import Refused
+        from checker.distributed.run import Request, explore_on_spark
+        from checker.distributed.storage import StorageError
+    except NoSpark as problem:
+        raise click.UsageError(str(problem)) from None
+    request = Request(master, folder, options["resume"], options["fingerprint"] == "128")
+    try:
+        with ProgressLine() as progress:
+            exploration, asymmetry = explore_on_spark(
+                model.configuration,
+                judged,
+                not options["no_symmetry"],
+                limits,
+                options["keep_going"],
+                request,
+                progress,
+            )
+    except (NoSpark, Refused, StorageError) as problem:
+        raise click.UsageError(str(problem)) from None
+    except SparkFailed as problem:
+        raise Cannot(str(problem)) from None
+    if exploration.stopped and folder is not None:
+        complain(f"the checkpoint {folder} is at depth {exploration.expanded_levels}; --resume goes on from it")
+    return exploration, asymmetry
 
 
 def publish(report: Report, options: Mapping[str, Any]) -> int:
@@ -128,8 +196,20 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
     Raises:
         UsageError: two options contradict each other, or one has no such value.
     """
-    if options["engine"] not in ("compiled", "interpret"):
-        raise click.UsageError(f"there is no engine {options['engine']!r}; there are compiled and interpret")
+    if options["engine"] not in ("compiled", "interpret", "spark"):
+        raise click.UsageError(f"there is no engine {options['engine']!r}; there are compiled, interpret and spark")
+    if options["engine"] == "spark":
+        for option in ("threads", "memory_limit"):
+            if options[option] is not None:
+                raise click.UsageError(
+                    f"--{option.replace('_', '-')} does not go with --engine spark: Spark's own settings say"
+                )
+        if options["resume"] and options["checkpoint"] is None:
+            raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
+    else:
+        for option in ("master", "checkpoint", "resume", "fingerprint"):
+            if options[option]:
+                raise click.UsageError(f"--{option} is for --engine spark")
     if options["engine"] == "interpret" and options["threads"] is not None:
         raise click.UsageError("--threads does not go with --engine interpret, which has one")
     if options["trace"] is not None and options["no_trace"]:

@@ -1,0 +1,53 @@
+"""How long the induction of `zabcheck induct` takes, and what each clause costs.
+
+    python benchmarks/induct.py [--txns 1 2] [--epochs 2 3] [--jobs 2] [--seconds 120]
+
+Every row is a whole induction from the default budgets: all clauses, all actions, all properties. A row
+that is not all proved says what is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+
+from checker.symbolic.asking import Question, run
+from invariants import PROPERTIES
+from invariants.inductive import CLAUSES
+from zabspec.model import Configuration
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--txns", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--epochs", type=int, nargs="+", default=[2])
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=120.0, help="of each query")
+    given = parser.parse_args()
+    judged = tuple(p.name for p in PROPERTIES if p.default and p.judges("zab"))
+    print(f"{len(CLAUSES)} clauses, {len(judged)} properties, {given.nodes} processes")
+    print("txns  epochs  queries  seconds  CPU-seconds  not proved")
+    for txns in given.txns:
+        for epochs in given.epochs:
+            configuration = Configuration(
+                nodes=given.nodes, txns=txns, timeouts=1, crashes=1, losses=1, max_epoch=epochs
+            )
+            question = Question(configuration, tuple(c.name for c in CLAUSES), targets=judged, seconds=given.seconds)
+            began, spent = time.perf_counter(), cpu()
+            verdicts = run(question, given.jobs)
+            took, used = time.perf_counter() - began, cpu() - spent
+            left = ", ".join(v.clause.name for v in verdicts if not v.holds) or "-"
+            asked = sum(v.asked for v in verdicts)
+            print(f"{txns:4}{epochs:8}{asked:9}{took:9.0f}{used:13.0f}  {left}", flush=True)
+
+
+def cpu() -> float:
+    """CPU-seconds of this process and those it has waited for."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in usages)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""`zabcheck induct`: inductive invariants with z3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import HELD, NO_VERDICT, Subcommand, at_least, complain, near, say, seconds
+from checker.commands.explore import configured
+
+if TYPE_CHECKING:
+    from checker.symbolic.asking import Question, Verdict
+    from invariants.registry import Property
+    from zabspec.model import Configuration
+
+__all__ = ["induct"]
+
+NOT_INDUCTIVE = 1
+ALL = "all"
+
+
+@click.command(cls=Subcommand)
+@click.option("--variant", default="", metavar="NAME", help="zab with one rule changed.")
+@click.option("--nodes", default=3, show_default=True, help="Processes.")
+@click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
+@click.option("--timeouts", default=1, show_default=True, help="Spurious timeouts; above 0 is any number of them.")
+@click.option("--crashes", default=1, show_default=True, help="Crashes; above 0 is any number of them.")
+@click.option("--losses", default=1, show_default=True, help="Lost connections; above 0 is any number of them.")
+@click.option("--partitions", default=0, show_default=True, help="Cuts; above 0 is any number of them.")
+@click.option("--max-epoch", default=2, show_default=True, callback=at_least(1), help="Largest epoch.")
+@click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
+@click.option(
+    "--clause", "clauses", multiple=True, metavar="NAME",
+    help="Ask of this clause or property alone (repeatable); of all if not given.",
+)  # fmt: skip
+@click.option(
+    "--assume", "assumed", multiple=True, metavar="NAME",
+    help="With --clause: assume this clause besides (repeatable); `all` for every other.",
+)  # fmt: skip
+@click.option("--without", multiple=True, metavar="NAME", help="Leave this clause out (repeatable).")
+@click.option("--k", default=1, show_default=True, callback=at_least(1), help="Try runs of up to so many steps.")
+@click.option(
+    "--seconds", "query_limit", default=60.0, show_default=True, callback=seconds, metavar="SECONDS",
+    help="Time limit of each query.",
+)  # fmt: skip
+@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long in all.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the solver.")
+@click.option("--jobs", type=int, callback=at_least(1), help="Processes that ask; one for each core if not given.")
+@click.option("--confirm", is_flag=True, help="Explore instead: is every clause so in every reachable state?")
+@click.option("--depth", type=int, callback=at_least(0), help="With --confirm: how deep; to exhaustion if not given.")
+@click.option("--list", "listed", is_flag=True, help="List the clauses, each with what it says.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+def induct(**options: Any) -> int:
+    """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
+    reachable or not. What is then holds at every depth. What is not need not be violated: a
+    counterexample to induction is two states and one step, and nothing says that the first is reachable.
+
+    Exit codes: 0 every clause is proved, 1 a clause is not inductive, 2 the question was wrong,
+    3 no verdict.
+    """
+    from checker.symbolic.asking import Question, run
+    from invariants.inductive import CLAUSES
+    from invariants.registry import STEP
+
+    if options["listed"]:
+        return say("\n".join(f"{c.name:24}{c.statement.replace(chr(10), ' ')} ({c.source})" for c in CLAUSES), HELD)
+    if options["depth"] is not None and not options["confirm"]:
+        raise click.UsageError("--depth goes with --confirm: an induction has no depth")
+    if not 0 <= options["seed"] < 2**32:
+        raise click.UsageError("--seed must be 0 to 4294967295")
+    if options["assumed"] and not options["clauses"]:
+        raise click.UsageError("--assume goes with --clause; without it every clause is asked about, and assumed")
+    configuration = configuration_of(options)
+    asked, assumed, targets = sorted_out(options)
+    if options["confirm"]:
+        return confirm(configuration, asked, options)
+    question = Question(
+        configuration,
+        tuple(c.name for c in asked if c.of != STEP),
+        tuple(c.name for c in assumed),
+        tuple(c.name for c in (*(c for c in asked if c.of == STEP), *targets)),
+        options["query_limit"],
+        options["seed"],
+        options["k"],
+    )
+    from checker.progress import StatusLine
+
+    with StatusLine() as line:
+        verdicts = run(question, options["jobs"] or 0, options["time_limit"], Line(line))
+    return tell(question, verdicts, options["as_json"])
+
+
+class Line:
+    """Progress on the terminal."""
+
+    def __init__(self, line: Any) -> None:
+        self.line = line
+
+    def __call__(self, label: str, done: int, of: int) -> None:
+        if self.line.due():
+            self.line.show(f"{done} of {of} actions asked about: {label}")
+
+
+def configuration_of(options: dict[str, Any]) -> Configuration:
+    """
+    Raises:
+        UsageError: there is no such configuration.
+    """
+    more = {"protocol": "zab", "network": "", "drops": None, "duplicates": None, "heartbeats": None}
+    return configured(options | more, literal=False)
+
+
+def sorted_out(options: dict[str, Any]) -> tuple[list[Property], list[Property], list[Property]]:
+    """What is asked about, what is assumed besides, and what has to follow.
+
+    Raises:
+        UsageError: there is no such clause.
+    """
+    from invariants import PROPERTIES
+    from invariants.inductive import CLAUSES
+
+    out = set(found(options["without"], "--without", CLAUSES))
+    kept = [c for c in CLAUSES if c not in out]
+    judged = [p for p in PROPERTIES if p.default and p.judges("zab")]
+    if not options["clauses"]:
+        return kept, [], judged
+    asked = found(options["clauses"], "--clause", (*CLAUSES, *judged))
+    if ALL in options["assumed"]:
+        assumed = [c for c in kept if c not in asked]
+    else:
+        assumed = [c for c in found(options["assumed"], "--assume", (*CLAUSES, *judged)) if c not in asked]
+    return asked, assumed, []
+
+
+def found(names: Sequence[str], option: str, among: Sequence[Property]) -> list[Property]:
+    """The clauses named.
+
+    Raises:
+        UsageError: there is no such clause, or it is named twice.
+    """
+    by_name = {c.name: c for c in among}
+    out = []
+    for name in names:
+        if name not in by_name:
+            raise click.UsageError(
+                f"there is no clause {name!r}{near(name, by_name) or '; `zabcheck induct --list` lists them'}"
+            )
+        if names.count(name) > 1:
+            raise click.UsageError(f"{option} {name} is given twice")
+        out.append(by_name[name])
+    return out
+
+
+# --- the answer --------------------------------------------------------------------------------
+
+
+def tell(question: Question, verdicts: list[Verdict], as_json: bool) -> int:
+    """Say what was found; returns the exit code."""
+    from checker.symbolic.asking import assumptions
+    from zabspec.model import Model
+
+    assumed = assumptions(Model(question.configuration))
+    if any(v.word == "not inductive" for v in verdicts):
+        code = NOT_INDUCTIVE
+    else:
+        code = HELD if all(v.holds for v in verdicts) else NO_VERDICT
+    if as_json:
+        content = {
+            "answer": {HELD: "proved", NOT_INDUCTIVE: "not inductive", NO_VERDICT: "undecided"}[code],
+            "configuration": question.configuration.as_dict(),
+            "assumed_clauses": list(question.assumed),
+            "assumptions": assumed,
+            "clauses": [as_object(question, v) for v in verdicts],
+        }
+        return say(json.dumps(content, indent=1), code)
+    from checker.report import aligned
+
+    lines = aligned(
+        [
+            ("clause", "verdict", "queries", "seconds"),
+            *((v.clause.name, verdict_text(v), str(v.asked), f"{v.seconds:.1f}") for v in verdicts),
+        ]
+    ).splitlines()
+    for v in verdicts:
+        if v.word == "not inductive":
+            lines += ["", *counterexample(question, v)]
+    lines += ["", f"taken for granted: {'; '.join(assumed)}"]
+    if question.assumed:
+        lines.append(f"assumed besides: {', '.join(question.assumed)}")
+    holding = sum(v.holds for v in verdicts)
+    lines += ["", f"{holding} of {len(verdicts)} proved; {sum(v.seconds for v in verdicts):.0f} s of queries"]
+    code = say("\n".join(lines), code)
+    if code == NO_VERDICT:
+        complain(f"{sum(v.word == 'undecided' for v in verdicts)} clauses are undecided")
+    return code
+
+
+def verdict_text(v: Verdict) -> str:
+    """A verdict, in the table."""
+    if v.word == "k-inductive":
+        return f"k-inductive (k = {v.k})"
+    if v.word == "undecided":
+        return f"undecided ({v.undecided[0]}{', ...' if len(v.undecided) > 1 else ''})"
+    return "follows" if v.follows and v.holds else v.word
+
+
+def counterexample(question: Question, v: Verdict) -> list[str]:
+    """A counterexample to induction, a line each."""
+    from checker.report import aligned
+    from checker.symbolic.asking import induction
+    from checker.symbolic.shown import rows, step_text
+
+    assert v.failing is not None
+    lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
+    shown = rows(induction(question), v.failing)
+    if not v.failing.move:
+        what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
+        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in shown]))]
+    changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in shown]
+    return [
+        *lines,
+        f"a state that satisfies what is assumed, and one step from it, {step_text(v.failing)}:",
+        *indented(aligned(changes)),
+    ]
+
+
+def indented(text: str) -> list[str]:
+    return [f"  {line}".rstrip() for line in text.splitlines()]
+
+
+def as_object(question: Question, v: Verdict) -> dict[str, Any]:
+    """A verdict, for machines."""
+    out: dict[str, Any] = {
+        "clause": v.clause.name,
+        "source": v.clause.source,
+        "statement": " ".join(v.clause.statement.split()),
+        "verdict": "follows" if v.follows and v.word == "proved" else v.word,
+        "k": v.k,
+        "queries": v.asked,
+        "seconds": round(v.seconds, 3),
+        "undecided": v.undecided,
+    }
+    if v.word == "not inductive" and v.failing is not None:
+        from checker.symbolic.asking import induction
+        from checker.symbolic.shown import rows
+
+        out["counterexample"] = {
+            "step": v.failing.move,
+            "word": v.failing.word,
+            "fields": [
+                {"field": name, "before": was, "after": now} for name, was, now in rows(induction(question), v.failing)
+            ],
+        }
+    return out
+
+
+# --- on reachable states -----------------------------------------------------------------------
+
+
+def confirm(configuration: Configuration, clauses: list[Property], options: dict[str, Any]) -> int:
+    """Explore the same configuration, its epochs as far as its budgets reach, with the clauses as its
+    properties; returns the exit code."""
+    from dataclasses import replace
+
+    from checker.commands.explore import explored
+    from checker.result import Limits
+    from traces import build_trace, to_text
+    from zabspec.model import Model
+
+    model = Model(replace(configuration, max_epoch=0))
+    engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"]}
+    limits = Limits(options["depth"], None, options["time_limit"], None)
+    seen, _, _ = explored(model, clauses, limits, engine | {"keep_going": False})
+    bad = seen.violations
+    where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
+    code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"
+    if bad:
+        code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} not so in a reachable state: no invariant"
+    elif seen.error or (seen.stopped and not seen.complete and options["depth"] is None):
+        code, sentence = NO_VERDICT, f"no verdict: {seen.error or seen.stopped} after {seen.distinct:,} states"
+    if options["as_json"]:
+        content = {
+            "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
+            "sentence": sentence,
+            "configuration": model.configuration.as_dict(),
+            "clauses": [c.name for c in clauses],
+            "broken": {name: list(v.words) for name, v in bad.items()},
+            "states": seen.distinct,
+            "complete": seen.complete,
+            "depth": options["depth"],
+            "seconds": round(seen.seconds, 3),
+        }
+        return say(json.dumps(content, indent=1), code)
+    lines = [sentence]
+    for v in bad.values():
+        lines += ["", to_text(build_trace(model, v.property, v.words)).rstrip()]
+    return say("\n".join(lines), code)

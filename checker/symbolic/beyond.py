@@ -1,0 +1,81 @@
+"""What z3 adds to the report of an exploration: of each property whether it is inductive, which no depth
+bounds; if not, to how many steps nothing breaks it; or that there was no time to say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from invariants.registry import Property
+from zabspec.model import Configuration, Model
+
+__all__ = ["Beyond", "beyond"]
+
+INDUCTIVE, BOUNDED, UNDECIDED = "inductive", "bounded", "undecided"
+EPOCHS = 2  # the largest epoch of the induction, if none is given
+STEPS = 60  # as deep as bounded checking looks
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What z3 says of one property.
+
+    Attributes:
+        verdict: inductive, bounded or undecided.
+        steps: of a bounded one, how many.
+        epochs: of an inductive one, the largest epoch.
+    """
+
+    verdict: str
+    steps: int = 0
+    epochs: int = 0
+
+    @property
+    def text(self) -> str:
+        if self.verdict == INDUCTIVE:
+            return f"inductive: at every depth, epochs up to {self.epochs}"
+        return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
+
+
+def beyond(
+    configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int
+) -> dict[str, Beyond]:
+    """What z3 says of each property within a time limit: two thirds of it for the induction, and what is
+    left for bounded checking of what is not inductive.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    from checker.symbolic.bmc import Bounds, check
+
+    began = time.perf_counter()
+    proved = inductive(configuration, properties, seconds * 2 / 3, jobs)
+    epochs = configuration.max_epoch or EPOCHS
+    out = {name: Beyond(INDUCTIVE, epochs=epochs) for name in proved}
+    rest = [p for p in properties if p.name not in proved]
+    if rest:
+        left = max(0.001, seconds - (time.perf_counter() - began))
+        found = check(Model(configuration), rest, Bounds(STEPS, seconds=left))
+        for p in rest:
+            out[p.name] = Beyond(BOUNDED, steps=found.depth) if found.depth else Beyond(UNDECIDED)
+    return {p.name: out[p.name] for p in properties}
+
+
+def inductive(configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int) -> set[str]:
+    """The properties that are inductive with the clauses; none where there are no clauses for the protocol."""
+    from checker.symbolic.asking import Question, run
+    from invariants.inductive import CLAUSES
+
+    if configuration.protocol != "zab" or configuration.network != "fifo" or configuration.literal:
+        return set()
+    question = Question(
+        replace(configuration, max_epoch=configuration.max_epoch or EPOCHS),
+        tuple(c.name for c in CLAUSES),
+        targets=tuple(p.name for p in properties),
+        seconds=seconds,
+    )
+    verdicts = {v.clause.name: v for v in run(question, jobs, seconds)}
+    if not all(verdicts[c.name].holds for c in CLAUSES):
+        return set()  # what follows from clauses that are not inductive may not hold
+    return {p.name for p in properties if verdicts[p.name].holds}

@@ -1,0 +1,360 @@
+"""Whether clauses are inductive: kept by every step from every state that satisfies what is assumed.
+
+One query for each clause and action. An action is a step with its operands and, where it receives a
+message, that message's kind; of actions that are renamings of each other only one is asked about,
+where renaming commutes with stepping and with the clauses. A query is made small before it is asked:
+what the clauses are written with, and the step leaves as it was (`views.py`), is found first, and a
+clause that then says word for word what was assumed is kept without a query.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import z3
+
+from checker.solver import Answer, Result, Solver
+from checker.symbolic.transition import Action, Transition
+from checker.symbolic.views import View, Views
+from invariants.registry import STEP, Property
+from traces.trace import NAMES, OPERANDS
+from zabspec.language.kinds import MessageUnion
+from zabspec.language.symbolic_memory import SLOTS, Values, bytes_of, well_formed
+from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variables_of
+from zabspec.language.z3_terms import Z3Terms
+from zabspec.model import Model
+
+__all__ = ["Finding", "Induction", "Move"]
+
+PROCESSES = ("process", "leader", "follower")  # the operands that are processes
+SWEEP = 5.0  # seconds for the question whether one definition stays as it was
+
+
+@dataclass(frozen=True)
+class Move:
+    """An action as it is asked about: a step, and the message it receives.
+
+    Attributes:
+        word: the step.
+        label: both, as text.
+        message: the message's number, from 1; 0: it receives none.
+        name: the message's name, or the step's.
+    """
+
+    word: int
+    label: str
+    message: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one clause and one action.
+
+    Attributes:
+        clause: the clause's name.
+        move: the action's label; empty: the clause has to follow from the others, or to hold at first.
+        answer: proved, a counterexample to induction, or undecided.
+        seconds: what the query took.
+        word: the step, of a counterexample.
+        before: the state before it.
+        after: the state after it.
+    """
+
+    clause: str
+    move: str
+    answer: Answer
+    seconds: float
+    word: int = 0
+    before: bytes = b""
+    after: bytes = b""
+
+
+class Induction:
+    """Asks whether clauses are inductive.
+
+    Args:
+        model: whose steps.
+        names: every name the model's text and the clauses refer to.
+        clauses: what is assumed before a step and asked about after it.
+        assumed: what is assumed of the state before a step, and not asked about.
+        targets: what has to follow from the clauses.
+        first: the clauses that are enough to show what a step leaves as it was; the rest is large.
+        cases: for a message or a kind of step, the fields of the process that acts whose values are
+            asked about one by one.
+        symmetric: actions that are renamings of each other are alike.
+        seconds: time limit of each query.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        names: Mapping[str, Any],
+        clauses: Sequence[Property],
+        assumed: Sequence[Property] = (),
+        targets: Sequence[Property] = (),
+        first: Iterable[str] = (),
+        cases: Mapping[str, Sequence[str]] | None = None,
+        symmetric: bool = False,
+        seconds: float = 20.0,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.clauses, self.targets = model, tuple(clauses), tuple(targets)
+        self.cases, self.symmetric, self.seconds, self.seed = dict(cases or {}), symmetric, seconds, seed
+        self.transition = Transition(model, names, (*clauses, *assumed, *targets))
+        self.z3 = Z3Terms()
+        state = self.transition.state
+        self.where = {v: key for key, v in state.items() if isinstance(v, Term)}
+        self.views = Views(self.transition, names)
+        # a clause says that many things are so; each of them is a hypothesis by itself
+        self.every = (*clauses, *assumed)
+        said = self.views.of_state([*self.every])
+        self.known = dict(zip((c.name for c in self.every), said, strict=True))
+        self.shape = [c.name for c in self.every if c.name in set(first)]
+        self.questions = 0
+
+    @cached_property
+    def plain(self) -> list[Truth]:
+        """What every clause says of the state before a step, in its fields alone."""
+        return [self.transition.holds(c, self.transition.state) for c in self.every]
+
+    # --- what is asked about -------------------------------------------------------------------
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        """Every action, one of those that are alike."""
+        return [move for a in self.transition.actions if self.stands_for_all(a.word) for move in self.by_message(a)]
+
+    def stands_for_all(self, word: int) -> bool:
+        """Whether a word is the first of its renamings: its processes are 0, 1, ... as they come."""
+        operands = OPERANDS[NAMES[word >> 24 & 255]]
+        if not self.symmetric or "side" in operands:
+            return True
+        seen: list[int] = []
+        for name, value in zip(operands, operand_values(word), strict=False):
+            if name in PROCESSES and value not in seen:
+                if value != len(seen):
+                    return False
+                seen.append(value)
+        return True
+
+    def by_message(self, action: Action) -> Iterator[Move]:
+        """The action for each kind of message that it may receive."""
+        label, kind = describe(action.word), NAMES[action.word >> 24 & 255]
+        tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
+        if not isinstance(tag, Term):
+            yield Move(action.word, label, 0, kind)
+            return
+        union = self.transition.layout.fields["event_message"].kind
+        assert isinstance(union, MessageUnion)
+        for number, message in enumerate(union.messages, 1):
+            yield Move(action.word, f"{label} {message.name}", number, message.name)
+
+    @cached_property
+    def by_word(self) -> dict[int, Action]:
+        return {a.word: a for a in self.transition.actions}
+
+    def action(self, move: Move) -> Action:
+        """The action of a move, which its message's kind makes smaller."""
+        action = self.by_word[move.word]
+        if not move.message:
+            return action
+        tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
+        assert isinstance(tag, Term)
+        return self.transition.action(move.word, and_(action.guard, equal(tag, move.message, tag.width)))
+
+    # --- solvers -------------------------------------------------------------------------------
+
+    @cached_property
+    def legal(self) -> list[z3.BoolRef]:
+        """What is true of every state that is one, and what the clauses' definitions are."""
+        legal = well_formed(self.transition.layout, self.transition.state)
+        return [self.z3.truth(t) for t in (*legal, self.fine, *self.views.definitions)]
+
+    @property
+    def fine(self) -> Truth:
+        """Asking which steps are possible meets no error."""
+        return equal(self.transition.enabled_error, 0, 32)
+
+    def solver(self, names: Iterable[str], *more: Truth) -> Solver:
+        """A solver that knows what some of the clauses say of the state before a step."""
+        solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD")
+        solver.add(*self.legal, *(self.z3.truth(t) for name in names for t in self.known[name]))
+        solver.add(*(self.z3.truth(t) for t in more))
+        return solver
+
+    def refute(self, solver: Solver, what: Truth, seconds: float | None = None) -> Result:
+        """Whether what a solver knows has a model in which something is true. What is refuted, or
+        shown, is left behind as a switch that is off."""
+        self.questions += 1
+        switch = z3.Bool(f"question {self.questions}", self.z3.context)
+        solver.add(z3.Implies(switch, self.z3.truth(what)))
+        result = solver.check(switch, seconds=seconds)
+        solver.add(z3.Not(switch))
+        return result
+
+    def true_in(self, model: z3.ModelRef, t: Truth) -> bool:
+        return bool(z3.is_true(model.eval(self.z3.truth(t), model_completion=True)))
+
+    def bytes_in(self, model: z3.ModelRef, values: Values) -> bytes:
+        """The state that a model of z3's gives."""
+        found: dict[int, int | bool] = {}
+        for key, cell in self.transition.cells.all.items():
+            said = model.eval(self.z3.bits(values[key], cell.width), model_completion=True)
+            found[key] = z3.is_true(said) if cell.width == 0 else said.as_long()
+        return bytes_of(self.transition.layout, found)
+
+    # --- the queries ---------------------------------------------------------------------------
+
+    def initially(self) -> list[Finding]:
+        """Whether the initial state satisfies each clause."""
+        initial: Values = dict(self.transition.initial)
+        out = []
+        for c in self.clauses:
+            good = self.transition.holds(c, initial) is True
+            data = b"" if good else self.model.program.initial().key()
+            out.append(Finding(c.name, "", Answer.PROVED if good else Answer.COUNTEREXAMPLE, 0.0, 0, data, data))
+        return out
+
+    def implied(self) -> list[Finding]:
+        """Whether each target that is not about steps follows from the clauses."""
+        solver = self.solver(self.known)
+        out = []
+        for p in self.targets:
+            if p.of != STEP:
+                result = self.refute(solver, not_(self.transition.holds(p, self.transition.state)))
+                data = b"" if result.model is None else self.bytes_in(result.model, self.transition.state)
+                out.append(Finding(p.name, "", result.answer, result.seconds, 0, data, data))
+        return out
+
+    def ask(self, move: Move, only: Iterable[str] = ()) -> list[Finding]:
+        """Whether an action keeps each clause, or each of those named: one finding for each that it
+        may break."""
+        found: dict[str, Finding] = {}
+        names = set(only) or {p.name for p in (*self.clauses, *self.targets)}
+        for action in self.split(move, self.action(move)):
+            names -= {n for n, f in found.items() if f.answer is not Answer.PROVED}
+            for f in self.ask_case(move, action, names):
+                before = found.get(f.clause)
+                spent = f.seconds + (before.seconds if before is not None else 0.0)
+                found[f.clause] = Finding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
+        return list(found.values())
+
+    def split(self, move: Move, action: Action) -> Iterator[Action]:
+        """The cases of an action: a field of the process that acts is given each value it may have."""
+        yield from self.split_by(move, action, list(self.cases.get(move.name, ())))
+
+    def split_by(self, move: Move, action: Action, fields: list[str]) -> Iterator[Action]:
+        if not fields:
+            yield action
+            return
+        process = operand_values(move.word)[0]
+        at = dict(self.transition.layout.elements(fields[0]))[process,] << SLOTS
+        cell = self.transition.state[at]
+        reads = variables_of([action.guard, *(action.after[k] for k in action.changes)])
+        if not isinstance(cell, Term) or cell not in reads or at in action.facts:
+            yield from self.split_by(move, action, fields[1:])
+            return
+        solver = self.solver(self.shape, action.guard)
+        for value in range(1 << cell.width):
+            case = equal(cell, value, cell.width)
+            if not self.refute(solver, case).proved:
+                smaller = self.transition.action(move.word, and_(action.guard, case))
+                yield from self.split_by(move, smaller, fields[1:])
+
+    def ask_case(self, move: Move, action: Action, names: set[str]) -> Iterator[Finding]:
+        """The findings of one case of an action, of the clauses named."""
+        takes = and_(action.guard, equal(action.error, 0, 32))
+        if takes is False:
+            return
+        shape = self.solver(self.shape, takes)
+        if shape.check().proved:
+            return
+        state = {**action.after, **{key: self.transition.state[key] for key in self.transition.scratch}}
+        kept, same = self.unchanged(shape, state, [c for c in self.clauses if c.name in names])
+        for p in self.targets:
+            if p.of == STEP and p.name in names:
+                kept[p.name] = self.transition.step_holds(p, self.transition.state, action.after)
+        whole: Solver | None = None
+        for name, after in kept.items():
+            open_ = self.open(name, after)
+            if not open_:
+                continue
+            began = time.perf_counter()
+            whole = whole or self.solver(self.known, takes, *same)
+            result = self.refute(whole, not_(every(open_)))
+            before = after_ = b""
+            if result.model is not None:
+                before = self.bytes_in(result.model, self.transition.state)
+                after_ = self.bytes_in(result.model, action.after)
+            spent = time.perf_counter() - began
+            yield Finding(name, move.label, result.answer, spent, move.word, before, after_)
+
+    def unchanged(
+        self, solver: Solver, state: Values, clauses: Sequence[Property]
+    ) -> tuple[dict[str, Truth], list[Truth]]:
+        """What some clauses say after a step, and the equations by which they say it of what they were
+        written with before."""
+        changed: set[View] = set()
+        shown: dict[tuple[View, Truth], None] = {}
+        while True:
+            self.views.begin_after(changed)
+            kept = {c.name: self.views.of_after(c, state) for c in clauses}
+            again = False
+            for view, equation in list(self.views.supposed.items()):
+                if (view, equation) in shown:
+                    continue
+                again = again or view in changed
+                if view in changed:
+                    continue
+                result = self.refute(solver, not_(equation), min(SWEEP, self.seconds))
+                if result.proved:
+                    solver.add(self.z3.truth(equation))
+                    shown[view, equation] = None
+                    continue
+                again = True
+                changed.add(view)
+                if result.model is not None:
+                    model = result.model
+                    changed |= {w for w, e in self.views.supposed.items() if not self.true_in(model, e)}
+            if not again:
+                return kept, [equation for _, equation in shown]
+
+    def open(self, name: str, after: Truth) -> list[Truth]:
+        """What a clause says after a step and is not among what it said before it."""
+        if after is True:
+            return []
+        if after is False:
+            return [False]
+        known = set(self.known.get(name, ()))
+        out: list[Truth] = []
+        for t in conjuncts(after):
+            means = self.views.means.get(t)
+            if t not in known and (means is None or any(u not in known for u in conjuncts(means))):
+                out.append(t)
+        return out
+
+
+def operand_values(word: int) -> tuple[int, int, int]:
+    """The operands of a step word."""
+    return word >> 16 & 255, word >> 8 & 255, word & 255
+
+
+def describe(word: int) -> str:
+    """A step word in a phrase."""
+    kind = NAMES[word >> 24 & 255]
+    values = zip(OPERANDS[kind], operand_values(word), strict=False)
+    text = f"{kind}({', '.join(f'{name}={value}' for name, value in values if name != 'place')})"
+    return text + (f" choice {word >> 32}" if word >> 32 else "")
+
+
+def every(terms: Sequence[Truth]) -> Truth:
+    """Whether all are true."""
+    result: Truth = True
+    for t in terms:
+        result = and_(result, t)
+    return result

@@ -1,0 +1,49 @@
+"""k-induction: whether k steps from states that keep what is assumed end in one that keeps a clause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from checker.solver import Answer, Solver
+from checker.symbolic.unroll import Unrolling
+from invariants.registry import Property
+from zabspec.language.symbolic_terms import Term, Truth, not_, or_
+
+if TYPE_CHECKING:
+    from checker.symbolic.induction import Induction
+
+__all__ = ["k_inductive"]
+
+
+def k_inductive(induction: Induction, clause: Property, k: int) -> Answer:
+    """Whether a clause is kept by the last of k steps, each from a state that satisfies every clause,
+    and by each of the first k - 1 from the initial state."""
+    from checker.symbolic.bmc import Bounds, check
+
+    seconds, seed = induction.seconds, induction.seed
+    based = check(induction.model, [clause], Bounds(k - 1, seconds=seconds, seed=seed, together=False))
+    if based.broken:
+        return Answer.COUNTEREXAMPLE
+    if based.reason:
+        return Answer.UNDECIDED
+    transition = induction.transition
+    run = Unrolling(transition, transition.state, together=False)
+    solver = Solver(seconds=seconds, seed=seed, logic="QF_FD")
+
+    def say(*terms: Truth | int) -> None:
+        for t in terms:
+            assert isinstance(t, (bool, Term))
+            solver.add(induction.z3.truth(t))
+
+    solver.add(*induction.legal)
+    for _ in range(k):
+        say(*run.at([*induction.plain, induction.fine], run.state))
+        made = run.extend()
+        some: Truth = False
+        for taken in made.taken:
+            some = or_(some, taken)
+        say(some, *made.constraints, *(not_(w) for w in made.wrong))
+    after = run.at([transition.holds(clause, transition.state)], run.state)[0]
+    assert isinstance(after, (bool, Term))
+    say(not_(after))
+    return solver.check().answer

@@ -1,0 +1,181 @@
+"""What clauses say of a state, by the definitions they say it with.
+
+A clause is written with definitions: the epoch of a source, its entries, whether a transaction may
+yet be chosen. Of a state of variables each of these, for each of its arguments, becomes a variable
+of its own, equal to what it is defined as; so a clause is a formula over few of them. After a step
+most of them are what they were before it, though nothing in their terms shows it. Which of them, is
+found by supposing it of all and asking z3 for a state in which it is not so, until there is none:
+what a clause says of those is then word for word what is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, TypeAlias
+
+from checker.symbolic.transition import Transition
+from invariants.registry import Property
+from zabspec.language import symbolic_numbers as n
+from zabspec.language import tree as t
+from zabspec.language.symbolic import Env, Value
+from zabspec.language.symbolic_memory import SLOTS, Values
+from zabspec.language.symbolic_statements import Frame, SymbolicProgram
+from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variable
+
+__all__ = ["View", "Views"]
+
+
+class ClauseProgram(SymbolicProgram):
+    """Runs functions that say whether something is so, each `return False` as one thing that must
+    not be.
+
+    Of a function that ends with `return True`, control goes on behind a `return False` as if it had
+    not been reached, and that it was not is a conjunct of the value. For functions that change nothing
+    this is the same, and no conjunct has to say that none before it was false.
+    """
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.noted: list[list[Truth]] = []
+
+    def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
+        self.noted.append([])
+        value = super().run(function, args, env)
+        for bad in self.noted.pop():
+            value = and_(not_(bad), value)
+        return value
+
+    def do_Return(self, s: t.Return, env: Env, frame: Frame) -> bool:
+        if says(s, False) and says(frame.function.body[-1], True):
+            self.noted[-1].append(env.alive)
+            return True
+        return super().do_Return(s, env, frame)
+
+
+def says(s: t.Stmt, value: bool) -> bool:
+    """Whether a statement is `return True`, or `return False`."""
+    return isinstance(s, t.Return) and isinstance(s.value, t.Const) and (s.value.type, s.value.value) == (t.BOOL, value)
+
+
+View: TypeAlias = tuple[str, tuple[int, ...]]  # a definition, and its arguments besides the state
+
+
+class Views:
+    """The definitions that clauses are written with, of one state at a time.
+
+    Args:
+        transition: whose state they are of; its machine answers calls of them from now on.
+        names: the namespace it was made of.
+    """
+
+    def __init__(self, transition: Transition, names: Mapping[str, Any]) -> None:
+        self.transition = transition
+        self.machine = ClauseProgram(transition.typed, transition.layout)
+        self.error = transition.layout.offset("error") << SLOTS
+        self.before: dict[View, Value] = {}
+        self.named: dict[Term, Term] = {}  # a definition of the state before -> the variable equal to it
+        self.means: dict[Term, Term] = {}  # and back
+        self.table: dict[View, Value] = {}
+        self.after: bool = False
+        self.changed: set[View] = set()
+        self.supposed: dict[View, Truth] = {}
+        for name, function in transition.typed.functions.items():
+            if self.is_view(function) and of_properties(names.get(name)):
+                self.machine.hooks[name] = self.hook(name, function)
+
+    @staticmethod
+    def is_view(function: t.Function) -> bool:
+        """Whether it says something of a state, in numbers."""
+        kinds = [kind for _, kind in function.params]
+        scalar = function.returns in (t.INT, t.BOOL) or isinstance(function.returns, t.RecordType)
+        return scalar and kinds[:1] == [t.STATE] and all(kind == t.INT for kind in kinds[1:])
+
+    def hook(self, name: str, function: t.Function) -> Callable[..., Value]:
+        def answer(env: Env, base: int, *args: n.Integer) -> Value:
+            if not all(isinstance(a, int) for a in args):
+                return self.machine.run(function, [base, *args], env)
+            view: View = (name, args)  # type: ignore[assignment]
+            if view in self.table:
+                return self.table[view]
+            key = self.error + (base << SLOTS)
+            noted = env.memory[key]
+            value = self.machine.run(function, [base, *args], env)
+            if env.memory[key] is noted or env.memory[key] == noted:
+                value = self.table[view] = self.kept(view, value, function.returns)
+            return value
+
+        return answer
+
+    def kept(self, view: View, value: Value, kind: t.AnyType) -> Value:
+        """What stands for a definition from now on."""
+        term = value.term if isinstance(value, n.Num) else value
+        if not isinstance(term, Term):
+            return value
+        if not self.after:
+            if term.op == "var" or (term.op == "not" and term.args[0].op == "var"):  # type: ignore[union-attr]
+                return value
+            if term not in self.named:
+                name = f"{view[0]}({', '.join(map(str, view[1]))})"
+                made = variable(name, term.width)
+                self.named[term], self.means[made] = made, term
+            return alike(value, self.named[term])
+        if term in self.named:
+            return alike(value, self.named[term])
+        was = self.before.get(view)
+        if was is None or view in self.changed:
+            return value
+        self.supposed[view] = same(value, was, kind)
+        return was
+
+    # --- clauses -------------------------------------------------------------------------------
+
+    def of_state(self, clauses: list[Property]) -> list[list[Term]]:
+        """What each clause says of the state before a step, thing by thing.
+
+        Raises:
+            ValueError: a clause is false of every state.
+        """
+        self.after, self.table = False, self.before
+        out = []
+        for c in clauses:
+            found: list[Term] = []
+            for term in conjuncts(self.holds(c, self.transition.state)):
+                found += conjuncts(self.means[term]) if term in self.means else [term]
+            out.append(found)
+        return out
+
+    def begin_after(self, changed: set[View]) -> None:
+        """Begin with a state after a step; `changed`: the definitions that the step may change."""
+        self.after, self.table, self.changed, self.supposed = True, {}, changed, {}
+
+    def of_after(self, clause: Property, state: Values) -> Truth:
+        """What a clause says of the state after a step, if what is `supposed` is so."""
+        return self.holds(clause, state)
+
+    def holds(self, clause: Property, state: Values) -> Truth:
+        """Whether a state keeps a clause; reading past an end counts as breaking it."""
+        value, (after,) = self.machine.on_states(clause.holds.__name__, [state], [])
+        return and_(value, equal(after[self.error], 0, 32))
+
+    @property
+    def definitions(self) -> list[Truth]:
+        """What each variable of a definition is."""
+        return [equal(made, term, made.width) for made, term in self.means.items()]
+
+
+def alike(value: Value, term: Term) -> Value:
+    """A term in place of a value's."""
+    return n.Num(term, value.lo, value.hi) if isinstance(value, n.Num) else term
+
+
+def same(a: Value, b: Value, kind: t.AnyType) -> Truth:
+    """Whether two values of a type are equal."""
+    if isinstance(kind, t.RecordType):
+        return equal(a, b, kind.record.bits)
+    return equal(a, b, 0) if kind == t.BOOL else n.same(a, b)
+
+
+def of_properties(function: object) -> bool:
+    """Whether a function is of the text of properties."""
+    return isinstance(function, FunctionType) and function.__module__.startswith("invariants.")

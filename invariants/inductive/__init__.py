@@ -1,0 +1,45 @@
+"""Clauses that together are inductive for `zab` on the paper's channels: true at first, and kept by
+every step from any state that satisfies them all, reachable or not.
+
+They are the argument of DSN'11 (VI) with what it leaves unsaid of connections and of messages in
+flight. Each is written in the language, and the explorer confirms each on every reachable state; an
+induction never looks at how a state was reached, so what holds here holds at every depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from invariants.inductive import (
+    channels,
+    choices,
+    commits,
+    connections,
+    histories,
+    messages,
+    primaries,
+    promises,
+    sources,
+)
+from invariants.registry import Property
+
+__all__ = ["CASES", "CLAUSES", "MODULES", "SHAPES"]
+
+MODULES = (messages, connections, channels, promises, sources, histories, choices, commits, primaries)
+
+# The clauses that speak of where processes and messages are, and not of what they say: enough to show
+# which definitions a step leaves as they were.
+SHAPES: tuple[Property, ...] = (*connections.CLAUSES, *channels.CLAUSES, *promises.CLAUSES[:2])
+
+CLAUSES: tuple[Property, ...] = (
+    *connections.CLAUSES,
+    *channels.CLAUSES,
+    *promises.CLAUSES,
+    *histories.CLAUSES,
+    *choices.CLAUSES,
+    *commits.CLAUSES,
+    *primaries.CLAUSES,
+)
+
+# The receipts that are asked about for each value of some fields of the leader that receives.
+CASES: Mapping[str, tuple[str, ...]] = {"ACK_E": ("stage", "Q", "acked")}

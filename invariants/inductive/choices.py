@@ -1,0 +1,134 @@
+"""What is chosen, what still may be, and who has it."""
+
+from __future__ import annotations
+
+from invariants.inductive.clause import clause
+from invariants.inductive.sources import holds_txn, tag
+from zabspec.language.lang import Node, State
+from zabspec.zab import PROMISING
+
+
+def choosable(s: State, c: int, k: int) -> bool:
+    """VI.1: a quorum has accepted transaction k in an epoch up to c, or may yet accept it in c."""
+    if k >= s.abcasts or c < s.abcast_txn[k].epoch:
+        return False
+    if s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c:
+        return True
+    count = 0
+    for m in range(s.NODES):
+        if m in s.accepted[c][k] or s.promised_epoch[m] <= c:
+            count = count + 1
+    return count >= s.MAJORITY
+
+
+def stored(s: State, m: Node, c: int, k: int) -> bool:
+    """m has transaction k in epoch c, or is in a later one."""
+    return s.current_epoch[m] > c or (s.current_epoch[m] == c and holds_txn(s, m, k + 1))
+
+
+def acceptances(s: State) -> bool:
+    """Who has accepted a transaction in an epoch has it, unless it is in a later one; a quorum of
+    acceptances is a choice; what is chosen a quorum has, or is in a later epoch."""
+    for k in range(s.TXNS):
+        for c in range(s.EPOCHS + 1):
+            if len(s.accepted[c][k]) >= s.MAJORITY:
+                return False
+            if len(s.accepted[c][k]) > 0:
+                if s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c:
+                    return False
+                if k >= s.abcasts or c < s.abcast_txn[k].epoch:
+                    return False
+            for m in range(s.NODES):
+                if m in s.accepted[c][k]:
+                    if s.current_epoch[m] < c or (s.current_epoch[m] == c and not holds_txn(s, m, k + 1)):
+                        return False
+        if s.chosen_epoch[k] > 0:
+            if k >= s.abcasts or s.chosen_epoch[k] < s.abcast_txn[k].epoch:
+                return False
+            count = 0
+            for m in range(s.NODES):
+                if stored(s, m, s.chosen_epoch[k], k):
+                    count = count + 1
+            if count < s.MAJORITY:
+                return False
+    return True
+
+
+def later_sources(s: State) -> bool:
+    """VI: a source of an epoch has every transaction that is chosen, or may yet be, in an earlier one."""
+    for x in range(s.NODES * (s.NODES + 3)):
+        for k in range(s.TXNS):
+            for c in range(s.EPOCHS):
+                if c > 0 and c < tag(s, x) and choosable(s, c, k) and not holds_txn(s, x, k + 1):
+                    return False
+    return True
+
+
+def later_established(s: State) -> bool:
+    """VI: what an established epoch's initial history lacks is chosen in no earlier epoch, nor may it be."""
+    for k in range(s.TXNS):
+        if s.missing_epoch[k] > 0 and s.established[s.missing_epoch[k]] == 0:
+            return False
+        for c in range(s.EPOCHS):
+            if c > 0 and c < s.missing_epoch[k] and choosable(s, c, k):
+                return False
+    return True
+
+
+def best_so_far(s: State, l: Node, c: int, k: int) -> bool:
+    """The best history that prospective leader l has been sent is of a later epoch than c, or of c and
+    has k."""
+    return s.best_epoch[l] > c or (s.best_epoch[l] == c and holds_txn(s, s.NODES + l, k + 1))
+
+
+def sent_so_far(s: State, m: Node, l: Node, c: int, k: int) -> bool:
+    """So is the history in m's ACK-E."""
+    x = 3 * s.NODES + m * s.NODES + l
+    return tag(s, x) > c or (tag(s, x) == c and holds_txn(s, x, k + 1))
+
+
+def best_covers(s: State) -> bool:
+    """l.1.2: the best history covers what each that acknowledged had accepted, and each ACK-E in flight
+    what its sender had."""
+    for l in range(s.NODES):
+        if s.stage[l] == PROMISING:
+            for m in range(s.NODES):
+                for k in range(s.TXNS):
+                    for c in range(s.EPOCHS):
+                        if c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k]:
+                            if m in s.acked[l] and not best_so_far(s, l, c, k):
+                                return False
+                            if m in s.Q[l] and len(s.to_leader[m][l]) > 0 and not sent_so_far(s, m, l, c, k):
+                                return False
+    return True
+
+
+def best_covers_chosen(s: State) -> bool:
+    """l.1.2: what is chosen in an earlier epoch a quorum has, counting what it has sent for what it has."""
+    for l in range(s.NODES):
+        if s.stage[l] == PROMISING:
+            for k in range(s.TXNS):
+                c = s.chosen_epoch[k]
+                if c > 0 and c < s.new_epoch[l]:
+                    count = 0
+                    for m in range(s.NODES):
+                        if m in s.acked[l]:
+                            if best_so_far(s, l, c, k):
+                                count = count + 1
+                        elif m in s.Q[l] and len(s.to_leader[m][l]) > 0:
+                            if sent_so_far(s, m, l, c, k):
+                                count = count + 1
+                        elif stored(s, m, c, k):
+                            count = count + 1
+                    if count < s.MAJORITY:
+                        return False
+    return True
+
+
+CLAUSES = (
+    clause(acceptances, "VI.1"),
+    clause(later_sources, "VI"),
+    clause(later_established, "VI"),
+    clause(best_covers, "l.1.2"),
+    clause(best_covers_chosen, "l.1.2"),
+)

@@ -1,0 +1,210 @@
+"""Primaries: one instance an epoch, in what order its transactions stand, and what it has delivered
+before it abcasts."""
+
+from __future__ import annotations
+
+from invariants.analysis import zxid_before
+from invariants.inductive.clause import clause
+from invariants.inductive.messages import of_commit_ld, txn_committed_ld
+from invariants.inductive.sources import channel_entry, holds_txn, tag
+from zabspec.language.lang import Node, State, Txn
+from zabspec.zab import BROADCAST, COMMIT_LD, ESTABLISHED, PROMISING, SYNCHRONIZING
+
+
+def instances_known(s: State) -> bool:
+    """III: no epoch has a second instance; who abcast in a leader's epoch is that leader, in the
+    leadership under way; one who does not lead has none under way."""
+    for k in range(s.TXNS):
+        if s.abcast_attempt[k] > 0:
+            return False
+        for l in range(s.NODES):
+            if k < s.abcasts and s.stage[l] == ESTABLISHED and s.abcast_txn[k].epoch == s.new_epoch[l]:
+                if s.abcast_by[k] != l or not s.abcast_in_pass[l]:
+                    return False
+            if k < s.abcasts and s.abcast_by[k] == l and s.abcast_txn[k].epoch > s.current_epoch[l]:
+                return False
+    return True
+
+
+def abcasts_in_order(s: State) -> bool:
+    """III, l.3.1: the abcasts of one epoch are of one process, and their counters increase; those of one
+    process have epochs that do not decrease; whoever leads an epoch has all of them in its log."""
+    for k in range(s.TXNS):
+        for j in range(k):
+            if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch:
+                if s.abcast_txn[j].counter >= s.abcast_txn[k].counter or s.abcast_by[j] != s.abcast_by[k]:
+                    return False
+            if k < s.abcasts and s.abcast_by[j] == s.abcast_by[k] and s.abcast_txn[j].epoch > s.abcast_txn[k].epoch:
+                return False
+        for l in range(s.NODES):
+            if k < s.abcasts and s.stage[l] == ESTABLISHED and s.abcast_txn[k].epoch == s.new_epoch[l]:
+                if not holds_txn(s, s.NODES + l, k + 1):
+                    return False
+    return True
+
+
+def closed_by_primary(s: State) -> bool:
+    """III.A, VI: a source that has a transaction has all that its primary abcast before it."""
+    for x in range(s.NODES * (s.NODES + 3)):
+        for k in range(s.TXNS):
+            for j in range(k):
+                if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch:
+                    if holds_txn(s, x, k + 1) and not holds_txn(s, x, j + 1):
+                        return False
+    return True
+
+
+def closed_by_delivery(s: State) -> bool:
+    """III.B: a source that has a transaction has all that its primary had delivered before."""
+    for k in range(s.TXNS):
+        for j in range(s.TXNS):
+            if j in s.abcast_after[k]:
+                if k >= s.abcasts or j >= k:
+                    return False
+                for x in range(s.NODES * (s.NODES + 3)):
+                    if holds_txn(s, x, k + 1) and not holds_txn(s, x, j + 1):
+                        return False
+    return True
+
+
+def established_quorum(s: State) -> bool:
+    """V.1: where a leader was established, a quorum is in its epoch or a later one."""
+    for e in range(s.EPOCHS + 1):
+        if s.established[e] > 0:
+            count = 0
+            for m in range(s.NODES):
+                if s.current_epoch[m] >= e:
+                    count = count + 1
+            if count < s.MAJORITY:
+                return False
+    return True
+
+
+def best_is_late(s: State) -> bool:
+    """l.1.2: so it is for a prospective leader, counting what each has sent it for what it has; and who
+    has acknowledged an earlier leader that may yet be established has sent no less than its epoch."""
+    for l in range(s.NODES):
+        if s.stage[l] == PROMISING:
+            for e in range(s.EPOCHS + 1):
+                if s.established[e] > 0 and e < s.new_epoch[l]:
+                    count = 0
+                    for m in range(s.NODES):
+                        if m in s.acked[l]:
+                            if s.best_epoch[l] >= e:
+                                count = count + 1
+                        elif m in s.Q[l] and len(s.to_leader[m][l]) > 0:
+                            if tag(s, 3 * s.NODES + m * s.NODES + l) >= e:
+                                count = count + 1
+                        elif s.current_epoch[m] >= e:
+                            count = count + 1
+                    if count < s.MAJORITY:
+                        return False
+            for d in range(s.NODES):
+                if s.stage[d] == SYNCHRONIZING and s.new_epoch[d] < s.new_epoch[l]:
+                    for m in range(s.NODES):
+                        if m in s.acked[d] or (m in s.Q[d] and len(s.to_leader[m][d]) > 0):
+                            if m in s.acked[l] and s.best_epoch[l] < s.new_epoch[d]:
+                                return False
+                            if m in s.Q[l] and len(s.to_leader[m][l]) > 0:
+                                if tag(s, 3 * s.NODES + m * s.NODES + l) < s.new_epoch[d]:
+                                    return False
+    return True
+
+
+def missing_stays(s: State) -> bool:
+    """VI: what an established epoch's initial history lacks, and was not abcast in it or later, no
+    source of that epoch or a later one has."""
+    for k in range(s.TXNS):
+        if k < s.abcasts and s.missing_epoch[k] > s.abcast_txn[k].epoch:
+            for x in range(s.NODES * (s.NODES + 3)):
+                if tag(s, x) >= s.missing_epoch[k] and holds_txn(s, x, k + 1):
+                    return False
+    return True
+
+
+def inherited(s: State, k: int, e: int) -> bool:
+    """Transaction k is of an epoch before e, and no established epoch from e on lacks it."""
+    return k < s.abcasts and s.abcast_txn[k].epoch < e and s.missing_epoch[k] < e
+
+
+def committed_inherited(s: State) -> bool:
+    """l.2.2: whoever leads an epoch has committed what it inherits."""
+    for l in range(s.NODES):
+        if s.stage[l] == ESTABLISHED:
+            for k in range(s.TXNS):
+                if inherited(s, k, s.new_epoch[l]):
+                    found = False
+                    for i in range(s.TXNS):
+                        if i < s.committed[l] and s.log[l][i].value == k + 1:
+                            found = True
+                    if not found:
+                        return False
+    return True
+
+
+def covers_inherited(s: State, f: Node, e: int, t: Txn) -> bool:
+    """Up to t, what is in flight to f has all that epoch e inherits."""
+    for k in range(s.TXNS):
+        if inherited(s, k, e):
+            found = False
+            for i in range(s.TXNS):
+                if channel_entry(s, f, i).value == k + 1 and not zxid_before(t, channel_entry(s, f, i)):
+                    found = True
+            if not found:
+                return False
+    return True
+
+
+def commits_inherited(s: State) -> bool:
+    """l.2.2, l.3.4: the commit of NEWLEADER makes its follower deliver all that its epoch inherits."""
+    for f in range(s.NODES):
+        for k in range(s.DOWN):
+            if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
+                e = of_commit_ld(s.to_follower[f][k])
+                if s.established[e] == 0 or not covers_inherited(s, f, e, txn_committed_ld(s.to_follower[f][k])):
+                    return False
+    return True
+
+
+def primary_ready(s: State) -> bool:
+    """f.3.1: a primary that is ready leads an established epoch, and has delivered all it inherits."""
+    for l in range(s.NODES):
+        if s.ready[l]:
+            if s.stage[l] != ESTABLISHED or s.phase[l] != BROADCAST:
+                return False
+            for k in range(s.TXNS):
+                if inherited(s, k, s.new_epoch[l]) and not has_delivered_value(s, l, k + 1):
+                    return False
+    return True
+
+
+def has_delivered_value(s: State, p: Node, v: int) -> bool:
+    """p has delivered the transaction with identity v."""
+    for i in range(s.TXNS):
+        if s.delivered[p][i].value == v:
+            return True
+    return False
+
+
+def abcast_after_inherited(s: State) -> bool:
+    """III.A: a primary had delivered, when it abcast, all that its epoch inherits."""
+    for k in range(s.TXNS):
+        for j in range(s.TXNS):
+            if k < s.abcasts and inherited(s, j, s.abcast_txn[k].epoch) and j not in s.abcast_after[k]:
+                return False
+    return True
+
+
+CLAUSES = (
+    clause(instances_known, "III"),
+    clause(abcasts_in_order, "III, l.3.1"),
+    clause(closed_by_primary, "III.A, VI"),
+    clause(closed_by_delivery, "III.B"),
+    clause(established_quorum, "V.1"),
+    clause(best_is_late, "l.1.2"),
+    clause(missing_stays, "VI"),
+    clause(committed_inherited, "l.2.2"),
+    clause(commits_inherited, "l.2.2, l.3.4"),
+    clause(primary_ready, "f.3.1"),
+    clause(abcast_after_inherited, "III.A"),
+)
