@@ -463,7 +463,8 @@ class Report:
         b = self.symbolic.get(p.name)
         if b is None:
             return {}
-        return {"symbolic": {"verdict": b.verdict, "steps": b.steps or None, "epochs": b.epochs or None}}
+        bounds = {"steps": b.steps or None, "epochs": b.epochs or None, "broken_within": b.broken or None}
+        return {"symbolic": {"verdict": b.verdict, **bounds}}
 
 
 def plural(count: int, noun: str) -> str:

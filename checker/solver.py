@@ -21,6 +21,7 @@ __all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
 T = TypeVar("T")
 
 GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted
+LONGEST = 1e6  # seconds: z3 counts milliseconds in 32 bits
 
 
 class SolverError(Exception):
@@ -136,7 +137,7 @@ class Solver:
             SolverError: z3 refused the query.
             KeyboardInterrupt: Ctrl-C, within a second.
         """
-        limit = self.seconds if seconds is None else seconds
+        limit = min(LONGEST, self.seconds if seconds is None else seconds)
         if limit <= 0:
             return Result(Answer.UNDECIDED, 0.0, reason="no time left")
         self.z3.set("timeout", max(1, int(limit * 1000)))

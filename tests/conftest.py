@@ -7,7 +7,9 @@ import importlib.util
 import itertools
 import operator
 import random
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -54,6 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than five seconds")
+    # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @cache

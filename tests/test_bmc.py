@@ -248,6 +248,9 @@ def test_a_state_that_there_is_not_or_that_is_broken_already_is_refused(folder: 
     beyond = run("--from", f"{path}:99", "--depth", "2")
     assert beyond.exit_code == 2
     assert "the trace has 11 steps" in beyond.stderr
+    long = run("--from", f"{path}:{'9' * 5000}", "--depth", "2")
+    assert long.exit_code == 2
+    assert len(long.stderr.splitlines()) == 1
     broken = run("--from", str(path), "--depth", "2", "--property", "delivered-is-chosen")
     assert broken.exit_code == 2
     assert "step 11 of the trace breaks delivered-is-chosen; start from --from ...:10" in broken.stderr

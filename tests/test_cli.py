@@ -356,6 +356,12 @@ def test_junit_has_a_case_for_each_property(folder: Path) -> None:
     assert clean("a\x00b\x1b[0m") == "a?b?[0m"
 
 
+def test_a_closed_stdout_is_one_sentence():
+    shut = ("sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "induct", "--list")
+    done = subprocess.run(shut, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "zabcheck: stdout is closed: there is nowhere to answer\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
     result = run(*TINY, "--junit", "/dev/full")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import multiprocessing
 import signal
 import subprocess
 import sys
 import time
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -19,7 +22,9 @@ from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Limits
 from checker.solver import Answer
-from checker.symbolic.asking import Question, run
+from checker.symbolic.asking import LOST, Question, clause_named, run
+from checker.symbolic.beyond import beyond, inductive
+from checker.symbolic.bmc import Bounded
 from checker.symbolic.induction import Finding, Induction, Move
 from checker.symbolic.shown import rows
 from checker.symbolic.views import ClauseProgram
@@ -280,6 +285,59 @@ def test_what_one_step_breaks_several_may_not(k: str, code: int, verdict: str):
     assert verdict in result[1].splitlines()[1]
 
 
+ONE = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
+
+
+def test_a_property_of_steps_is_not_asked_of_several():
+    code, text = answered(*ONE, "--clause", "invariant-1", "--k", "2", "--jobs", "1", "--seconds", "1e300")
+    assert "Traceback" not in text
+    assert (code, text.splitlines()[1].split()[:3]) == (1, ["invariant-1", "not", "inductive"])
+
+
+def test_what_supposes_an_open_clause_is_not_said_of_every_depth():
+    code, text = answered(*ONE, "--clause", "waiting", "--clause", "links", "--jobs", "1")
+    assert code == 1
+    assert "what is proved or follows supposes waiting, not proved" in text
+    content = json.loads(answered(*ONE, "--clause", "waiting", "--clause", "links", "--jobs", "1", "--json")[1])
+    assert content["at_every_depth"] == []
+
+
+def test_a_process_that_dies_leaves_its_question_undecided(monkeypatch: pytest.MonkeyPatch):
+    real = multiprocessing.active_children
+    calls = itertools.count()
+
+    def children() -> list[Any]:
+        if next(calls) == 2:  # the first two are made before anything is asked
+            process = real()[0]
+            process.kill()
+            process.join()
+        return real()
+
+    monkeypatch.setattr(multiprocessing, "active_children", children)
+    question = Question(Configuration(nodes=2, txns=1, timeouts=1, max_epoch=2), ("links",))
+    verdicts = run(question, jobs=1, time_limit=200.0)
+    assert [v.word for v in verdicts] == ["undecided"]
+    assert verdicts[0].undecided[0] == LOST
+
+
+def test_a_channel_that_is_too_small_makes_nothing_inductive():
+    # commit-on-propose sends two messages where one fits: all that it breaks lies beyond such a step
+    small = Configuration(variant="commit-on-propose", nodes=2, txns=1, timeouts=0, crashes=0, losses=0, channel=1)
+    assert inductive(small, [clause_named("delivered-is-chosen")], 200.0, 1) == set()
+
+
+def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
+    p = clause_named("agreement")
+    monkeypatch.setattr("checker.symbolic.beyond.inductive", lambda *_: set())
+    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
+    other = clause_named("integrity")
+    said = beyond(Configuration(), [p, other], 1.0, 1)
+    assert said["agreement"].text == "bounded to 11 steps, and broken beyond: `zabcheck bmc --depth 12` finds it"
+    assert said["integrity"].text == "bounded to 11 steps"
+    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
+    assert beyond(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
+
+
 @pytest.mark.slow
 def test_symbolic_adds_to_the_report_of_an_exploration():
     small = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
@@ -308,6 +366,9 @@ def test_out_of_time_is_undecided():
         (["--without", "nothing-like-it"], "`zabcheck induct --list` lists them"),
         (["--assume", "links"], "--assume goes with --clause"),
         (["--clause", "links", "--clause", "links"], "--clause links is given twice"),
+        (["--clause", "links", "--assume", "all", "--assume", "rolez"], "there is no clause 'rolez'"),
+        (["--clause", "links", "--without", "links"], "--without links contradicts"),
+        (["--clause", "links", "--assume", "roles", "--without", "roles"], "--without roles contradicts"),
         (["--depth", "3"], "--depth goes with --confirm"),
         (["--seconds", "0"], "must be a number of seconds above 0"),
         (["--nodes", "9"], "--nodes must be 1 to 7"),

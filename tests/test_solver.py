@@ -69,6 +69,10 @@ def test_a_wrong_setting_is_refused(settings):
         Solver(**settings)
 
 
+def test_a_limit_longer_than_z3_counts_is_as_long_as_it_can_be():
+    assert ask([z3.Bool("p")], seconds=1e300).answer is Answer.COUNTEREXAMPLE
+
+
 def test_a_query_z3_refuses_is_an_error_and_not_an_answer():
     with pytest.raises(SolverError):
         Solver(logic="NO_SUCH_LOGIC").check()

@@ -679,12 +679,16 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> str:
 def test_ctrl_c_says_how_far_it_got(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     process = command(folder, "--seeds", "1:2000001")
-    wait_for(folder / "sweep.json", process)
-    while not finished(folder):
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        wait_for(folder / "sweep.json", process)
+        while not finished(folder):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert (process.returncode, out) == (3, "")
     told = re.fullmatch(
         r"zabcheck: interrupted with ([\d,]+) of 2,000,000 configurations finished; `.*` goes on\n", err

@@ -145,7 +145,7 @@ def question(source: str | None, options: Mapping[str, Any]) -> tuple[Configurat
     from traces import TraceError, read_trace, verify
 
     name, _, number = source.rpartition(":")
-    at = int(number) if name and number.isascii() and number.isdigit() else None
+    at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
     path = Path(source if at is None else name)
     try:
         trace = read_trace(path)

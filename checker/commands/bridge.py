@@ -89,7 +89,9 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
         model = Bridged(configuration)
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
-    make_ready(lambda: Compiled.of(model, model.properties, not options["no_symmetry"]))
+    make_ready(
+        lambda: Compiled.of(model, model.properties, not options["no_symmetry"]), "both protocols in machine code"
+    )
     limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
     exploration, threads, symmetry_off = explored(model, model.properties, limits, every)
     report = Report(
@@ -105,7 +107,7 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
     return BridgeReport(model, report, failures, path, trouble)
 
 
-def make_ready(work: Callable[[], object]) -> None:
+def make_ready(work: Callable[[], object], what: str) -> None:
     """Compile, which is kept for whoever asks next. It takes seconds in which no signal would be seen, so it is done
     in a thread of its own; on Ctrl-C that is left behind, and the process ends where it stands."""
     from checker.progress import StatusLine
@@ -125,7 +127,7 @@ def make_ready(work: Callable[[], object]) -> None:
             while worker.is_alive():
                 worker.join(0.2)
                 if line.due():
-                    line.show("making the model ready: both protocols in machine code")
+                    line.show(f"making the model ready: {what}")
     except KeyboardInterrupt:
         complain("interrupted; there is no verdict")
         os._exit(NO_VERDICT)

@@ -82,6 +82,9 @@ class Commands(click.Group):
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
+        if sys.stdout is None:
+            complain("stdout is closed: there is nowhere to answer")
+            sys.exit(WRONG)
         try:
             code = super().main(args, prog_name or "zabcheck", **extra)
             sys.stdout.flush()

@@ -128,11 +128,13 @@ def sorted_out(options: dict[str, Any]) -> tuple[list[Property], list[Property],
     if not options["clauses"]:
         return kept, [], judged
     asked = found(options["clauses"], "--clause", (*CLAUSES, *judged))
+    named = found([n for n in options["assumed"] if n != ALL], "--assume", (*CLAUSES, *judged))
+    for c in (*asked, *named):
+        if c in out:
+            raise click.UsageError(f"--without {c.name} contradicts the --clause or --assume that names it")
     if ALL in options["assumed"]:
-        assumed = [c for c in kept if c not in asked]
-    else:
-        assumed = [c for c in found(options["assumed"], "--assume", (*CLAUSES, *judged)) if c not in asked]
-    return asked, assumed, []
+        named += [c for c in kept if c not in named]
+    return asked, [c for c in named if c not in asked], []
 
 
 def found(names: Sequence[str], option: str, among: Sequence[Property]) -> list[Property]:
@@ -163,6 +165,7 @@ def tell(question: Question, verdicts: list[Verdict], as_json: bool) -> int:
     from zabspec.model import Model
 
     assumed = assumptions(Model(question.configuration))
+    supposed = [v.clause.name for v in verdicts if v.clause.name in question.clauses and not v.holds]
     if any(v.word == "not inductive" for v in verdicts):
         code = NOT_INDUCTIVE
     else:
@@ -173,6 +176,7 @@ def tell(question: Question, verdicts: list[Verdict], as_json: bool) -> int:
             "configuration": question.configuration.as_dict(),
             "assumed_clauses": list(question.assumed),
             "assumptions": assumed,
+            "at_every_depth": [] if supposed or question.assumed else [v.clause.name for v in verdicts if v.holds],
             "clauses": [as_object(question, v) for v in verdicts],
         }
         return say(json.dumps(content, indent=1), code)
@@ -191,6 +195,8 @@ def tell(question: Question, verdicts: list[Verdict], as_json: bool) -> int:
     if question.assumed:
         lines.append(f"assumed besides: {', '.join(question.assumed)}")
     holding = sum(v.holds for v in verdicts)
+    if supposed and holding:
+        lines.append(f"what is proved or follows supposes {', '.join(supposed)}, not proved: it may fail in a run")
     lines += ["", f"{holding} of {len(verdicts)} proved; {sum(v.seconds for v in verdicts):.0f} s of queries"]
     code = say("\n".join(lines), code)
     if code == NO_VERDICT:
@@ -265,7 +271,9 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     properties; returns the exit code."""
     from dataclasses import replace
 
+    from checker.commands.bridge import make_ready
     from checker.commands.explore import explored
+    from checker.compiled import Compiled
     from checker.result import Limits
     from traces import build_trace, to_text
     from zabspec.model import Model
@@ -273,6 +281,7 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     model = Model(replace(configuration, max_epoch=0))
     engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"]}
     limits = Limits(options["depth"], None, options["time_limit"], None)
+    make_ready(lambda: Compiled.of(model, clauses, True), "the clauses in machine code")
     seen, _, _ = explored(model, clauses, limits, engine | {"keep_going": False})
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"

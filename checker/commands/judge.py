@@ -58,17 +58,20 @@ def judge(table: Path, **options: Any) -> int:
 
     Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict.
     """
-    from traces.judging.runs import JUDGED
     from traces.pipeline.table import TableError, check_arrow
 
     check_options(options)
+    try:
+        check_arrow("numpy")
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+    from traces.judging.judge import read_units
+    from traces.judging.runs import JUDGED
+
     check_names(options["names"], [p.name for p in JUDGED])
     if options["violations"] is not None:
         check_writable(options["violations"], "--violations")
     try:
-        check_arrow()
-        from traces.judging.judge import read_units
-
         units = read_units(table)
         tally = judged(units, options)
     except TableError as problem:

@@ -24,6 +24,7 @@ __all__ = ["Question", "Verdict", "assumptions", "clause_named", "run"]
 Progress = Callable[[str, int, int], None]  # what was answered last, how many are, and of how many
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
+LOST = "a process that asked was ended"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Verdict:
         asked: how many queries there were; the other actions keep it without one.
         seconds: what they took.
         failing: the counterexample to induction.
-        undecided: the actions of which z3 did not say whether they keep it; `time` that there was none.
+        undecided: the actions of which z3 did not say whether they keep it; first why, if it is not for want of time.
         k: the number of steps that make it k-inductive, where one is not enough.
         follows: it is not asked of each action: it follows from the clauses.
     """
@@ -99,7 +100,8 @@ def assumptions(model: Model) -> list[str]:
     return [
         f"{c.nodes} processes; at most {c.txns} transactions are ever abcast",
         f"epochs up to {model.epochs}: a step that would begin a later one is not taken (--max-epoch)",
-        f"a channel holds at most {up} messages to a leader and {down} to a follower (--channel)",
+        f"a channel holds at most {up} messages to a leader and {down} to a follower:"
+        " a step that would send more is not taken (--channel)",
         "any number of faults of the kinds that have a budget may be left: no clause reads a budget",
     ]
 
@@ -178,7 +180,14 @@ def run(
     for n in question.targets:
         verdicts[n].follows = clause_named(n).of != STEP
     workers = min(jobs or os.cpu_count() or 1, len(order))
+    others = {p.pid for p in multiprocessing.active_children()}
     pool = multiprocessing.get_context("spawn").Pool(workers, begin, (question,))
+    asking = {p.pid for p in multiprocessing.active_children()} - others
+
+    def lost() -> bool:
+        """Whether a process has died (out of memory, say): what it was asked is never answered."""
+        return not asking <= {p.pid for p in multiprocessing.active_children()}
+
     try:
         waiting = {k: pool.apply_async(answer, ((question, k),)) for k in order}
         done = 0
@@ -188,13 +197,13 @@ def run(
                 done += 1
                 if progress is not None:
                     progress(labels[k], done, len(order))
-            if time_limit is not None and time.perf_counter() - began > time_limit:
-                for k in waiting:
-                    for v in verdicts.values():
-                        v.undecided.append(labels[k])
+            late = time_limit is not None and time.perf_counter() - began > time_limit
+            if waiting and (late or lost()):
+                for v in verdicts.values():
+                    v.undecided += [*([] if late else [LOST]), *(labels[k] for k in waiting)]
                 break
             time.sleep(0.02)
-        try_longer(question, verdicts, pool, time_limit and time_limit - (time.perf_counter() - began))
+        try_longer(question, verdicts, pool, time_limit and time_limit - (time.perf_counter() - began), lost)
     finally:
         pool.terminate()
         pool.join()
@@ -213,14 +222,20 @@ def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
             v.failing = f
 
 
-def try_longer(question: Question, verdicts: dict[str, Verdict], pool: object, left: float | None) -> None:
-    """Ask of each clause that one step breaks whether more of them, from states that keep it, do."""
-    names = [n for n, v in verdicts.items() if v.failing is not None and v.failing.move and not v.follows]
+def try_longer(
+    question: Question, verdicts: dict[str, Verdict], pool: object, left: float | None, lost: Callable[[], bool]
+) -> None:
+    """Ask of each clause that one step breaks whether more of them, from states that keep it, do. A property
+    of steps is none of states: the steps before say nothing that it could be asked from."""
+    names = [
+        n for n, v in verdicts.items()
+        if v.failing is not None and v.failing.move and not v.follows and v.clause.of != STEP
+    ]  # fmt: skip
     if question.k < 2 or not names or (left is not None and left <= 0):
         return
     began = time.perf_counter()
     waiting = [pool.apply_async(answer_k, ((question, n),)) for n in names]  # type: ignore[attr-defined]
-    while waiting and (left is None or time.perf_counter() - began < left):
+    while waiting and not lost() and (left is None or time.perf_counter() - began < left):
         for r in [r for r in waiting if r.ready()]:
             waiting.remove(r)
             name, k, said, spent = r.get()

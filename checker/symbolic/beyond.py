@@ -25,16 +25,20 @@ class Beyond:
         verdict: inductive, bounded or undecided.
         steps: of a bounded one, how many.
         epochs: of an inductive one, the largest epoch.
+        broken: the rounds in which bounded checking breaks it, deeper than `steps`; 0: it met no such run.
     """
 
     verdict: str
     steps: int = 0
     epochs: int = 0
+    broken: int = 0
 
     @property
     def text(self) -> str:
         if self.verdict == INDUCTIVE:
-            return f"inductive: at every depth, epochs up to {self.epochs}"
+            return f"inductive: at every depth, epochs up to {self.epochs}, while no channel overflows"
+        if self.broken:
+            return f"bounded to {self.steps} steps, and broken beyond: `zabcheck bmc --depth {self.broken}` finds it"
         return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
 
 
@@ -58,7 +62,9 @@ def beyond(
         left = max(0.001, seconds - (time.perf_counter() - began))
         found = check(Model(configuration), rest, Bounds(STEPS, seconds=left))
         for p in rest:
-            out[p.name] = Beyond(BOUNDED, steps=found.depth) if found.depth else Beyond(UNDECIDED)
+            broken = found.rounds if p in found.broken else 0
+            said = (found.depth or broken) and not found.left_range  # a run that left its range was looked at no more
+            out[p.name] = Beyond(BOUNDED, found.depth, broken=broken) if said else Beyond(UNDECIDED)
     return {p.name: out[p.name] for p in properties}
 
 
@@ -69,8 +75,11 @@ def inductive(configuration: Configuration, properties: Sequence[Property], seco
 
     if configuration.protocol != "zab" or configuration.network != "fifo" or configuration.literal:
         return set()
+    asked = replace(configuration, max_epoch=configuration.max_epoch or EPOCHS)
+    if 0 < asked.channel < max(Model(replace(asked, channel=0)).channels):
+        return set()  # no step that overflows a channel is asked about: where most do, everything is inductive
     question = Question(
-        replace(configuration, max_epoch=configuration.max_epoch or EPOCHS),
+        asked,
         tuple(c.name for c in CLAUSES),
         targets=tuple(p.name for p in properties),
         seconds=seconds,

@@ -95,13 +95,17 @@ class TableError(Exception):
     """A table cannot be read, or is none: one sentence says why."""
 
 
-def check_arrow() -> None:
+def check_arrow(*more: str) -> None:
     """
+    Args:
+        more: packages that are needed besides pyarrow.
+
     Raises:
-        TableError: pyarrow is not installed.
+        TableError: one is not installed.
     """
-    if find_spec("pyarrow") is None:
-        raise TableError("event tables need pyarrow, which `pip install 'zabcheck[spark]'` installs")
+    for name in ("pyarrow", *more):
+        if find_spec(name) is None:
+            raise TableError(f"event tables need {name}, which `pip install 'zabcheck[spark]'` installs")
 
 
 def schema() -> pa.Schema:
