@@ -37,7 +37,7 @@ Examples:
 @click.option("--crashes", type=int, default=0, show_default=True, help="Crashes; recovery is free.")
 @click.option("--losses", type=int, default=0, show_default=True, help="Lost connections.")
 @click.option("--partitions", type=int, default=0, show_default=True, help="Cuts that lose all connections across.")
-@click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
+@click.option("--depth", type=int, callback=at_least(1), help="How many steps deep; to exhaustion if not given.")
 @click.option("--keep-going", is_flag=True, help="Go on past failures: the shortest run for everything that fails.")
 @click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
