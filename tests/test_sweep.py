@@ -99,6 +99,7 @@ def test_programs_that_go_together() -> None:
         ({"seeds": ("5:5",)}, "START < STOP"),
         ({"seeds": ("1:9", "4")}, "--seeds has 4 twice"),
         ({"seeds": (f"{2**63}",)}, "below 2\\*\\*63"),
+        ({"seeds": (f"1:{2**62}",)}, "at most 10,000,000,000 configurations, not 4,611,686,018,427,387,903"),
         ({"nodes": (3, 3)}, "--nodes has 3 twice"),
         ({"nodes": (3, 8)}, "--nodes must be 1 to 7, not 8"),
         ({"proposals": (64,)}, "at most 63 proposals, not 64"),
@@ -607,6 +608,7 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JAVA_HOME", "")
     assert "needs Java 17 or later" in refused(folder, "--seeds", "1:9")
+    assert not (tmp_path / "x").exists(), "what nothing was run for does not bind a folder to a question"
 
 
 QUESTION = ["--seeds", "1:25001", "--rounds", "600", "--proposals", "3", "--delay", "1:3,1:60", "--faults", "0,4"]

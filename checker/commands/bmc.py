@@ -65,7 +65,14 @@ Examples:
 @click.option("--heartbeats", type=int, help="Firings of a heartbeat timer (0; db19 only).")
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
-@click.option("--depth", required=True, type=int, callback=at_least(1), metavar="K", help="How deep: all runs of K steps, and some longer ones.")
+@click.option(
+    "--depth",
+    required=True,
+    type=int,
+    callback=at_least(1),
+    metavar="K",
+    help="How deep: all runs of K steps, and some longer ones.",
+)
 @click.option("--from", "source", metavar="TRACE[:STEP]", help="Start from a state of a saved trace; its last.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
 @click.option(

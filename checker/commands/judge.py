@@ -71,6 +71,8 @@ def judge(table: Path, **options: Any) -> int:
     check_names(options["names"], [p.name for p in JUDGED])
     if options["violations"] is not None:
         check_writable(options["violations"], "--violations")
+        if options["violations"].resolve().is_relative_to(table.resolve()):
+            raise click.UsageError(f"--violations {options['violations']} would write into the table that is judged")
     try:
         units = read_units(table)
         tally = judged(units, options)

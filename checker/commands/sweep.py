@@ -182,6 +182,7 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, Cannot: it is not finished.
         """
+        from traces.pipeline import NoSpark
         from traces.pipeline.session import session
         from traces.pipeline.sweep.job import run_missing
         from traces.pipeline.sweep.summary import summarise
@@ -193,6 +194,9 @@ class Sweep:
                 run_missing(spark, self.store, self.store.missing(), self.bar.tell)
                 self.bar.say("adding up")
                 return summarise(spark, self.store)
+        except NoSpark:
+            self.store.withdraw()
+            raise
         except KeyboardInterrupt:
             done = sum(len(self.store.numbers(block)) for block in self.store.finished())
             raise Cannot(

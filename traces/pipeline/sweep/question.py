@@ -24,6 +24,7 @@ __all__ = ["AXES", "NONE", "PROGRAM", "RANDOM_FAULTS", "Question", "question_of"
 
 NONE = "none"  # on the command line: the empty variant, partition, schedule, ...
 RANDOM_FAULTS = ("cut", "crash", "timeout", "lose")
+MOST_RUNS = 10_000_000_000  # a cluster of a hundred cores runs so many in half a day
 MOST_RANDOM = 16  # a cut both ways is four entries of a schedule, which has 64
 MENDED = {"cut": (20, 100, 300), "crash": (1, 50, 200)}  # after how many ticks
 PROGRAM = ("protocol", "variant", "network", "oracle")
@@ -166,6 +167,10 @@ class Question:
             raise ConfigError(f"a sweep judges runs of at most {MOST_OBSERVED} proposals, not {max(self.proposals)}")
         if self.sample < 0:
             raise ConfigError(f"--sample must be 1 or more, not {self.sample}")
+        if self.count > MOST_RUNS:
+            raise ConfigError(
+                f"a sweep has at most {MOST_RUNS:,} configurations, not {self.count:,}; --sample N draws some of them"
+            )
         self._check_pairs()
 
     def _check_seeds(self) -> None:

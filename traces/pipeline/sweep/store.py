@@ -82,6 +82,14 @@ class Store:
         names = (re.fullmatch(r"block-(\d{8,})\.parquet", name) for name in os.listdir(self.runs))
         return sorted(int(name[1]) for name in names if name and int(name[1]) < self.blocks)
 
+    def withdraw(self) -> None:
+        """Take the folder back, if nothing was ever run in it."""
+        if not self.finished():
+            with contextlib.suppress(OSError):  # somebody else's files stay, and so does it
+                (self.folder / MANIFEST).unlink()
+                self.runs.rmdir()
+                self.folder.rmdir()
+
     def missing(self) -> list[int]:
         """The blocks to run: those without a file that has all their rows. A damaged one is removed."""
         there = set()
