@@ -43,7 +43,7 @@ WORLDS = (
 )
 
 
-STATES = 80  # reached by random walks; as many with entries changed; half as many that are anything
+STATES = 60  # reached by random walks; as many with entries changed; half as many that are anything
 
 
 class Both:
