@@ -24,7 +24,7 @@ import pyarrow as pa
 from traces.judging.compiled import function
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.pipeline.session import session
-from traces.pipeline.table import COLUMNS, TableWriter, schema
+from traces.pipeline.table import COLUMNS, USUAL, TableWriter, schema
 
 
 def many_runs(path: Path, events: int, runs: int, nodes: int = 3, seed: int = 1) -> int:
@@ -118,7 +118,7 @@ def one_history(path: Path, deliveries: int, nodes: int = 3) -> int:
     position = [0] * (nodes + 1)
     rows = 0
     kinds = pa.array(["abcast", "abdeliver"])
-    with TableWriter(path) as writer:
+    with TableWriter(path, USUAL) as writer:
         for first in range(0, txns + lag, chunk):
             i = np.arange(first, min(first + chunk, txns + lag))
             parts = []

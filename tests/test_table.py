@@ -292,6 +292,17 @@ def test_row_groups_of_other_writers_that_split_a_run_are_read_together(tmp_path
     assert (tally.runs, tally.count("integrity", "held")) == (5, 5)
 
 
+def test_what_a_file_does_not_say_it_notes_is_not_held_against_its_runs(tmp_path: Path) -> None:
+    """No row tells what was accepted, and nothing in the footer that it would."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(table_of(rows_of(SOME, 0)), path)
+    tally = judge_plainly(read_units(path), (), 1)
+    assert tally.count("delivered-is-chosen", "not judged") == 1
+    assert tally.count("integrity", "held") == 1
+    tally = judge_plainly(read_units(written(tmp_path / "all.parquet", [rows_of(SOME, 0)])), (), 1)
+    assert tally.count("delivered-is-chosen", "violated") == 1
+
+
 # --- the command -----------------------------------------------------------------------------------
 
 

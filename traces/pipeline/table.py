@@ -64,6 +64,7 @@ COLUMNS: tuple[tuple[str, bool, bool, str], ...] = (
 
 # The kinds of event: what a history is made of, and everything else there is to know.
 OBSERVED = ("abcast", "abdeliver", "accept", "establish", "revise")
+USUAL = ("abcast", "abdeliver")  # of a file that does not say: what is not noted did not therefore not happen
 KINDS: dict[str, str] = {
     "run": "a run begins, with so many processes (index) and so made (detail)",
     "abcast": "a primary instance broadcasts a transaction",
@@ -345,7 +346,7 @@ def parts_of_file(file: Path) -> Iterator[Part]:
         if group.num_rows:
             yield Part(
                 str(file), (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
-                OBSERVED if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED),
+                USUAL if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED),
             )  # fmt: skip
 
 
