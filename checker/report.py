@@ -180,8 +180,10 @@ class Report:
     @cached_property
     def exit_code(self) -> int:
         """0: all held, or was not put to the test. 1: a violation was found and written down.
-        3: no verdict, or a violation that could not be written down."""
+        3: no verdict, or a violation that is not written down, such as one that z3 met deeper."""
         if any(c.trouble for c in self.counterexamples.values()):
+            return 3
+        if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
             return 3
         return {HOLDS: 0, NOT_REACHED: 0, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
 

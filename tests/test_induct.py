@@ -23,7 +23,7 @@ from checker.explore import Explorer
 from checker.result import Limits
 from checker.solver import Answer
 from checker.symbolic.asking import LOST, Question, clause_named, run
-from checker.symbolic.beyond import beyond, inductive
+from checker.symbolic.beyond import Beyond, beyond, inductive
 from checker.symbolic.bmc import Bounded
 from checker.symbolic.induction import Finding, Induction, Move
 from checker.symbolic.shown import rows
@@ -336,6 +336,22 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     assert said["integrity"].text == "bounded to 11 steps"
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
     assert beyond(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
+
+
+@pytest.mark.parametrize("met", [{"steps": 11, "broken": 12}, {"interrupted": True}])
+def test_what_z3_meets_beyond_the_exploration_is_no_pass(monkeypatch: pytest.MonkeyPatch, met: dict[str, Any]):
+    """The exploration held; a violation deeper than that is not written down, and an interrupt is no verdict."""
+    flags = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--symbolic", "9")
+
+    def said(configuration: Configuration, properties: list[Property], seconds: float, jobs: int) -> dict[str, Beyond]:
+        if "interrupted" in met:
+            raise KeyboardInterrupt
+        return {p.name: Beyond("bounded", **met) for p in properties}
+
+    monkeypatch.setattr("checker.symbolic.beyond.beyond", said)
+    assert CliRunner().invoke(main, list(flags)).exit_code == 3
+    monkeypatch.setattr("checker.symbolic.beyond.beyond", lambda c, ps, *_: {p.name: Beyond("bounded", 11) for p in ps})
+    assert CliRunner().invoke(main, list(flags)).exit_code == 0
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def asked_of_z3(
         return beyond(configuration, unbroken, options["symbolic"], options["threads"] or 0)
     except KeyboardInterrupt:
         complain("interrupted; z3 has decided nothing")
-        return {p.name: Beyond(UNDECIDED) for p in unbroken}
+        return {p.name: Beyond(UNDECIDED, interrupted=True) for p in unbroken}
 
 
 def explored(

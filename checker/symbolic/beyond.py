@@ -26,12 +26,14 @@ class Beyond:
         steps: of a bounded one, how many.
         epochs: of an inductive one, the largest epoch.
         broken: the rounds in which bounded checking breaks it, deeper than `steps`; 0: it met no such run.
+        interrupted: undecided because of Ctrl-C.
     """
 
     verdict: str
     steps: int = 0
     epochs: int = 0
     broken: int = 0
+    interrupted: bool = False
 
     @property
     def text(self) -> str:
