@@ -162,10 +162,24 @@ def settle(
         place = place + 1
         if place == end:
             place = where[2 * g]
+    write_out(work, slot, out, section, filled, report, live, want)
+
+
+def settled(work: Bytes, slot: int) -> State:
+    """The state that stands for a successor's orbit."""
     if SYMMETRY:
-        s = state_at(work, IMAGE_AT + slot * TOTAL)
-    else:
-        s = state_at(work, RING_AT + slot * TOTAL)
+        return state_at(work, IMAGE_AT + slot * TOTAL)
+    return state_at(work, RING_AT + slot * TOTAL)
+
+
+def write_out(
+    work: Bytes, slot: int, out: Bytes, section: int, filled: Words, report: Words, live: int, want: int
+) -> int:
+    """Judge a successor and write it out as a candidate of its group; returns where."""
+    meta = words_at(work, META_AT)
+    h = meta[4 * slot]
+    s = settled(work, slot)
+    g = shr(h, 60)
     at = g * section + filled[g]
     size = pack(s, as_bytes(state_at(out, at + HEADER)))
     store_word(out, at, h)
@@ -181,6 +195,7 @@ def settle(
     if report[R_ERROR] == 0:
         report[R_ERROR] = s.error  # a property read past an end
     filled[g] = filled[g] + HEADER + size
+    return at
 
 
 def insert(

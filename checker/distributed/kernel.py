@@ -33,13 +33,9 @@ def settle(
     meta = words_at(work, META_AT)
     h = meta[4 * slot]
     place = meta[4 * slot + 1]
-    if SYMMETRY:
-        s = state_at(work, IMAGE_AT + slot * TOTAL)
-    else:
-        s = state_at(work, RING_AT + slot * TOTAL)
     second = 0
     if WIDE:
-        second = hash_second(s)
+        second = hash_second(settled(work, slot))
     g = shr(h, 60)
     end = where[2 * g] + where[2 * g + 1]
     while tables[place] != 0:
@@ -55,22 +51,9 @@ def settle(
     tables[place] = h
     if WIDE:
         tables[place + where[SECONDS]] = second
-    at = g * section + filled[g]
-    size = pack(s, as_bytes(state_at(out, at + HEADER)))
-    store_word(out, at, h)
-    store_half(out, at + 8, meta[4 * slot + 2])
-    store_short(out, at + 12, meta[4 * slot + 3] & 65535)
-    store_short(out, at + 14, size)
-    changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
-    same = meta[4 * slot + 3] >> 32
-    store_word(out, at + 16, judge(s, live, changed) | (same << 56))
+    at = write_out(work, slot, out, section, filled, report, live, want)
     if WIDE:
         store_word(out, at + 24, second)
-    if want != 0:
-        report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want, changed)
-    if report[R_ERROR] == 0:
-        report[R_ERROR] = s.error  # a property read past an end
-    filled[g] = filled[g] + HEADER + size
 
 
 def columns(
