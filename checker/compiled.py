@@ -263,8 +263,13 @@ class Compiled:
         made: dict[str, Any] = {}
         exec(compile(text, GENERATED, "exec"), made)
         names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
-        for module in (kernel, *self.also_modules):
-            names |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
+        own: dict[str, Any] = {}
+        for module in (kernel, *self.also_modules):  # a later one's functions replace an earlier one's
+            own |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
+        for name, value in own.items():
+            if isinstance(value, FunctionType) and name in names:
+                raise ValueError(f"the kernel and {names[name].__module__} both define {name}")
+        names |= own
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)
         names["SKIPS"] = bool(names["SKIPS"])

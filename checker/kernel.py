@@ -165,7 +165,7 @@ def settle(
     write_out(work, slot, out, section, filled, report, live, want)
 
 
-def settled(work: Bytes, slot: int) -> State:
+def successor_at(work: Bytes, slot: int) -> State:
     """The state that stands for a successor's orbit."""
     if SYMMETRY:
         return state_at(work, IMAGE_AT + slot * TOTAL)
@@ -178,7 +178,7 @@ def write_out(
     """Judge a successor and write it out as a candidate of its group; returns where."""
     meta = words_at(work, META_AT)
     h = meta[4 * slot]
-    s = settled(work, slot)
+    s = successor_at(work, slot)
     g = shr(h, 60)
     at = g * section + filled[g]
     size = pack(s, as_bytes(state_at(out, at + HEADER)))

@@ -7,11 +7,12 @@ from types import FunctionType
 
 import pytest
 
-from checker import explore
+from checker import compiled, explore
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Exploration, Limits
 from invariants import PROPERTIES
+from invariants.binding import full_namespace
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 
@@ -120,3 +121,12 @@ def test_a_value_out_of_its_range_ends_the_exploration_with_a_sentence() -> None
     assert "new_epoch would leave its range 0..1 in step l.1.1" in r.error
     assert "--max-epoch" in r.error
     assert not r.complete
+
+
+def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def expand(s: State) -> bool:
+        return s.steps >= 0
+
+    monkeypatch.setattr(compiled, "full_namespace", lambda model: full_namespace(model) | {"expand": expand})
+    with pytest.raises(ValueError, match=r"the kernel and test_explore both define expand"):
+        Compiled(Model(SMALL), DEFAULT, False).typed_namespace()

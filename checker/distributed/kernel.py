@@ -35,7 +35,7 @@ def settle(
     place = meta[4 * slot + 1]
     second = 0
     if WIDE:
-        second = hash_second(settled(work, slot))
+        second = hash_second(successor_at(work, slot))
     g = shr(h, 60)
     end = where[2 * g] + where[2 * g + 1]
     while tables[place] != 0:
