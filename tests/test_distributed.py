@@ -484,7 +484,7 @@ def cluster(standalone: Standalone) -> Iterator[Cluster]:
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     with session(standalone.master, conf=conf) as spark:
-        yield Cluster(spark)
+        yield Cluster(spark, worth=1)
 
 
 @pytest.mark.slow
@@ -501,11 +501,25 @@ def test_every_level_as_a_job_with_128_bits(cluster: Cluster, tmp_path: Path) ->
     assert distributed(cluster, tmp_path, case, few=0, wide=True) == local(*case)
 
 
+@pytest.mark.slow
+def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None:
+    taken: dict[int, int] = {}
+
+    class Counting(Cluster):
+        def sources(self, parts: int, tasks: int) -> Any:
+            taken[tasks] = parts
+            return super().sources(parts, tasks)
+
+    case = (SMALL, True, {"depth": 14}, False)
+    assert distributed(Counting(cluster.spark, worth=100), tmp_path, case, few=50, parts=8) == local(*case)
+    assert taken == dict.fromkeys((1, 2, 3), 8)
+
+
 class Sabotaged(Cluster):
     """A cluster whose tasks fare badly: what is done to them stands before the task itself."""
 
     def __init__(self, cluster: Cluster, expand: Callable[[], None], absorb: Callable[[], None]) -> None:
-        super().__init__(cluster.spark)
+        super().__init__(cluster.spark, cluster.worth)
         self.blows = expand, absorb
 
     def tasks(self, question: Question, storage: Storage, depth: int) -> tuple[Any, Any]:

@@ -23,6 +23,7 @@ __all__ = ["Cancelled", "Cluster", "Here"]
 
 LOOK = 0.05  # seconds between two looks at a job
 SAY = 0.5  # seconds between two that ask how many tasks are done
+WORTH = 10_000  # states: with fewer, a task takes about as long to begin as to work
 
 Task = Callable[[Iterable[Any]], Iterator[Any]]
 Watch = Callable[[float], bool]  # told what part of the tasks are done; whether to go on
@@ -50,11 +51,16 @@ class Here:
 
 
 class Cluster:
-    """Runs the tasks of a level as a Spark job of two stages: expand, send to the owners, absorb."""
+    """Runs the tasks of a level as a Spark job of two stages: expand, send to the owners, absorb.
 
-    def __init__(self, spark: SparkSession) -> None:
+    Args:
+        worth: states that make a task worth its while; one task takes several parts of a small level.
+    """
+
+    def __init__(self, spark: SparkSession, worth: int = WORTH) -> None:
         self.spark = spark
-        self._sources: dict[int, Any] = {}
+        self.worth = worth
+        self._sources: dict[tuple[int, int], Any] = {}
 
     def level(self, question: Question, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
         """Expand a level; returns what every owner made of it.
@@ -64,11 +70,12 @@ class Cluster:
             Exception: Spark's, if a task failed for good.
         """
         parts = question.parts
+        tasks = max(1, min(parts, level.size // self.worth))
         expand, absorb = self.tasks(question, storage, level.depth)
         # plain RDDs: there is nothing to plan in this, and a level takes half the time that it does as a DataFrame
-        found = self.sources(parts).mapPartitions(expand)
-        job = found.partitionBy(parts, int).values().mapPartitions(absorb)
-        answers = self.collected(job, f"zabcheck level {level.depth + 1}", 2 * parts, watch)
+        found = self.sources(parts, tasks).mapPartitions(expand)
+        job = found.partitionBy(tasks, int).values().mapPartitions(absorb)
+        answers = self.collected(job, f"zabcheck level {level.depth + 1}", 2 * tasks, watch)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
             raise RuntimeError(f"{parts} owners were to answer, and {len(answers)} answers came")
@@ -87,11 +94,11 @@ class Cluster:
         context = self.spark.sparkContext
         return next(filter(None, context.parallelize(files, min(len(files), 4096)).map(read).collect()), "")
 
-    def sources(self, parts: int) -> Any:
-        """The numbers of the parts, one to a task."""
-        if parts not in self._sources:
-            self._sources[parts] = self.spark.sparkContext.parallelize(range(parts), parts)
-        return self._sources[parts]
+    def sources(self, parts: int, tasks: int) -> Any:
+        """The numbers of the parts, shared out among so many tasks."""
+        if (parts, tasks) not in self._sources:
+            self._sources[parts, tasks] = self.spark.sparkContext.parallelize(range(parts), tasks)
+        return self._sources[parts, tasks]
 
     def tasks(self, question: Question, storage: Storage, depth: int) -> tuple[Task, Task]:
         """What the two stages do. They find the level in its manifest."""
