@@ -14,11 +14,11 @@ from checker.progress import StatusLine
 from traces import TraceError, write_trace
 from traces.events import Event, events_of, lines, role_name
 from traces.explain import why as sentence
-from traces.judged import Judged, Verdict, judge
+from traces.judged import NEVER, Judged, Verdict, judge, judged_properties
 from traces.simulated import simulated_trace
 from traces.values import axes_json
 from zabspec.simulator.dump import Dump, Process, digest
-from zabspec.simulator.run import Run, Simulator, play, simulator_for
+from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 __all__ = ["Answer"]
 
@@ -28,6 +28,7 @@ class Answer:
 
     Raises:
         ConfigError, SimulationError: as for `play` and `judge`.
+        TableError: it has too many proposals to be judged without what judges tables.
     """
 
     def __init__(self, run: Run, engine: str, options: dict[str, Any]) -> None:
@@ -47,7 +48,9 @@ class Answer:
             simulator: Simulator | None = None
             if listen:
                 simulator, self.events = events_of(self.run, progress.watch)
-            if check:
+            if check and self.run.proposals > MOST_OBSERVED:
+                self.verdicts = judge_many(self.run, progress)
+            elif check:
                 judged, verdicts = judge(self.run, engine, progress.watch)
                 self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
                 # telling the reason may have run it again, and not to its end
@@ -144,6 +147,33 @@ class Answer:
                 for v, why in self.verdicts
             ]
         return out | {"exit_code": self.code}
+
+
+def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
+    """The verdicts on a run with more proposals than `invariants/` can hold: it is played in the CPython
+    world, and what happens is judged as an event table is.
+
+    Raises:
+        SimulationError: as for `play`.
+        TableError: what judges tables is not installed.
+    """
+    from traces.pipeline.table import check_arrow
+
+    check_arrow("numpy")
+    from traces.judging.alone import judge_rows
+    from traces.pipeline.recorded import observes, rows_of_run
+
+    tally = judge_rows(rows_of_run(run, watch=progress.watch, every=False), observes(run.protocol))
+    broken = {v.property: v for v in tally.violations}
+    out = []
+    for p in judged_properties(run.protocol):
+        v = broken.get(p.name)
+        if v is None:
+            out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER), ""))
+        else:
+            assert v.time is not None  # the simulator has a clock
+            out.append((Verdict(p, True, v.time), v.why))
+    return out
 
 
 def print_digest(sha256: str) -> int:

@@ -20,7 +20,7 @@ from zabspec.language import frontend
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
 
-__all__ = ["Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts"]
+__all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts"]
 
 GENERATED = "<judging>"
 NEVER = -1

@@ -64,8 +64,9 @@ def simulate(**options: Any) -> int:
     Exit codes: 0; 1 --check found a violation; 2 the question was wrong; 3 the run has no end.
     """
     from checker.simulated import Answer
+    from traces.pipeline.table import TableError
     from zabspec.model import ConfigError
-    from zabspec.simulator.run import ENGINES, SimulationError
+    from zabspec.simulator.run import ENGINES, MOST_OBSERVED, SimulationError
 
     engine = options["engine"] or "compiled"
     if engine not in ENGINES:
@@ -82,6 +83,10 @@ def simulate(**options: Any) -> int:
         raise click.UsageError(str(problem)) from None
     except SimulationError as problem:
         raise Cannot(f"the run has no end: {problem}") from None
+    except TableError as problem:
+        raise click.UsageError(
+            f"--check of more than {MOST_OBSERVED} proposals judges an event table; {problem}"
+        ) from None
     trouble = answer.write_files(options)
     if options["table"] is not None:
         trouble = write_table(run, options["table"]) or trouble

@@ -162,7 +162,8 @@ class Batch:
             done += count
 
     def witness(self, place: int) -> dict[str, tuple[int, ...]]:
-        """The rows that break each broken property of a run, by its place in the batch."""
+        """Of each property that a run breaks, the run given by its place in the batch: the row by which it
+        is broken, and up to four that show it (-1: none)."""
         found = np.zeros((1, 6), np.int64)
         while True:
             self.call(int(self.starts[place]), int(self.ends[place]), 1, found)
@@ -173,8 +174,8 @@ class Batch:
         out = {}
         for name, bit in BITS.items():
             if int(self.report[k.BROKEN]) >> bit & 1:
-                first = k.WITNESS + 5 * bit + 1
-                out[name] = tuple(int(r) for r in self.report[first : first + 4])
+                first = k.WITNESS + 5 * bit
+                out[name] = tuple(int(r) for r in self.report[first : first + 5])
         return out
 
 

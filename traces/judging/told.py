@@ -88,11 +88,12 @@ def violation(batch: Batch, kinds: pa.ChunkedArray, run: int, start: int, name: 
 
     Args:
         kinds: the column `kind` of the run.
+        rows: the one by which it is broken, and those that show it.
     """
-    told = [happened(batch, kinds, start, r) if r >= 0 else None for r in rows]
+    by, *shown = rows
+    told = [happened(batch, kinds, start, r) if r >= 0 else None for r in shown]
     events = tuple(e for e in told if e is not None)
-    times = [e.time for e in events if e.time is not None]
-    return Violation(run, name, SENTENCES[name](told), max(times, default=None), events)
+    return Violation(run, name, SENTENCES[name](told), happened(batch, kinds, start, by).time, events)
 
 
 Told = Sequence[Happened | None]

@@ -140,10 +140,11 @@ class History:
 
 
 class Recorder(Listener):
-    """Notes a simulated run as rows."""
+    """Notes a simulated run as rows; `every`: also what no property speaks of."""
 
-    def __init__(self, simulator: Simulator, rows: Rows) -> None:
+    def __init__(self, simulator: Simulator, rows: Rows, every: bool = True) -> None:
         protocol = simulator.cluster.protocol
+        self.every = every
         self.history = History(simulator.names, simulator.cluster.parts.txn, rows, protocol)
         super().__init__(simulator)
 
@@ -151,6 +152,8 @@ class Recorder(Listener):
         if event in PLAIN:
             whose, columns = PLAIN[event]
             self.history.time = int(s.now)
+            if not self.every:
+                return
             values = {column: what[key] for column, key in columns.items()}
             if "message" in what:
                 values["message"] = what["message"]["kind"]
@@ -171,13 +174,14 @@ class Recorder(Listener):
         self.names[name] = handle
 
 
-def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None) -> Rows:
+def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: bool = True) -> Rows:
     """Play a run in the CPython world and note all that happens.
 
     Args:
         run: what happens.
         number: of the run in its table.
         watch: given the simulator before the run begins.
+        every: also what no property speaks of (messages, timers, faults).
 
     Raises:
         SimulationError: a value would leave its range.
@@ -188,7 +192,7 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None) -> Rows:
         rows = Rows(number, run.nodes, command_line(run))
         heard.append(rows)
         simulator = Simulator(cluster, engine)
-        Recorder(simulator, rows)
+        Recorder(simulator, rows, every)
         watch(simulator)
         return simulator
 

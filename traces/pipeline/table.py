@@ -152,6 +152,13 @@ class Rows:
     def __len__(self) -> int:
         return len(self.columns["run"])
 
+    def as_table(self) -> pa.Table:
+        """The rows as a table in memory."""
+        import pyarrow as pa
+
+        made = schema()
+        return pa.table([pa.array(self.columns[f.name], f.type) for f in made], schema=made)
+
 
 class TableWriter:
     """Writes runs to a table, each whole; a context manager. The file is there when all of it is.
@@ -216,10 +223,7 @@ class TableWriter:
 
     def add(self, rows: Rows) -> None:
         """Write a run."""
-        import pyarrow as pa
-
-        made = schema()
-        self.add_table(pa.table([pa.array(rows.columns[f.name], f.type) for f in made], schema=made))
+        self.add_table(rows.as_table())
 
     def add_table(self, run: pa.Table) -> None:
         """Write whole runs that are rows of the schema already."""
