@@ -110,6 +110,21 @@ def in_memory(h: History, moments: Moments | None = None, txns: int = 4, epochs:
     return {p.name: verdict(broken >> k & 1, met >> k & 1) for k, p in enumerate(JUDGED)}
 
 
+def first_broken(h: History, moments: Sequence[int], txns: int = 4, epochs: int = 3) -> dict[str, int]:
+    """The moments in which `invariants/` first says of a property that it is broken."""
+    code = compiled_for(h.nodes, txns, epochs)
+    s = Synthetic.of(h.nodes, txns, epochs)
+    out: dict[str, int] = {}
+    for k, e in enumerate(h.events):
+        s.replay(e)
+        if k + 1 == len(h.events) or moments[k] != moments[k + 1]:
+            broken = code.judge_state(code.state(bytes(s.state.buffer)), (1 << len(JUDGED)) - 1)
+            for bit, p in enumerate(JUDGED):
+                if broken >> bit & 1:
+                    out.setdefault(p.name, moments[k])
+    return out
+
+
 def verdict(broken: int | bool, met: int | bool) -> str:
     return "violated" if broken else "held" if met else "premise not reached"
 

@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from judge_tables import (
     ALL,
     Verdicts,
+    first_broken,
     in_memory,
     judged_alone,
     made_up,
@@ -45,6 +46,7 @@ from checker.explore import Explorer
 from checker.result import Limits
 from traces import build_trace
 from traces.judged import judge
+from traces.judging.alone import judge_rows
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import BITS, COLUMNS, JUDGED, Batch, judgeable
 from traces.judging.tally import COUNTS, Unit, judge_unit
@@ -105,6 +107,26 @@ def test_thousands_of_histories_in_one_table_are_judged_as_in_memory() -> None:
         assert seen[name, "violated"] >= 20, name
         assert seen[name, "held"] >= 20, name
         assert seen[name, "premise not reached"] >= 20, name
+
+
+@pytest.mark.slow
+def test_a_violation_is_told_with_the_moment_in_which_it_was_first() -> None:
+    """Where integrity is broken as well, what was delivered too early makes the order of events
+    ambiguous, and the moment told may be a later or an earlier one."""
+    seen: Counter[str] = Counter()
+    for seed in range(1500):
+        source = random.Random(seed)
+        h = made_up(source, source.randint(1, 30), source.choice((2, 3, 4)), txns=6)
+        moments = [now for now in some_moments(source, h) if now is not None]
+        if not moments:
+            continue
+        wanted = first_broken(h, moments, txns=6)
+        if "integrity" not in wanted:
+            found = {v.property: v.time for v in judge_rows(rows_of(h, 0, moments), OBSERVED).violations}
+            assert found == wanted, (seed, h.events, moments)
+            seen.update(wanted.keys())
+    assert set(seen) == set(NAMES) - {"integrity", "delivered-stands"}
+    assert min(seen.values()) >= 10, seen
 
 
 # --- histories that break one property, and what it implies --------------------------------------

@@ -20,10 +20,21 @@ FAULTS = (
     Fault(500, "crash", 2),
     Fault(650, "recover", 2),
 )
+TWICE_MISSING = (  # what is chosen is missing from the initial histories of two epochs
+    Fault(124, "crash", 0),
+    Fault(128, "recover", 0),
+    Fault(191, "cut", 0, 1),
+    Fault(243, "timeout", 0),
+    Fault(376, "cut", 0, 2),
+    Fault(388, "cut", 0, 2),
+    Fault(546, "cut", 0, 1),
+    Fault(581, "crash", 0),
+)
 RUNS = [
     *(Run(seed, proposals=12) for seed in (14, 81, 109, 42)),
     Run(3, nodes=5, rounds=2000, proposals=40, blocked=((0, 1), (1, 0))),
     Run(9, proposals=12, faults=(Fault(300, "crash", 1), Fault(450, "recover", 1))),
+    Run(2128200065, proposals=20, faults=TWICE_MISSING, protocol="zab", variant="small-quorum"),
     *(
         Run(0, proposals=12, faults=FAULTS, protocol="zab", variant=variant)
         for variant in ("", "commit-on-propose", "equal-epoch", "small-quorum")

@@ -6,6 +6,8 @@ language."""
 from __future__ import annotations
 
 from traces.judging.planes import (
+    A_ABOVE,
+    A_ROW,
     AB_AFTER,
     AB_BEFORE,
     AB_INSTANCE,
@@ -13,10 +15,12 @@ from traces.judging.planes import (
     AB_ORDER,
     AB_ROW,
     ABCASTS,
+    ACCEPTED,
     BROKEN,
     CAUSAL,
     CHOSEN_EPOCH,
     CHOSEN_LATER,
+    CHOSEN_LEAST,
     CHOSEN_ROW,
     DELIVERED_CHOSEN,
     E_COUNT,
@@ -49,6 +53,7 @@ from traces.judging.planes import (
     TXN,
     UNKNOWN,
     WHICH,
+    WITNESS,
     broke,
     intern,
     met,
@@ -196,23 +201,41 @@ def po_causal(w: Words, cap: int, processes: int, v: Words, abcasts: int, late: 
 
 
 def strict(w: Words, cap: int, processes: int, v: Words, abcasts: int, late: bool, out: Words) -> None:
-    """Strict causality: of what a process delivered, each abcast PO-precedes the next. That is enough,
-    since chains join up."""
+    """Strict causality. What is broken stays so: the delivery by which it first was is found by halving."""
     for p in range(processes):
-        last = -1
-        if v[LENGTH + p] > 1:
-            for k in range(abcasts):
-                u = w[ABCASTS * cap + k]
-                j = w[(PLANES + p) * cap + u]
-                if j >= 0:
-                    if last >= 0 and not directly(w, cap, processes, last, u):
-                        if not precedes(w, cap, processes, v, last, u, late):
-                            a = w[(PLANES + 2 * processes + p) * cap + w[(PLANES + p) * cap + last]]
-                            b = w[(PLANES + 2 * processes + p) * cap + j]
-                            by = max(w[AB_ROW * cap + last], w[AB_ROW * cap + u])
-                            broke(out, STRICT, max(max(a, b), by), min(a, b), max(a, b), w[AB_ROW * cap + last],
-                                  w[AB_ROW * cap + u])  # fmt: skip
-                    last = u
+        high = v[LENGTH + p]
+        if high > 1 and unrelated(w, cap, processes, v, p, high, abcasts, late) >= 0:
+            low = 1
+            while high - low > 1:
+                middle = (low + high) >> 1
+                if unrelated(w, cap, processes, v, p, middle, abcasts, late) >= 0:
+                    high = middle
+                else:
+                    low = middle
+            u = unrelated(w, cap, processes, v, p, high, abcasts, late)
+            t = v[WHICH + p]
+            a = w[(PLANES + 2 * processes + p) * cap + w[(PLANES + p) * cap + t]]
+            b = w[(PLANES + 2 * processes + p) * cap + w[(PLANES + p) * cap + u]]
+            by = max(w[AB_ROW * cap + t], w[AB_ROW * cap + u])
+            broke(out, STRICT, max(max(a, b), by), min(a, b), max(a, b), w[AB_ROW * cap + t], w[AB_ROW * cap + u])
+
+
+def unrelated(
+    w: Words, cap: int, processes: int, v: Words, p: int, length: int, abcasts: int, late: bool
+) -> int:  # fmt: skip
+    """Of what p delivered first, so many, a transaction that the one abcast before it (which `v[WHICH + p]`
+    is told) does not PO-precede; -1: there is none, and so any two are related, since chains join up."""
+    last = -1
+    for k in range(abcasts):
+        u = w[ABCASTS * cap + k]
+        j = w[(PLANES + p) * cap + u]
+        if j >= 0 and j < length:
+            if last >= 0 and not directly(w, cap, processes, last, u):
+                if not precedes(w, cap, processes, v, last, u, late):
+                    v[WHICH + p] = last
+                    return u
+            last = u
+    return -1
 
 
 def directly(w: Words, cap: int, processes: int, t: int, u: int) -> bool:
@@ -310,10 +333,13 @@ def primary_integrity(
             for k in range(abcasts):
                 u = w[ABCASTS * cap + k]
                 if w[(INSTANCE + 2) * cap + w[AB_INSTANCE * cap + u]] == p:
+                    if ((out[BROKEN] >> PRIMARY_INTEGRITY) & 1) == 1:
+                        if w[AB_ROW * cap + u] >= out[WITNESS + 5 * PRIMARY_INTEGRITY]:
+                            break
                     e = intern(w, cap, EPOCH, tables, mask, epochs, w[(TXN + 1) * cap + u], 0, 0, 0)
                     if w[REACH * cap + e] >= w[AB_AFTER * cap + u]:
                         undelivered(w, cap, processes, p, u, txns, out)
-                        break
+                        w[REACH * cap + e] = -1  # what it abcasts later in this epoch breaks nothing earlier
 
 
 def undelivered(w: Words, cap: int, processes: int, p: int, u: int, txns: int, out: Words) -> None:
@@ -376,10 +402,20 @@ def later_histories(
         for i in range(left):
             t = w[STACK * cap + i]
             if w[CHOSEN_EPOCH * cap + t] < primary_epoch[leader]:
-                if w[MARK * cap + t] == k:
-                    w[STACK * cap + kept] = t
-                    kept = kept + 1
-                else:
-                    by = max(max(leader, w[AB_ROW * cap + t]), w[CHOSEN_ROW * cap + t])
-                    broke(out, CHOSEN_LATER, by, w[AB_ROW * cap + t], w[CHOSEN_ROW * cap + t], leader, -1)
+                w[STACK * cap + kept] = t  # also if it is missing: in an earlier epoch it may have been before
+                kept = kept + 1
+                if w[MARK * cap + t] != k:
+                    chosen = chosen_row(w, cap, t, primary_epoch[leader])
+                    by = max(max(leader, w[AB_ROW * cap + t]), chosen)
+                    broke(out, CHOSEN_LATER, by, w[AB_ROW * cap + t], chosen, leader, -1)
         left = kept
+
+
+def chosen_row(w: Words, cap: int, t: int, epoch: int) -> int:
+    """The row by which a transaction was first chosen in an epoch before this one, as it was in some."""
+    a = w[CHOSEN_LEAST * cap + t]
+    above = w[A_ABOVE * cap + a]
+    while above >= 0 and w[(ACCEPTED + 1) * cap + above] < epoch:
+        a = above
+        above = w[A_ABOVE * cap + a]
+    return w[A_ROW * cap + a]

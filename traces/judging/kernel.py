@@ -12,6 +12,8 @@ from __future__ import annotations
 from traces.judging.conclusions import conclude
 from traces.judging.deliveries import diverge, end_moment, first_delivery, has_gap, stood
 from traces.judging.planes import (
+    A_ABOVE,
+    A_ROW,
     A_WHO,
     AB_AFTER,
     AB_BEFORE,
@@ -30,6 +32,7 @@ from traces.judging.planes import (
     BEGIN,
     BROKEN,
     CHOSEN_EPOCH,
+    CHOSEN_LEAST,
     CHOSEN_ROW,
     COMPARED,
     E_COUNT,
@@ -286,7 +289,11 @@ def judge_run(
                     if 2 * count_bits(w[A_WHO * cap + a]) > nodes:
                         if w[CHOSEN_EPOCH * cap + t] == NEVER:
                             w[CHOSEN_ROW * cap + t] = row
-                        w[CHOSEN_EPOCH * cap + t] = min(w[CHOSEN_EPOCH * cap + t], primary_epoch[row])
+                        if primary_epoch[row] < w[CHOSEN_EPOCH * cap + t]:
+                            w[CHOSEN_EPOCH * cap + t] = primary_epoch[row]
+                            w[A_ROW * cap + a] = row
+                            w[A_ABOVE * cap + a] = w[CHOSEN_LEAST * cap + t]
+                            w[CHOSEN_LEAST * cap + t] = a
             elif kind == ESTABLISH:
                 e = intern(w, cap, EPOCH, tables, mask, epochs, primary_epoch[row], 0, 0, 0)
                 if e < 0 or leaders == cap:

@@ -42,7 +42,7 @@ AB_AFTER = 30  # how many transactions its primary had delivered
 AB_LED = 31  # whether another PO-precedes it
 FIRST_ROW = 32  # the row of its first delivery by anyone; -1: none
 CHOSEN_EPOCH = 33  # the least epoch in which a quorum accepted it; NEVER: none
-CHOSEN_ROW = 34  # the row by which a quorum first had
+CHOSEN_ROW = 34  # the row by which a quorum first had, in whatever epoch
 MARK = 35
 # Of an instance: how many it abcast, and the last
 I_COUNT = 36
@@ -58,7 +58,10 @@ LEADERS = 44  # the rows in which leaders were established
 STACK = 45
 SORTED = 46
 REACH = 47
-PLANES = 48
+CHOSEN_LEAST = 48  # of a transaction: the acceptance by a quorum in the least epoch; -1: none
+A_ROW = 49  # of such an acceptance: the row by which a quorum had
+A_ABOVE = 50  # and the one that was the least before, so of a later epoch; -1: none
+PLANES = 51
 # and then, for each process in turn: where it delivered a transaction (-1: nowhere), what it delivered in order of
 # the first delivery, and in which row; for each instance how many of its transactions, and the last of them + 1
 
@@ -133,6 +136,7 @@ def new_transaction(w: Words, cap: int, processes: int, t: int) -> None:
     w[FIRST_ROW * cap + t] = -1
     w[CHOSEN_EPOCH * cap + t] = NEVER
     w[CHOSEN_ROW * cap + t] = -1
+    w[CHOSEN_LEAST * cap + t] = -1
     w[MARK * cap + t] = 0
     for p in range(processes):
         w[(PLANES + p) * cap + t] = -1
