@@ -76,7 +76,7 @@ class Answer:
         """Save the run up to the violation that came first; what went wrong."""
         first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
         try:
-            write_trace(simulated_trace(self.run, first.of), path)
+            write_trace(simulated_trace(self.run, first.of, first.broken_at + 1), path)
         except TraceError as problem:
             return f"the run cannot be told as a trace: {problem}"
         return ""

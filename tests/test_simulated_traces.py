@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from invariants import PROPERTIES, property_named
 from traces import Trace, TraceError, to_text, verify, why
+from traces.judged import judge
 from traces.minimise import minimise
 from traces.replay import replay
 from traces.simulated import configuration_of, simulated_trace
@@ -83,8 +84,8 @@ def test_budgets_are_counted_from_the_run() -> None:
 
 
 def test_a_run_that_is_too_large_is_refused() -> None:
-    with pytest.raises(TraceError, match=r"larger than any configuration: --txns must be 1 to 7, not 9"):
-        simulated_trace(Run(1, 3, 100, 9))
+    with pytest.raises(TraceError, match=r"larger than any configuration: it abcasts more than 7 times"):
+        simulated_trace(Run(42, 3, 1000, 9))
     with pytest.raises(TraceError, match=r"larger than any configuration: --heartbeats must be 0 to 15"):
         simulated_trace(Run(42, 3, 1500, 1))
 
@@ -112,6 +113,15 @@ def test_a_simulated_violation_is_a_counterexample() -> None:
     assert shorter.property_name == "unique-zxid"
     assert len(shorter.steps) < len(trace.steps)
     replay(shorter)
+
+
+def test_of_many_proposals_those_count_that_are_abcast_before_it_breaks() -> None:
+    run = Run(14, proposals=12)
+    order = property_named("total-order", PROPERTIES)
+    first = next(v for v in judge(run)[1] if v.of == order)
+    trace = simulated_trace(run, order, first.broken_at + 1)
+    assert trace.configuration.txns == sum(step.abcast is not None for step in trace.steps) < 7
+    assert replay(trace).property_name == "total-order"
 
 
 def test_a_run_that_breaks_nothing_is_no_counterexample() -> None:

@@ -40,10 +40,16 @@ class Stage(Cluster):
     Attributes:
         log_room: room in a history.
         keeps_literal: whether the configuration asks for what the literal invariant 5 does.
+        due_room: room for so many proposals on the schedule, if that is more than can be abcast.
     """
 
     log_room: int = 0
     keeps_literal: bool = False
+    due_room: int = 0
+
+    @property
+    def due(self) -> int:
+        return max(self.due_room, self.proposals)
 
     @property
     def log(self) -> int:
@@ -59,11 +65,16 @@ class Stage(Cluster):
         return 2048
 
     @staticmethod
-    def of(model: Model, oracle: str = "") -> Stage:
-        """The stage of a model; `oracle`: who plays the leader oracle where no script does."""
+    def of(model: Model, oracle: str = "", due: int = 0) -> Stage:
+        """The stage of a model.
+
+        Args:
+            oracle: who plays the leader oracle where no script does.
+            due: proposals on the schedule, if they are more than the model has.
+        """
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
-        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, log, c.literal)
+        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, log, c.literal, due)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from traces.trace import JsonState, Step, StepWord, Trace, TraceError, Transmiss
 from traces.values import carried, in_order, state_json
 from traces.verification import compare
 from zabspec.language.reference import MessageView, StateView
-from zabspec.model import BUDGETS, ConfigError, Configuration, Model
+from zabspec.model import BUDGETS, LIMITS, ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.connections import DUPLICATING, UP
 from zabspec.simulator.run import Run, SimulationError, Simulator
@@ -120,10 +120,11 @@ class Words(Listener):
         return StepWord(kind, {"process": p}) if kind else None
 
 
-def played(run: Run, stage: Stage, happens: Happens, begun: Callable[[Words, StateView], None]) -> None:
+def played(run: Run, until: int, stage: Stage, happens: Happens, begun: Callable[[Words, StateView], None]) -> None:
     """Play a run in the CPython world, and say what happens.
 
     Args:
+        until: the tick before which it ends.
         begun: given the state before the first tick.
 
     Raises:
@@ -135,7 +136,7 @@ def played(run: Run, stage: Stage, happens: Happens, begun: Callable[[Words, Sta
         simulator.begin(run)
         words.clear()
         begun(words, simulator.state)
-        simulator.advance(run.rounds)
+        simulator.advance(until)
     except SimulationError as error:
         raise TraceError(f"the simulated run ends in an error: {error}") from None
 
@@ -146,20 +147,22 @@ def configuration_of(run: Run) -> Configuration:
     Raises:
         TraceError: there is none that large.
     """
-    return measured(run)[0]
+    return measured(run, run.rounds)[0]
 
 
-def measured(run: Run) -> tuple[Configuration, set[Key]]:
-    """A configuration large enough, and of which messages a copy is received."""
+def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
+    """A configuration large enough for a run up to a tick, and of which messages a copy is received.
+    Of more proposals than a configuration can have, those count that are abcast."""
     spent = dict.fromkeys(BUDGETS, 0)
-    flight = 0
+    flight = abcasts = 0
     lost: list[dict[str, Any]] = []
 
     receipts: Counter[Key] = Counter()
     heard: list[Words] = []
 
     def happens(s: StateView, word: StepWord) -> None:
-        nonlocal flight
+        nonlocal flight, abcasts
+        abcasts = s.abcasts
         spent["drops"] += len(heard[0].dropped)
         heard[0].clear()
         if word.kind in SPENDS:
@@ -170,15 +173,24 @@ def measured(run: Run) -> tuple[Configuration, set[Key]]:
         words.lost, words.receipts = lost, receipts
         heard.append(words)
 
+    most = LIMITS["txns"][1]
+    txns = max(1, min(run.proposals, most))
+
     def sized(**more: Any) -> Configuration:
         try:
-            return Configuration(
-                run.protocol, run.variant, run.nodes, max(1, run.proposals), network=run.network, **more
-            )
+            return Configuration(run.protocol, run.variant, run.nodes, txns, network=run.network, **more)
         except ConfigError as error:
             raise TraceError(f"the run is larger than any configuration: {error}") from None
 
-    played(run, Stage.of(model_of(sized(max_epoch=MOST_EPOCHS)), run.oracle), happens, begun)
+    try:
+        stage = Stage.of(model_of(sized(max_epoch=MOST_EPOCHS)), run.oracle, run.proposals)
+        played(run, until, stage, happens, begun)
+    except TraceError:
+        if run.proposals > most == abcasts:
+            raise TraceError(f"the run is larger than any configuration: it abcasts more than {most} times") from None
+        raise
+    if run.proposals > most:
+        txns = max(1, abcasts)
     again = {key for key, count in receipts.items() if count > 1}
     spent["duplicates"] = len(again)
     usual = sized()
@@ -192,16 +204,20 @@ class _Broken(Exception):
     """The property is broken: the trace ends."""
 
 
-def simulated_trace(run: Run, prop: Property | None = None) -> Trace:
+def simulated_trace(run: Run, prop: Property | None = None, until: int | None = None) -> Trace:
     """What happens in a run, as a trace; up to the event that breaks a property, if one is given.
+
+    Args:
+        until: the tick before which it ends; the run's end if not given.
 
     Raises:
         TraceError: the run is too large for any configuration, does not break the property, or the
             two worlds differ, by step and field.
     """
-    configuration, again = measured(run)
+    end = run.rounds if until is None else until
+    configuration, again = measured(run, end)
     model = model_of(configuration)
-    stage = Stage.of(model, run.oracle)
+    stage = Stage.of(model, run.oracle, run.proposals)
     runner = Runner(model)
     abstraction = Running(model, stage, again)
     initial = state_json(runner.state)
@@ -259,7 +275,7 @@ def simulated_trace(run: Run, prop: Property | None = None) -> Trace:
         words.clear()
 
     try:
-        played(run, stage, happens, begun)
+        played(run, end, stage, happens, begun)
         if prop is not None:
             raise TraceError(f"the run breaks {prop.name} in none of its {counted(len(steps), 'step')}")
     except _Broken:

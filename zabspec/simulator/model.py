@@ -52,6 +52,11 @@ class Cluster:
         return 2 * self.proposals + 2
 
     @property
+    def due(self) -> int:
+        """Room for so many proposals on the schedule, not all of which need be abcast."""
+        return self.proposals
+
+    @property
     def literal(self) -> bool:
         """Whether what only the literal invariant 5 asks for is observed too."""
         return False
@@ -92,7 +97,7 @@ class Cluster:
             *parts.fields,
             *mail.mail_fields(parts.union, self.slots),
             *(connections.connection_fields() if self.parts_of.connections else datagrams.datagram_fields()),
-            *loop.loop_fields(n, k),
+            *loop.loop_fields(n, max(1, self.due)),
             *step_fields(parts.union, n),
         )
         constants = {

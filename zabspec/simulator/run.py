@@ -187,7 +187,7 @@ class Simulator:
             cluster.oracle,
         ):
             raise ValueError("the run is of another cluster")
-        if run.proposals > cluster.proposals:
+        if run.proposals > cluster.due:
             raise ValueError("the cluster has no room for so many proposals")
         self.clear()
         s = self.state
