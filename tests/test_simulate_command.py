@@ -256,7 +256,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--partition", ""), "'' is none"),
     (("--protocol", "raft"), "there is no protocol 'raft'"),
     (("--variant", "nope"), "there is no variant 'nope' of db19"),
-    (("--network", "lossy"), "db19 speaks over datagrams"),
+    (("--network", "lossy"), "there is no network 'lossy' for db19; there are datagrams, ordered"),
     (("--protocol", "zab", "--network", "udp"), "there is no network 'udp'"),
     (("--delay", "3"), "--delay must be LEAST:MOST, as 1:3, not '3'"),
     (("--delay", "0:3"), "1 <= LEAST"),

@@ -54,7 +54,7 @@ def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Ru
 
 @pytest.mark.parametrize(
     ("protocol", "network"),
-    [("zab", ""), ("zab", "lossy"), ("zab", "unordered"), ("zab", "duplicating"), ("db19", "")],
+    [("zab", ""), ("zab", "lossy"), ("zab", "unordered"), ("zab", "duplicating"), ("db19", ""), ("db19", "ordered")],
 )
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**32))
@@ -62,6 +62,14 @@ def test_the_simulator_and_the_explorer_agree(protocol: str, network: str, seed:
     trace = simulated_trace(faulty(seed, protocol, network))
     again = replay(trace)
     assert again.steps == trace.steps
+
+
+def test_what_was_lost_on_an_ordered_network_is_overtaken() -> None:
+    cut = [(300, "cut", 0, 1), (300, "cut", 1, 0), (300, "cut", 2, 0)]
+    heal = [(340, "heal", 0, 1), (340, "heal", 1, 0), (340, "heal", 2, 0)]
+    run = Run(42, rounds=500, proposals=6, network="ordered", faults=tuple(Fault(*f) for f in (*cut, *heal)))
+    trace = simulated_trace(run)
+    assert replay(trace).steps == trace.steps
 
 
 def test_a_trace_of_a_run_is_a_trace() -> None:

@@ -265,7 +265,7 @@ def test_a_cluster_refuses_a_run_of_another() -> None:
         ({"blocked": ((0, 3),)}, "blocked 0,3"),
         ({"protocol": "raft"}, "there is no protocol 'raft'"),
         ({"variant": "no-promise"}, "'no-promise' of db19"),
-        ({"network": "fifo"}, "db19 speaks over datagrams"),
+        ({"network": "fifo"}, "there is no network 'fifo' for db19; there are datagrams, ordered"),
         ({"protocol": "zab", "network": "udp"}, "there is no network 'udp'"),
         ({"faults": (Fault(5, "burn", 0),)}, "there is no fault 'burn'"),
         ({"faults": (Fault(5, "crash", 3),)}, "there is no process 3"),
@@ -321,6 +321,18 @@ def test_longer_delays_take_longer() -> None:
     assert min(took) >= 20
     assert max(took) <= 30
     assert len(took) > 5
+
+
+@pytest.mark.parametrize("network", ["", "ordered"])
+def test_on_an_ordered_network_no_datagram_overtakes_another(network: str) -> None:
+    run = Run(3, rounds=600, proposals=30, delays=60, network=network)
+    arrived: dict[tuple[int, int], list[int]] = {}
+    for event in events_of(run)[1]:
+        if event["event"] == "deliver":
+            arrived.setdefault((event["from"], event["to"]), []).append(event["seq"])
+    assert len(arrived) == 6
+    assert all(numbers == sorted(numbers) for numbers in arrived.values()) == (network == "ordered")
+    assert digest(dump_of(play(run))) == digest(dump_of(play(run, "interpret")))
 
 
 def test_zab_delivers_everywhere() -> None:

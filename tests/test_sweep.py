@@ -110,7 +110,7 @@ def test_programs_that_go_together() -> None:
             {"variant": ("no-promise",), "protocol": ("zab", "db19")},
             "--protocol db19 goes with none of the other values",
         ),
-        ({"network": ("lossy",)}, "--network is for connections"),
+        ({"network": ("lossy",)}, "there is no network 'lossy' for db19"),
         ({"protocol": ("paxos",)}, "there is no protocol 'paxos'"),
         ({"partition": ("0,1,2",)}, "--partition must be pairs"),
         ({"schedule": ("crash 1",)}, "--schedule must be as"),

@@ -30,7 +30,9 @@ from zabspec.simulator.model import Cluster
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
 from zabspec.worlds.datagrams import ORDERED
 
-__all__ = ["Abstraction", "Entry", "Stage", "entries"]
+__all__ = ["Abstraction", "Datagram", "Entry", "Stage", "entries"]
+
+Datagram = tuple[int, dict[str, Any]]  # its number, and what it says with its source and target
 
 
 @dataclass(frozen=True)
@@ -186,13 +188,17 @@ class Abstraction:
         envelope = self.kinds["no_message"].kind.envelope  # type: ignore[attr-defined]
         return [{k: v for k, v in message_json(e.message).items() if k not in envelope} for e in sent]
 
+    def datagrams_of(self, s: StateView) -> list[Datagram]:
+        """The datagrams on their way, those of one source and target in the order in which they were sent."""
+        return [(e.seq, message_json(e.message)) for e in self.bag(s)]
+
     def datagrams(self, s: StateView) -> list[dict[str, Any]]:
         """The datagrams on their way, with what the explorer writes on them."""
         ordered = DATAGRAMS.get(self.configuration.network) == ORDERED
         ahead: dict[tuple[int, int], int] = {}
         out = []
-        for entry in self.bag(s):
-            m = message_json(entry.message)
+        for _, whole in self.datagrams_of(s):
+            m = dict(whole)
             pair = (m["source"], m["target"])
             kind, rest = m.pop("kind"), {k: v for k, v in m.items() if k not in ("source", "target")}
             written = {"source": pair[0], "target": pair[1], "ahead": ahead.get(pair, 0) if ordered else 0}

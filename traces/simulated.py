@@ -6,7 +6,8 @@ explorer's world takes each step at once, and its state must equal the simulator
 run of the simulator can be explained, minimised, exported and replayed like any counterexample, and
 every one that becomes a trace holds the two worlds against each other.
 
-A datagram that the simulator drops is, to the explorer, one that never arrives: it stays in flight.
+A datagram that the simulator drops is, to the explorer, one that never arrives: it stays in flight, and
+on an ordered network until a later one arrives.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ from importlib.metadata import version as package_version
 from typing import Any
 
 from invariants import Property
-from traces.abstraction import Abstraction, Stage
+from traces.abstraction import Abstraction, Datagram, Stage
 from traces.flight import Connections, Datagrams
 from traces.listener import Listener
 from traces.names import counted
 from traces.runner import Runner
 from traces.stage import SPENDS
 from traces.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission, model_of
-from traces.values import carried, in_order, state_json
+from traces.values import carried, message_json, state_json
 from traces.verification import compare
 from zabspec.language.reference import MessageView, StateView
 from zabspec.model import BUDGETS, LIMITS, ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.connections import DUPLICATING, UP
 from zabspec.simulator.run import Run, SimulationError, Simulator
+from zabspec.worlds.datagrams import ORDERED
 
 __all__ = ["configuration_of", "simulated_trace"]
 
@@ -50,7 +52,7 @@ class Words(Listener):
     Attributes:
         happens: given the state and the word after each.
         place: the place at which the explorer has a message that was received.
-        lost: the datagrams that were dropped, as they would be in flight.
+        lost: the datagrams that were dropped and would be in flight, each with its number.
         receipts: how often each message over a connection was received.
         again: the messages of which a copy is received later.
     """
@@ -61,14 +63,16 @@ class Words(Listener):
         self.place: Callable[[bool, Transmission], int] = lambda up, m: 0
         self.receipts: Counter[Key] = Counter()
         self.again: set[Key] = set()
-        self.lost: list[dict[str, Any]] = []
+        self.lost: list[Datagram] = []
         self.word: StepWord | None = None
+        self.sending = False
         drop, lose_link, is_open = names["drop"], names["lose_link"], names.get("is_open")
 
         def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
             drop(s, p, q, m)
-            if not self.connections:
-                self.lost.append({"kind": m.name, "source": int(p), "target": int(q), "ahead": 0, **carried(m)})
+            if not self.connections:  # lost when it is sent, or when it arrives
+                number = self.count.get((p, q), 0) + 1 if self.sending else self.transmission(m).number
+                self.lost.append((number, {"kind": m.name, "source": int(p), "target": int(q), **carried(m)}))
 
         def on_lose_link(s: StateView, f: int, l: int) -> None:
             loses = is_open is not None and f != l and is_open(s, f, l)
@@ -77,6 +81,15 @@ class Words(Listener):
                 self.happens(s, StepWord("lose_connection", {"follower": f, "leader": l}))
 
         names.update(drop=on_drop, lose_link=on_lose_link)
+        if not self.connections:
+            send = names["send"]
+
+            def on_send(s: StateView, p: int, q: int, m: MessageView) -> None:
+                self.sending = True
+                send(s, p, q, m)
+                self.sending = False
+
+            names["send"] = on_send
 
     def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
         super().begins(s, name, p, rest)
@@ -105,6 +118,8 @@ class Words(Listener):
             return StepWord(kind, {**ends, "place": self.place(up, m)})
         if name == "on_message":
             assert m is not None
+            if s.order == ORDERED:
+                self.lost[:] = [x for x in self.lost if not overtaken(x, m)]
             return StepWord("receive", {"process": p, "source": m.source, "place": self.place(True, m)})
         if name == "on_timer":
             return StepWord("heartbeat" if rest[0] else "election_timeout", {"process": p})
@@ -155,7 +170,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     Of more proposals than a configuration can have, those count that are abcast."""
     spent = dict.fromkeys(BUDGETS, 0)
     flight = abcasts = 0
-    lost: list[dict[str, Any]] = []
+    lost: list[Datagram] = []
 
     receipts: Counter[Key] = Counter()
     heard: list[Words] = []
@@ -226,15 +241,11 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     listening: list[Words] = []
 
     def seen(s: StateView) -> JsonState:
-        out = abstraction.state(s, spent)
-        if "in_flight" in out:
-            names = ("kind", *model.union.envelope)
-            lost = [{k: v for k, v in m.items() if k != "ahead" or k in names} for m in listening[0].lost]
-            out["in_flight"] = in_order([*out["in_flight"], *lost])
-        return out
+        return abstraction.state(s, spent)
 
     def begun(words: Words, s: StateView) -> None:
         listening.append(words)
+        abstraction.words = words
         words.again = again
         words.place = lambda up, m: place_of(runner, up, m)
         compare("initial state", initial, seen(s), SIMULATOR)
@@ -298,11 +309,15 @@ def drop_word(runner: Runner, up: bool, m: Transmission) -> StepWord | None:
 
 
 class Running(Abstraction):
-    """Sees states of a run that no script holds: a copy that is never taken is on its way no longer.
+    """Sees states of a run that no script holds: a copy that is never taken is on its way no longer, and
+    a datagram that was lost still is.
 
     Attributes:
         again: the messages of which a copy is received later.
+        words: what listens to the run.
     """
+
+    words: Words
 
     def __init__(self, model: Model, stage: Stage, again: set[Key]) -> None:
         super().__init__(model, stage)
@@ -314,6 +329,16 @@ class Running(Abstraction):
         up = m.way == UP
         taken = (s.taken_up if up else s.taken_down)[m.follower][m.leader]
         return m.number > taken or (m.follower, m.leader, up, m.connection, m.number) in self.again
+
+    def datagrams_of(self, s: StateView) -> list[Datagram]:
+        flying = [(self.words.numbers[e.slot], message_json(e.message)) for e in self.bag(s)]
+        return sorted([*flying, *self.words.lost], key=lambda x: x[0])
+
+
+def overtaken(lost: Datagram, m: Transmission) -> bool:
+    """Whether a datagram was sent the same way as m, and before it."""
+    number, x = lost
+    return (x["source"], x["target"]) == (m.source, m.destination) and number < m.number
 
 
 def place_of(runner: Runner, up: bool, m: Transmission) -> int:

@@ -48,7 +48,7 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
     if not given.property_name:
         raise click.UsageError(f"{trace} breaks no property")
     c = given.configuration
-    network = c.network if given.model.protocol.connections and c.network != "fifo" else ""
+    network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
     wanted = Wanted(given.property_name, c.protocol, c.variant, c.nodes, network)
     try:
         with StatusLine() as status:

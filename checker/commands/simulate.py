@@ -36,7 +36,12 @@ Examples:
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
 @click.option("--protocol", default="db19", show_default=True, metavar="NAME", help="db19 or zab.")
 @click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
-@click.option("--network", default="", metavar="NAME", help="zab: fifo (the default), lossy, unordered, duplicating.")
+@click.option(
+    "--network",
+    default="",
+    metavar="NAME",
+    help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
+)
 @click.option("--oracle", default="", metavar="NAME", help="zab: lab, the lab's election; else the seed names leaders.")
 @click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")
 @click.option(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
+CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
 EXAMPLES = """\b
 Examples:
   zabcheck sweep out --seeds 1:100001
@@ -68,7 +69,9 @@ WORDS, NUMBERS = Listed(), Listed(int)
 )
 @click.option("--protocol", type=WORDS, metavar="LIST", help="db19 (the default), zab.")
 @click.option("--variant", type=WORDS, metavar="LIST", help="Variants; `none`: the protocol itself.")
-@click.option("--network", type=WORDS, metavar="LIST", help="zab: fifo, lossy, unordered, duplicating.")
+@click.option(
+    "--network", type=WORDS, metavar="LIST", help="zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered."
+)
 @click.option("--oracle", type=WORDS, metavar="LIST", help="zab: lab; `none`: the seed names leaders.")
 @click.option("--nodes", type=NUMBERS, metavar="LIST", help="Processes (3).")
 @click.option("--rounds", type=NUMBERS, metavar="LIST", help="Ticks (1000).")
@@ -182,20 +185,26 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, Cannot: it is not finished.
         """
-        from traces.pipeline import NoSpark
+        from traces.pipeline import NoSpark, SparkFailed
         from traces.pipeline.session import session
         from traces.pipeline.sweep.job import run_missing
         from traces.pipeline.sweep.summary import summarise
 
         try:
             self.bar.say("starting Spark")
-            with session(master, brief=True, memory=MEMORY) as spark:
+            with session(master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
                 self.bar.begin(self.store.question.count)
                 run_missing(spark, self.store, self.store.missing(), self.bar.tell)
                 self.bar.say("adding up")
                 return summarise(spark, self.store)
         except NoSpark:
             self.store.withdraw()
+            raise
+        except SparkFailed as problem:
+            damaged = 0 if self.store.missing() else self.store.remove_damaged()
+            if damaged:
+                files = "a file was" if damaged == 1 else f"{damaged:,} files were"
+                raise SparkFailed(f"{files} damaged, and will be made again") from problem
             raise
         except KeyboardInterrupt:
             done = sum(len(self.store.numbers(block)) for block in self.store.finished())

@@ -6,6 +6,7 @@ from zabspec.language import NODE, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.simulator.mail import HELD, drawn, post, release, slot_of, take_out, time_of
 from zabspec.worlds.actor import DOWN, ELECTION_TIMER, HEARTBEAT_TIMER, on_message, on_start, on_timer, timer_armed
+from zabspec.worlds.datagrams import ORDERED
 
 __all__ = ["datagram_fields", "envelope"]
 
@@ -23,6 +24,8 @@ def datagram_fields() -> tuple[Field, ...]:
     return (
         Field("deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
         Field("heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
+        Field("order", Int(0, 1), Role.NETWORK, (), "ANY_ORDER, as the lab has it, or ORDERED"),
+        Field("arrives", tick, Role.NETWORK, (NODE, NODE), "ORDERED: when what was sent last this way arrives"),
     )
 
 
@@ -39,6 +42,9 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
         drop(s, p, q, m)
     else:
         arrival = HELD if s.scripted else s.now + s.least_delay + drawn(s, p, q, s.delays)
+        if s.order == ORDERED:
+            arrival = max(s.arrives[p][q], arrival)
+            s.arrives[p][q] = arrival
         address(s, post(s, arrival, p, m), p, q)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from zabspec.model import NETWORKS, ConfigError
+from zabspec.model import DATAGRAMS, NETWORKS, ConfigError
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
@@ -49,7 +49,8 @@ class Run:
         faults: the schedule, in the order of their ticks.
         least_delay, delays: a message takes `least_delay` ticks or one of the `delays - 1` next.
         protocol, variant: what runs.
-        network: over connections, in which order an end takes what arrives; empty: in turn.
+        network: over connections, in which order an end takes what arrives; empty: in turn. Of datagrams
+            whether they may overtake each other; empty: they may.
         oracle: over connections, who plays the leader oracle; empty: the seed; `lab`: the lab's election.
 
     Raises:
@@ -85,10 +86,10 @@ class Run:
             raise ConfigError(
                 f"--delay must be LEAST:MOST with 1 <= LEAST <= MOST <= {LONGEST_DELAY}, not {self.least_delay}:{last}"
             )
-        if self.network and not found.connections:
-            raise ConfigError(f"--network is for connections; {self.protocol} speaks over datagrams")
-        if self.network and self.network not in NETWORKS:
-            raise ConfigError(f"there is no network {self.network!r}; there are {', '.join(NETWORKS)}")
+        networks = NETWORKS if found.connections else DATAGRAMS
+        if self.network and self.network not in networks:
+            whose = "" if found.connections else f" for {self.protocol}"
+            raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
         if self.oracle and self.oracle != "lab":
             raise ConfigError(f"there is no oracle {self.oracle!r}; there is lab, and unless it is named the seed")
         if self.oracle and not found.connections:

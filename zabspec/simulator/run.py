@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from zabspec.language import frontend, llvm_text, reference
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.reference import RangeError, StateView
-from zabspec.model import NETWORKS, ConfigError
+from zabspec.model import DATAGRAMS, NETWORKS, ConfigError
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.model import EPOCHS, OBSERVED_EPOCHS, Cluster
 from zabspec.simulator.plan import Fault, Run
@@ -194,7 +194,7 @@ class Simulator:
         s.least_delay = run.least_delay
         s.delays = run.delays
         if run.network:
-            s.order = NETWORKS[run.network]
+            s.order = (NETWORKS | DATAGRAMS)[run.network]
         for a, b in run.blocked:
             s.blocked[a][b] = True
         s.faults = len(run.faults)
