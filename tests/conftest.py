@@ -54,11 +54,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write tests/scenarios anew (docs/scenarios.md)")
 
 
+# These files take longest, the longest first: begun early, they leave no core idle at the end. No two that work on
+# Spark stand side by side, since each of them keeps two cores busy.
+LONGEST = (
+    "test_variants.py", "test_distributed.py", "test_induct.py", "test_sweep.py", "test_bridge.py",
+    "test_session.py", "test_symbolic_world.py", "test_datagrams.py", "test_prove.py", "test_judge_spark.py",
+    "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py", "test_realise.py",
+    "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
+)  # fmt: skip
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than five seconds")
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # pytest-xdist's own order is by the number of tests
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 @cache

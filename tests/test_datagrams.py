@@ -530,10 +530,16 @@ EXPLORED: tuple[tuple[Configuration, int | None], ...] = (
 )
 
 
+@cache
+def interpreted(configuration: Configuration, depth: int | None) -> tuple[Interpreter, Exploration]:
+    """The engine with all that it has seen, and what it found."""
+    engine = Interpreter(model(configuration), JUDGED, False)
+    return engine, engine.run(Limits(depth=depth), keep_going=True)
+
+
 def both(configuration: Configuration, depth: int | None) -> tuple[Exploration, Exploration]:
     fast = Explorer(compiled(configuration), 2).run(Limits(depth=depth), keep_going=True)
-    slow = Interpreter(model(configuration), JUDGED, False).run(Limits(depth=depth), keep_going=True)
-    return fast, slow
+    return fast, interpreted(configuration, depth)[1]
 
 
 def depths(r: Exploration) -> dict[str, int]:
@@ -619,8 +625,9 @@ SKIPPED = (
 def test_skipping_idle_receipts_loses_no_verdict(configuration: Configuration) -> None:
     """With idle receipts as steps there are more states, which differ in what is in flight alone: the same states of
     processes and history, the same verdicts and witnesses, at the same depths."""
-    few, all_ = Interpreter(model(configuration), JUDGED, False), EveryReceipt(model(configuration))
-    skipping, whole = (engine.run(Limits(), keep_going=True) for engine in (few, all_))
+    few, skipping = interpreted(configuration, None)
+    all_ = EveryReceipt(model(configuration))
+    whole = all_.run(Limits(), keep_going=True)
     assert skipping.complete and whole.complete
     assert skipping.distinct < whole.distinct
     assert depths(skipping) == depths(whole)

@@ -330,6 +330,7 @@ def rejected(folder: Path, text: str) -> LanguageError:
     return caught.value
 
 
+@pytest.mark.filterwarnings('ignore:"is" with:SyntaxWarning')  # Python's own word on one of these texts
 @pytest.mark.parametrize("name", REJECTED)
 def test_outside_the_subset_is_rejected_with_file_line_and_reason(name: str, tmp_path: Path) -> None:
     """A text outside the subset is refused; the message begins with the file and the very line, and says why."""

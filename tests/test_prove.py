@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from click.testing import CliRunner
 
 import checker.commands.prove
 from checker.proof import needs
-from checker.proof.break_it import break_it
+from checker.proof.break_it import Broken, break_it
 from checker.proof.finite import Finite, Instance, Table
-from checker.proof.prove import prove, sound, text, witnesses
+from checker.proof.prove import Proof, prove, sound, text, witnesses
 from checker.proof.queries import Prover, Query
 from checker.proof.search import Search
 from checker.proof.stepping import Run, SearchError, Step, may, truth
@@ -23,7 +24,7 @@ from checker.solver import Answer
 from zabspec.abstract.connections import CHANNELS, CONNECTED
 from zabspec.abstract.invariant import CLAUSES, Clause
 from zabspec.abstract.logic import FALSE, conj, disj, exists, forall, implies, ite, neg
-from zabspec.abstract.mutants import MUTANTS
+from zabspec.abstract.mutants import MUTANTS, Mutant
 from zabspec.abstract.protocol import ACTIONS
 from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS
 from zabspec.abstract.theory import ZAB
@@ -45,10 +46,20 @@ def prover() -> Prover:
 # --- the proof -----------------------------------------------------------------------------------
 
 
+@cache
+def proved(seed: int, limit: float) -> Proof:
+    return prove(seed, limit, quiet)
+
+
+@cache
+def broken(name: str, seed: int, limit: float) -> Broken:
+    return break_it(MUTANTS[name], seed, limit, quiet)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_everything_is_proved_under_three_seeds(seed):
-    proof = prove(seed, 10.0, quiet)
+    proof = proved(seed, 10.0)
     assert proof.held
     assert {o.answer for o in proof.outcomes} == {Answer.PROVED}
     # the table of needs is fresh: nothing had to be asked a second time with all hypotheses
@@ -176,7 +187,7 @@ def test_a_mutant_fails_queries_with_counterexamples_to_induction(name):
         "joiner-commit": ("l.3.4", "commits to joiners are of what is committed"),
         "accept-with-gap": ("f.3.2", "histories are closed"),
     }
-    found = break_it(MUTANTS[name], 0, 10.0, quiet)
+    found = broken(name, 0, 10.0)
     assert found.asked[expected[name]] == "fails"
     assert "undecided" not in found.asked.values()
     for cti in found.inductions:
@@ -277,7 +288,9 @@ def run(*arguments: str):
     return CliRunner().invoke(checker.commands.prove.prove, arguments, standalone_mode=False)
 
 
-def test_the_command_proves():
+def test_the_command_proves(monkeypatch):
+    """With the proof of seed 0, as it was made above; one that the command makes itself is undecided below."""
+    monkeypatch.setattr("checker.proof.prove.prove", lambda seed, limit, tell: proved(seed, limit))
     result = run("--json")
     assert result.return_value == 0
     (proof,) = json.loads(result.output)["proofs"]
@@ -285,7 +298,12 @@ def test_the_command_proves():
     assert proof["actions_never_taken"] == []
 
 
-def test_the_command_shows_a_mutant():
+def test_the_command_shows_a_mutant(monkeypatch):
+    def made(mutant: Mutant, seed: int, limit: float, tell: object, search: float | None) -> Broken:
+        assert search is None
+        return broken(mutant.name, seed, limit)
+
+    monkeypatch.setattr("checker.proof.break_it.break_it", made)
     result = run("--mutant", "history-by-zxid")
     assert result.return_value == 1
     assert "l.1.2 breaks 'chosen in later histories'" in result.output

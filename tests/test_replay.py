@@ -1,5 +1,6 @@
-"""Replay: every counterexample goes through the simulator step by step equal; a simulator that breaks
-a rule of its own, and a trace that was altered by hand, are found out with the step and the field."""
+"""Replay: random runs and counterexamples go through the simulator step by step equal; a simulator that breaks a rule
+of its own, and a trace that was altered by hand, are found out with the step and the field. Every variant's
+counterexamples replay in `test_variants.py`, where they are found."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_variants import UNSAFE, configuration, explored, marked
+from test_variants import UNSAFE, configuration, explored
 
 from checker.cli import main
 from checker.compiled import Compiled
@@ -35,7 +36,6 @@ from zabspec.protocols import PROTOCOLS
 from zabspec.simulator import connections, datagrams, loop, mail
 from zabspec.simulator.connections import NOTICE_UP, UP, address, arrival, disconnect, on_follower_lost
 from zabspec.simulator.mail import entry, post, release, slot_of, take_out
-from zabspec.variants import Variant
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, choose, on_crash, on_timer, timer_armed
 
 FAULTY = Configuration(timeouts=1, crashes=1, losses=1, partitions=1)
@@ -108,16 +108,6 @@ def broken() -> Trace:
 
 
 # --- every counterexample ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
-def test_every_counterexample_of_a_variant_replays(v: Variant) -> None:
-    c = configuration(dict(v.budget), v.name)
-    model = Model(c)
-    for name, found in explored(c).violations.items():
-        result = replay(counterexample(model, explored(c), name))
-        assert result.property_name == name
-        assert len(result.steps) == found.depth
 
 
 def test_every_counterexample_of_the_lab_replays() -> None:

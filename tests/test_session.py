@@ -221,6 +221,8 @@ def test_memory_is_that_of_the_machine() -> None:
 
 # --- a cluster -----------------------------------------------------------------------------------
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a process of Java that ends before more would pay
+
 
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[str]:
@@ -234,6 +236,7 @@ def cluster(folder: Path) -> Iterator[str]:
     run = [str(Path(pyspark.__file__).parent / "bin" / "spark-class")]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment |= {"JAVA_HOME": str(find_java(folder).home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": BRIEF}
     master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
     worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "-c", "1", "-m", "900m"]
     worker += ["-d", str(folder / "work"), url]
@@ -269,7 +272,7 @@ def test_a_standalone_cluster_is_given_our_packages(tmp_path: Path) -> None:
             yield f"{module.__file__} {number} {module.sources_digest(*SOURCES)}"
 
     with cluster(tmp_path) as url:
-        conf = {"spark.executor.memory": "512m", "spark.ui.enabled": "false"}
+        conf = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": BRIEF, "spark.ui.enabled": "false"}
         with session(url, conf=conf) as spark:
             found = spark.sparkContext.parallelize([1, 2], 2).mapPartitions(where).collect()
     for number, line in enumerate(found, 1):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -96,23 +98,35 @@ def test_control_c_stops_within_a_second():
     assert time.perf_counter() - started < 2  # a second on a machine of one's own
 
 
-@pytest.mark.usefixtures("default_sigint")
+BUILDS = """
+import os, signal, threading, time, z3
+from checker.solver import interruptibly
+
+def build():
+    x = z3.Int("x")
+    while True:
+        z3.And(*(x > k for k in range(100)))
+
+def send():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+sent = []
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(0.3, send).start()
+try:
+    interruptibly(build)
+except KeyboardInterrupt:
+    print(time.perf_counter() - sent[0], flush=True)
+    os._exit(0)
+"""
+
+
 def test_control_c_stops_work_that_builds_terms():
-    over = threading.Event()
-
-    def build() -> None:
-        x = z3.Int("x")
-        while not over.is_set():
-            z3.And(*(x > k for k in range(100)))
-
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    started = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        interruptibly(build)
-    assert time.perf_counter() - started < 2  # a second on a machine of one's own
-    over.set()
-    time.sleep(0.2)
+    """In a process of its own: the work that is left behind goes on, and z3 does not stand two threads at once."""
+    done = subprocess.run([sys.executable, "-c", BUILDS], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert float(done.stdout) < 2  # a second on a machine of one's own
 
 
 def test_what_work_raises_comes_out():
