@@ -60,7 +60,7 @@ LONGEST = (
     "test_variants.py", "test_distributed.py", "test_induct.py", "test_sweep.py", "test_bridge.py",
     "test_session.py", "test_symbolic_world.py", "test_datagrams.py", "test_prove.py", "test_judge_spark.py",
     "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py", "test_realise.py",
-    "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
+    "test_cli.py", "test_spark_rough.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
 )  # fmt: skip
 
 

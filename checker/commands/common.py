@@ -133,7 +133,8 @@ def say(text: str, code: int) -> int:
         hush()
     except OSError as problem:
         hush()
-        complain(f"cannot write to stdout: {problem.strerror}; what was found: {text.splitlines()[0]}")
+        found = f"; what was found: {text.splitlines()[0]}" if not text.startswith(("{\n", "[\n")) else ""
+        complain(f"cannot write to stdout: {problem.strerror}{found}")
         return NO_VERDICT
     return code
 

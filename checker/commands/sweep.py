@@ -163,12 +163,16 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, NotRepeated, Cannot: there is no answer, or only a part of it.
         """
-        from traces.pipeline.sweep.findings import findings
+        from traces.pipeline.sweep.findings import NotRepeated, findings
         from traces.pipeline.sweep.report import write_report
 
         summary = self.run(master)
         self.bar.say("the report")
-        found = findings(self.store, summary, run_of_command)
+        try:
+            found = findings(self.store, summary, run_of_command)
+        except (NotRepeated, OSError, ValueError):
+            self.remove_damaged()
+            raise
         try:
             files = write_report(self.store, summary, found)
         except OSError as problem:
@@ -200,11 +204,9 @@ class Sweep:
         except NoSpark:
             self.store.withdraw()
             raise
-        except SparkFailed as problem:
-            damaged = 0 if self.store.missing() else self.store.remove_damaged()
-            if damaged:
-                files = "a file was" if damaged == 1 else f"{damaged:,} files were"
-                raise SparkFailed(f"{files} damaged, and will be made again") from problem
+        except SparkFailed:
+            if not self.store.missing():
+                self.remove_damaged()
             raise
         except KeyboardInterrupt:
             done = sum(len(self.store.numbers(block)) for block in self.store.finished())
@@ -212,6 +214,19 @@ class Sweep:
                 f"interrupted with {done:,} of {self.store.question.count:,} configurations finished; "
                 f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` goes on"
             ) from None
+
+    def remove_damaged(self) -> None:
+        """When the rows cannot be read, or are not what they should be: have the files that are to blame run again.
+
+        Raises:
+            SparkFailed: there are some.
+        """
+        from traces.pipeline import SparkFailed
+
+        damaged = self.store.remove_damaged()
+        if damaged:
+            files = "a file was" if damaged == 1 else f"{damaged:,} files were"
+            raise SparkFailed(f"{files} damaged, and will be made again")
 
 
 def run_of_command(command: str) -> Run:

@@ -109,11 +109,13 @@ class SparkExplorer:
             r.levels.pop()
             r.raw_levels.pop()
             return True
+        if limits.depth is not None and level.depth >= limits.depth:
+            return True  # all that was asked
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
         elif time.perf_counter() > deadline:
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
-        return bool(r.stopped) or (limits.depth is not None and level.depth >= limits.depth)
+        return bool(r.stopped)
 
     def commit(self, level: Level, before: Level | None) -> None:
         self.checkpoint.commit(self.question, level)

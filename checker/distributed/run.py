@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from checker.distributed.storage import Damaged, Storage, StorageError
 from checker.result import Exploration, Limits
 from invariants.registry import Property
 from traces.pipeline import SparkFailed
-from traces.pipeline.session import session
+from traces.pipeline.session import own_folder, session
 from zabspec.model import Configuration
 
 __all__ = ["Request", "explore_on_spark"]
@@ -62,13 +62,15 @@ def explore_on_spark(
         KeyboardInterrupt: before anything was explored.
     """
     if request.checkpoint is None:
-        folder = tempfile.mkdtemp(prefix="zabcheck-levels-")
+        folder, lock = own_folder()  # which the next session removes if this process is killed
         try:
-            checkpoint = Checkpoint(Storage(folder))
+            checkpoint = Checkpoint(Storage(str(folder / "levels")))
+            checkpoint.storage.create()
             return explored(configuration, properties, symmetry, limits, keep_going, request, progress, checkpoint)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    checkpoint = Checkpoint(Storage(request.checkpoint, durable=True))
+            os.close(lock)
+    checkpoint = Checkpoint(Storage(request.checkpoint, durable=True).anywhere())
     if not request.resume:
         checkpoint.storage.create()
         checkpoint.check_empty()

@@ -10,7 +10,7 @@ import contextlib
 import os
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -66,6 +66,10 @@ class Storage:
     def local(self) -> bool:
         """Whether it is a path of this machine."""
         return "://" not in self.where
+
+    def anywhere(self) -> Storage:
+        """The same folder, by a name that does not depend on where a process works."""
+        return replace(self, where=os.path.abspath(self.where)) if self.local else self
 
     def opened(self) -> tuple[Any, str]:
         """The file system and the folder's path in it.

@@ -60,7 +60,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     kinds, codes = kinds_of(table)
     kind_of = np.array(codes or [0], np.int64)
     most = 1 << 12
-    seen = np.empty(5 * MOST, np.int64)
+    seen = np.empty(5 * MOST + 1, np.int64)
     report = np.zeros(k.REPORT, np.int64)
     epochs = np.empty((MOST_EPOCHS, k.EPOCH), np.int64)
     while True:

@@ -13,14 +13,19 @@ from __future__ import annotations
 from traces.judging.planes import (
     ABCAST,
     ABDELIVER,
+    BEGIN,
+    ESTABLISH,
+    INITIAL,
     MANY_PROCESSES,
     MOST,
     NO_PROCESS,
     NO_ZXID,
     NULL,
     ODD,
+    OTHER,
     OUT_OF_ORDER,
     PASS_BACK,
+    REVISE,
     TIME_BACK,
 )
 from zabspec.language.lang import Bytes, Words
@@ -31,6 +36,7 @@ from zabspec.language.lang import Bytes, Words
     E_FAULT,
 ) = range(13)  # fmt: skip
 ENTRY = 16
+NOBODY = MOST  # the process of an abcast of which it is not known
 # Words of an epoch: the greatest counter abcast, and the greatest that was delivered before it was abcast in
 # these rows (so it must have been before them)
 (B_EPOCH, B_ABCAST, B_NEED) = range(3)
@@ -111,7 +117,8 @@ def sum_blocks(
     Args:
         base: the number of the first row in its run.
         entries, table: room for `most` entries; a table of `mask + 1` words, all zero.
-        seen: for each process its first position here, its last, and its last pass.
+        seen: for each process its first position here, its last, its last pass, and the entries of its last
+            delivery and abcast.
     """
     for k in range(REPORT):
         report[k] = 0
@@ -121,6 +128,7 @@ def sum_blocks(
         seen[2 * MOST + p] = NULL
         seen[3 * MOST + p] = -1  # the entry of its last delivery
         seen[4 * MOST + p] = -1  # and of its last abcast
+    seen[4 * MOST + NOBODY] = -1
     now = NULL
     e = -1
     for row in range(rows):
@@ -139,13 +147,16 @@ def sum_blocks(
                 if position[row] <= seen[MOST + p]:
                     fails(report, OUT_OF_ORDER, row)
                 seen[MOST + p] = position[row]
-        if kind == ABCAST or kind == ABDELIVER:
-            if p == NULL:
-                fails(report, NO_PROCESS, row)
-                break
-            if epoch[row] == NULL or counter[row] == NULL:
+        if kind != OTHER and kind != BEGIN and kind != ESTABLISH:
+            if kind != REVISE and (epoch[row] == NULL or counter[row] == NULL):
                 fails(report, NO_ZXID, row)
                 break
+            if p == NULL and kind != ABCAST and kind != INITIAL:
+                fails(report, NO_PROCESS, row)
+                break
+        if kind == ABCAST or kind == ABDELIVER:
+            if p == NULL:
+                p = NOBODY
             role = 0
             passing = attempt[row]
             if kind == ABDELIVER:

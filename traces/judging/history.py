@@ -20,7 +20,7 @@ import numpy as np
 from traces.judging import blocks_kernel as b
 from traces.judging.blocks import SHIFT, Chosen, Summary, drilled, summary_of
 from traces.judging.planes import MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
-from traces.judging.runs import BITS, ERRORS, JUDGED, Batch, judgeable, mask_of
+from traces.judging.runs import BITS, ERRORS, JUDGED, Batch, judgeable, mask_of, unjudged
 from traces.judging.tally import COUNTS, Span, Tally, Unit
 from traces.judging.told import Violation, violation
 from traces.pipeline.table import TableError
@@ -86,9 +86,8 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     broken, met = 0, 0
     for _, judged in batch.judged():
         broken, met = int(judged[0, 1]), int(judged[0, 2])
-    verdicts = concluded(
-        found, broken, met | blocks.counted(found.one), capped, judgeable(unit.observes) & asked, asked
-    )
+    known = judgeable(unit.observes) & asked & ~unjudged(1 if blocks.nobody else 0)
+    verdicts = concluded(found, broken, met | blocks.counted(found.one), capped, known, asked)
     out = Tally(1, unit.rows)
     said = 0
     for row, p in enumerate(JUDGED):
@@ -97,7 +96,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
             said |= (1 << BITS[p.name]) if verdicts[p.name] == "violated" else 0
     if said:
         out.violations = list(told(batch, texts, numbers, said))
-    run = int(batch.runs[0])
+    run = int(batch.runs[0]) if batch.rows else unit.parts[0].least or 0  # nothing of it is looked at one by one
     out.spans.append(Span(run, run, unit.name, None))
     left_out = [name for name in NOT_LONG if name in verdicts and verdicts[name] == "not judged"]
     if left_out and set(unit.observes) >= {"accept"}:
@@ -218,12 +217,14 @@ class Blocks:
         passes: for each process and pass, of each block what it has, and the row by which it has it.
         delivered: the blocks of which anyone delivers anything.
         order: every block, by epoch and number.
+        nobody: of some abcast it is not known whose it is.
     """
 
     def __init__(self, summaries: Sequence[Summary], abcasts: bool) -> None:
         self.summaries = summaries
         entries = [s.entries for s in summaries]
         self.entries = np.concatenate(entries) if entries else np.zeros((0, b.ENTRY), np.int64)
+        self.nobody = bool((self.entries[:, b.E_PROCESS] == b.NOBODY).any())
         self.passes: dict[Key, dict[Key, Whole]] = {}
         self.complete_at: dict[Key, dict[Key, int]] = {}
         self.abcast: dict[Key, Whole] = {}
@@ -377,7 +378,7 @@ class Blocks:
 
     def look_at_primaries(self, found: Open) -> None:
         """Whether the primary of each epoch had delivered all of every earlier block before it abcast."""
-        for process in {p for _, p in self.first.values()}:
+        for process in {p for _, p in self.first.values() if p != b.NOBODY}:
             complete: dict[Key, int] = {}
             for (p, passing), has in self.passes.items():
                 if p == process:

@@ -98,13 +98,22 @@ def judge_plainly(
         return [f.result() for f in futures]
 
     try:
-        waiting = {pool.submit(judge_unit, u, asked, stop.is_set): u for u in units if not u.long}
-        while waiting:
-            finished, _ = wait(waiting, OFTEN, FIRST_COMPLETED)
+        under_way = {pool.submit(judge_unit, u, asked, stop.is_set): k for k, u in enumerate(units) if not u.long}
+        wrong: tuple[int, TableError] | None = None  # the first in the table, whichever is found first
+        while under_way:
+            finished, _ = wait(under_way, OFTEN, FIRST_COMPLETED)
             for future in finished:
-                done += waiting.pop(future).rows
-                total.add(future.result())
+                k = under_way.pop(future)
+                done += units[k].rows
+                try:
+                    total.add(future.result())
+                except TableError as problem:
+                    wrong = (k, problem) if wrong is None else min(wrong, (k, problem), key=lambda w: w[0])
+            if wrong is not None:
+                under_way = {future: k for future, k in under_way.items() if k < wrong[0]}
             progress(done, everything, total)
+        if wrong is not None:
+            raise wrong[1]
         for unit in units:
             if unit.long:
                 total.add(judge_history(unit, asked, each, shift))
@@ -141,15 +150,16 @@ def judge_on_spark(
     whole = [u for u in units if not u.long]
     with session(master or LOCAL, brief=everything < LARGE) as spark:
         context = spark.sparkContext
-        for k, unit in enumerate(u for u in units if u.long):
-            before = sum(u.rows for u in [u for u in units if u.long][:k])
-            watch = watcher(context, progress, before, unit.rows // 2, everything, total)
-            total.add(judge_history(unit, asked, tasks(context, watch), shift))
+        done = sum(u.rows for u in whole)
         if whole:
-            rest = sum(u.rows for u in whole)
-            watch = watcher(context, progress, everything - rest, rest, everything, total)
+            watch = watcher(context, progress, 0, done, everything, total)
             for tally in tasks(context, watch)(judge_unit, [(u, asked) for u in whole]):
                 total.add(tally)
+        for unit in units:
+            if unit.long:
+                watch = watcher(context, progress, done, unit.rows // 2, everything, total)
+                total.add(judge_history(unit, asked, tasks(context, watch), shift))
+                done += unit.rows
     return settled(total, units)
 
 

@@ -215,7 +215,7 @@ def check_spans(spans: Sequence[Span], numbers_of: Callable[[Span], Sequence[int
     Raises:
         TableError: one is.
     """
-    order = sorted(spans, key=lambda s: (s.least, s.most))
+    order = sorted(spans, key=lambda s: (s.least, s.most, s.where))
     overlapping: list[Span] = []
     farthest: Span | None = None
     for span in order:

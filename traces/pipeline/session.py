@@ -13,11 +13,10 @@ import logging
 import os
 import re
 import shutil
-import signal
 import socket
 import sys
 import tempfile
-import threading
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,17 +24,17 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from traces.pipeline import NoSpark, SparkFailed
+from traces.pipeline.interrupts import Interrupts
 from traces.pipeline.java import find_java
 from traces.pipeline.trouble import ended, how_it_ended, log_lines, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "reason", "session"]
+__all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
 LEAST_PYSPARK = 4
@@ -44,6 +43,7 @@ PACKAGES = ("zabspec", "invariants", "traces", "checker")  # what tasks on other
 SHIPPED = "zabcheck"  # the folder they find it in
 TOP = Path(__file__).parent.parent.parent
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
+SETTLED = 60.0  # seconds after which a folder that is in use has a lock
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
 
@@ -82,11 +82,7 @@ def session(
     try:
         settings = {**settings_for(master, folder, brief, memory, partitions), **(conf or {})}
         with hushed(), Interrupts() as interrupts:
-            try:
-                spark, process = started(master, settings, folder)
-            finally:
-                interrupts.listen()  # Spark's own handler asks Java to cancel its jobs, over the line that is in use
-            interrupts.process = process
+            spark, process = started(master, settings, folder, interrupts)
             try:
                 yield spark
                 with contextlib.suppress(Exception):
@@ -99,7 +95,7 @@ def session(
                     raise
                 if ended(process, problem):
                     sentence = f"Spark's Java process is gone: {how_it_ended(process, folder)}"
-                raise SparkFailed(sentence) from problem
+                raise SparkFailed(no_room(folder) or sentence) from problem
             finally:
                 end(process, at_once=not isinstance(sys.exception(), Exception | None))
     finally:
@@ -162,7 +158,7 @@ def own_folder() -> tuple[Path, int]:
     top = Path(tempfile.gettempdir())
     for old in top.glob(FOLDER + "*"):
         with contextlib.suppress(OSError):
-            if old.stat().st_uid == os.getuid() and abandoned(old / "lock"):
+            if old.stat().st_uid == os.getuid() and abandoned(old):
                 shutil.rmtree(old, ignore_errors=True)
     try:
         folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=top))
@@ -173,13 +169,16 @@ def own_folder() -> tuple[Path, int]:
     return folder, lock
 
 
-def abandoned(lock: Path) -> bool:
-    """Whether whoever held a lock is gone.
+def abandoned(folder: Path) -> bool:
+    """Whether whoever made a folder is gone: its lock is free, or, some time after it was made, not there.
 
     Raises:
-        OSError: there is no such file yet, or it is another's.
+        OSError: it is another's, or gone.
     """
-    handle = os.open(lock, os.O_RDWR)
+    try:
+        handle = os.open(folder / "lock", os.O_RDWR)
+    except FileNotFoundError:
+        return time.time() - folder.stat().st_mtime > SETTLED
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -187,6 +186,15 @@ def abandoned(lock: Path) -> bool:
     finally:
         os.close(handle)
     return True
+
+
+def no_room(folder: Path) -> str:
+    """That the disk of a session's folder is full, if it is: Java says much else then."""
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(folder)
+        if disk.f_bavail * disk.f_frsize < MIB:
+            return f"there is no room left under {folder.parent}"
+    return ""
 
 
 # --- settings ------------------------------------------------------------------------------------
@@ -252,11 +260,14 @@ def machine_memory() -> int:
 # --- starting and ending -------------------------------------------------------------------------
 
 
-def started(master: str, settings: Mapping[str, str], folder: Path) -> tuple[SparkSession, Popen[bytes]]:
+def started(
+    master: str, settings: Mapping[str, str], folder: Path, interrupts: Interrupts
+) -> tuple[SparkSession, Popen[bytes]]:
     """A session, and the Java process behind it, which writes its log to the folder.
 
     Raises:
         NoSpark: it does not start.
+        SparkFailed: Java was killed as it did.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -265,24 +276,31 @@ def started(master: str, settings: Mapping[str, str], folder: Path) -> tuple[Spa
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("zabcheck")
     for key, value in settings.items():
         conf.set(key, value)
-    process: Popen[bytes] | None = None
-    with environment(master, folder), (folder / "log").open("wb") as log:
+    with environment(master, folder), (folder / "log").open("wb") as log, interrupts.knowing_java():
+        gateway: Any = None
         try:
-            gateway: Any = launch_gateway(conf, {"stdout": log, "stderr": log})
-            process = gateway.proc
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
             context = SparkContext(conf=conf, gateway=gateway)
+            interrupts.listen()  # Spark's own handler asks Java to cancel its jobs, over the line that is in use
             # it writes to stderr when Java is gone
             context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
             if not is_local(master):
                 context.addArchive(f"{packed(folder)}#{SHIPPED}")
-            return SparkSession(context), process
+            return SparkSession(context), gateway.proc
         except BaseException as problem:
-            said = reason(problem) if process is not None else next(iter(log_lines(folder)), "")
-            if process is not None:
-                end(process, at_once=True)
+            java, killed = interrupts.process, ""
+            said = reason(problem) if gateway is not None else next(iter(log_lines(folder)), "")
+            if java is not None:
+                if isinstance(problem, Exception) and ended(java, problem) and java.returncode < 0:
+                    killed = how_it_ended(java, folder)
+                end(java, at_once=True)
+            if interrupts.came:
+                raise KeyboardInterrupt from None
             if not isinstance(problem, Exception):
                 raise
-            raise NoSpark(f"Spark does not start: {said or problem}") from problem
+            if killed:
+                raise SparkFailed(f"Spark's Java process is gone: {killed}") from problem
+            raise NoSpark(f"Spark does not start: {no_room(folder) or said or problem}") from problem
 
 
 @contextmanager
@@ -292,6 +310,7 @@ def environment(master: str, folder: Path) -> Iterator[None]:
         "JAVA_HOME": str(find_java(folder).home),
         "SPARK_REMOTE": None,
         "SPARK_CONNECT_MODE_ENABLED": None,
+        "PYSPARK_GATEWAY_PORT": None,  # of a Java process that somebody else has started
     }
     if is_local(master):
         paths = [os.environ.get("PYTHONPATH", ""), str(TOP)]
@@ -324,42 +343,6 @@ def packed(folder: Path) -> Path:
                 if file.is_file() and "__pycache__" not in file.parts:
                     out.write(file, file.relative_to(TOP))
     return path
-
-
-class Interrupts:
-    """Ctrl-C while Java is at work: it is killed, and KeyboardInterrupt raised, whatever py4j, which
-    hears it first, makes of that. A context manager, of use in the main thread only.
-
-    Attributes:
-        process: what to kill.
-        came: there was one.
-    """
-
-    def __init__(self) -> None:
-        self.process: Popen[bytes] | None = None
-        self.came = False
-        self.before = signal.getsignal(signal.SIGINT)
-
-    def listen(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self.hear if callable(self.before) else self.before)
-
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        assert callable(self.before)
-        try:
-            self.before(number, frame)
-        except KeyboardInterrupt:
-            self.came = True
-            if self.process is not None:
-                self.process.kill()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self.before)
 
 
 @contextmanager

@@ -42,9 +42,8 @@ def reason(problem: BaseException) -> str:
         return "a task's Python process was killed, as it is when memory runs out"
     _, _, python = text.rpartition("Traceback (most recent call last):")
     raised = re.search(r"^(?:\w+\.)*(\w+(?:: .+)?)$", python, re.MULTILINE) if python != text else None
-    if raised:
-        return raised[1].strip()
-    return next((plain(line) for line in text.splitlines() if line.strip()), type(problem).__name__)
+    said = raised[1] if raised else next((plain(line) for line in text.splitlines() if line.strip()), "")
+    return said.strip().rstrip(".") or type(problem).__name__
 
 
 def log_lines(folder: Path) -> list[str]:

@@ -79,8 +79,12 @@ class Store:
 
     def finished(self) -> list[int]:
         """The blocks whose files are there, by their names alone."""
-        names = (re.fullmatch(r"block-(\d{8,})\.parquet", name) for name in os.listdir(self.runs))
-        return sorted(int(name[1]) for name in names if name and int(name[1]) < self.blocks)
+        return [block for block in self.files() if block < self.blocks]
+
+    def files(self) -> list[int]:
+        """The numbers of all files that are named as blocks are."""
+        names = (re.fullmatch(r"block-(\d{8})\.parquet", name, re.ASCII) for name in os.listdir(self.runs))
+        return sorted(int(name[1]) for name in names if name)
 
     def withdraw(self) -> None:
         """Take the folder back, if nothing was ever run in it."""
@@ -91,14 +95,27 @@ class Store:
                 self.folder.rmdir()
 
     def missing(self) -> list[int]:
-        """The blocks to run: those without a file that has all their rows. A damaged one is removed."""
+        """The blocks to run: those without a file that has all their rows, as its footer tells. Others are removed.
+
+        Raises:
+            StoreError: there is a block that this sweep has not.
+        """
         there = set()
-        for block in self.finished():
-            if rows_of(self.part(block)) == len(self.numbers(block)):
+        for block in self.files():
+            if block >= self.blocks:
+                raise StoreError(f"{self.part(block)} is not of this sweep")
+            if numbers_of(self.part(block)) == self.numbers(block):
                 there.add(block)
             else:
                 self.part(block).unlink(missing_ok=True)
         return [block for block in range(self.blocks) if block not in there]
+
+    def remove_damaged(self) -> int:
+        """Remove the files of blocks that are not as they were written, all of each read; how many."""
+        damaged = [block for block in self.finished() if not whole(self.part(block))]
+        for block in damaged:
+            self.part(block).unlink(missing_ok=True)
+        return len(damaged)
 
     def run_block(self, block: int) -> int:
         """Run a block's configurations and put their rows in place; how many there are.
@@ -109,7 +126,7 @@ class Store:
         numbers = self.numbers(block)
         table = block_table(self.question, numbers)
         path = self.part(block)
-        write_whole(path, lambda out: pq.write_table(table, out, compression="zstd"))
+        write_whole(path, lambda out: pq.write_table(table, out, compression="zstd", write_page_checksum=True))
         return len(numbers)
 
     def clear(self) -> None:
@@ -119,8 +136,12 @@ class Store:
                 path.unlink()
 
     def row(self, number: int) -> dict[str, Any]:
-        """The row of a number, which is finished."""
-        table = pq.read_table(self.part(number // self.block))
+        """The row of a number, which is finished.
+
+        Raises:
+            OSError, ValueError: the file is damaged.
+        """
+        table = pq.read_table(self.part(number // self.block), page_checksum_verification=True)
         found: dict[str, Any] = table.slice(number % self.block, 1).to_pylist()[0]
         return found
 
@@ -136,13 +157,25 @@ class Store:
         }
 
 
-def rows_of(path: Path) -> int:
-    """How many rows a file has; -1: it cannot be read."""
+def numbers_of(path: Path) -> range:
+    """Which configurations a file has rows of, by its footer; none where it has none that can be read."""
     try:
-        rows: int = pq.read_metadata(path).num_rows
+        footer = pq.read_metadata(path)
+        column = footer.schema.names.index("number")
+        groups = [footer.row_group(k).column(column).statistics for k in range(footer.num_row_groups)]
+        numbers = range(min(g.min for g in groups), max(g.max for g in groups) + 1)
+    except (OSError, pa.ArrowException, ValueError, AttributeError):
+        return range(0)
+    return numbers if len(numbers) == footer.num_rows else range(0)
+
+
+def whole(path: Path) -> bool:
+    """Whether all of a file can be read."""
+    try:
+        pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException):
-        return -1
-    return rows
+        return False
+    return True
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
