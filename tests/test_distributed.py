@@ -58,8 +58,10 @@ from checker.explore import Explorer  # noqa: E402
 from checker.result import Exploration, Limits  # noqa: E402
 from traces.pipeline.java import find_java  # noqa: E402
 from traces.pipeline.session import session  # noqa: E402
+from traces.pipeline.sweep.store import SOURCES  # noqa: E402
 from zabspec.language import Layout, derive  # noqa: E402
 from zabspec.model import Configuration, Model  # noqa: E402
+from zabspec.simulator.run import sources_digest  # noqa: E402
 
 SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
 BROKEN = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
@@ -488,6 +490,24 @@ def cluster(standalone: Standalone) -> Iterator[Cluster]:
     }
     with session(standalone.master, conf=conf) as spark:
         yield Cluster(spark, worth=1)
+
+
+@pytest.mark.slow
+def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone: Standalone) -> None:
+    """The code that tasks run is what was sent, as files, the same as here."""
+
+    def where(numbers: Iterator[int]) -> Iterator[str]:
+        import zabspec.simulator.run as module
+
+        for number in numbers:
+            yield f"{module.__file__} {number} {module.sources_digest(*SOURCES)}"
+
+    found = cluster.spark.sparkContext.parallelize([1, 2], 2).mapPartitions(where).collect()
+    for number, line in enumerate(found, 1):
+        path, said, digest = line.split()
+        assert path.startswith(str(standalone.folder / "worker-"))
+        assert path.endswith("zabcheck/zabspec/simulator/run.py")
+        assert (int(said), digest) == (number, sources_digest(*SOURCES))
 
 
 @pytest.mark.slow

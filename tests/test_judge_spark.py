@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,6 +21,7 @@ from test_judge_long import TXNS, delivery, orderly, txn
 
 from checker.cli import main
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.pipeline.session import session
 from traces.pipeline.table import TableError
 
 pytestmark = pytest.mark.slow
@@ -39,6 +43,28 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_command_on_spark(table: Path) -> None:
+    arguments = ["judge", str(table), "--property", "total-order", "--json"]
+    plain, spark = (
+        CliRunner().invoke(main, [*arguments, *more], prog_name="zabcheck") for more in ([], ["--master", "local[2]"])
+    )
+    assert plain.exit_code == spark.exit_code == 1, spark.output
+    assert json.loads(plain.stdout) == json.loads(spark.stdout)
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, once: Any) -> None:
+    """What judges on Spark is given the session that there is."""
+    monkeypatch.setattr("traces.pipeline.session.session", lambda *_, **__: nullcontext(once))
+
+
+@pytest.fixture(scope="module")
+def once() -> Iterator[Any]:
+    with session("local[2]", brief=True) as spark:
+        yield spark
+
+
+@pytest.mark.usefixtures("shared")
 def test_spark_and_one_process_come_to_the_same(table: Path) -> None:
     units = read_units(table, longest=100)
     assert sorted({u.long for u in units}) == [False, True]
@@ -53,13 +79,8 @@ def test_spark_and_one_process_come_to_the_same(table: Path) -> None:
     assert all(0 <= done <= spark.rows for done in seen)
 
 
-def test_the_command_on_spark(table: Path, tmp_path: Path) -> None:
-    arguments = ["judge", str(table), "--property", "total-order", "--json"]
-    plain, spark = (
-        CliRunner().invoke(main, [*arguments, *more], prog_name="zabcheck") for more in ([], ["--master", "local[2]"])
-    )
-    assert plain.exit_code == spark.exit_code == 1, spark.output
-    assert json.loads(plain.stdout) == json.loads(spark.stdout)
+@pytest.mark.usefixtures("shared")
+def test_a_run_in_two_places_is_a_wrong_question(tmp_path: Path) -> None:
     torn = written(
         tmp_path / "torn.parquet", [rows_of(History(1, (Deliver(0, 0, Txn(1, 1, 1)),)), k) for k in (1, 2, 1)]
     )
@@ -93,6 +114,7 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     assert err == "zabcheck: interrupted; there is no verdict\n"
 
 
+@pytest.mark.usefixtures("shared")
 def test_a_table_error_in_a_task_is_a_sentence(tmp_path: Path) -> None:
     rows = rows_of(History(1, (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))))
     rows.columns["position"][2] = 0

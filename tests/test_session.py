@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -18,7 +17,6 @@ from test_realise import members
 
 from traces.pipeline import NoSpark, SparkFailed
 from traces.pipeline import session as session_module
-from traces.pipeline.java import find_java
 from traces.pipeline.session import FOLDER, machine_memory, own_folder, session
 
 TOP = Path(__file__).parent.parent
@@ -217,66 +215,3 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_memory_is_that_of_the_machine() -> None:
     assert 1 << 28 <= machine_memory() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-# --- a cluster -----------------------------------------------------------------------------------
-
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a process of Java that ends before more would pay
-
-
-@contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[str]:
-    """A standalone master and one worker on loopback, in a folder where our packages are not; the master's URL."""
-    import pyspark
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"spark://127.0.0.1:{port}"
-    run = [str(Path(pyspark.__file__).parent / "bin" / "spark-class")]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    environment |= {"JAVA_HOME": str(find_java(folder).home), "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": BRIEF}
-    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
-    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "-c", "1", "-m", "900m"]
-    worker += ["-d", str(folder / "work"), url]
-    with contextlib.ExitStack() as stack:
-        for words in ([*master, "--webui-port", "0"], [*worker, "--webui-port", "0"]):
-            log = stack.enter_context((folder / f"{words[0]}.log").open("wb"))
-            process = stack.enter_context(
-                subprocess.Popen([*run, *words], cwd=folder, env=environment, stdout=log, stderr=log)
-            )
-            stack.callback(process.kill)
-            answers(port)
-        yield url
-
-
-def answers(port: int) -> None:
-    for _ in range(600):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.1)
-    pytest.fail("the master does not answer")
-
-
-@pytest.mark.slow
-def test_a_standalone_cluster_is_given_our_packages(tmp_path: Path) -> None:
-    """The code that tasks run is what was sent, as files, the same as here; it is compiled from them."""
-    from traces.pipeline.sweep.store import SOURCES
-    from zabspec.simulator.run import sources_digest
-
-    def where(numbers: Iterator[int]) -> Iterator[str]:
-        import zabspec.simulator.run as module
-
-        for number in numbers:
-            yield f"{module.__file__} {number} {module.sources_digest(*SOURCES)}"
-
-    with cluster(tmp_path) as url:
-        conf = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": BRIEF, "spark.ui.enabled": "false"}
-        with session(url, conf=conf) as spark:
-            found = spark.sparkContext.parallelize([1, 2], 2).mapPartitions(where).collect()
-    for number, line in enumerate(found, 1):
-        path, said, digest = line.split()
-        assert path.startswith(str(tmp_path / "work"))
-        assert path.endswith("zabcheck/zabspec/simulator/run.py")
-        assert (int(said), digest) == (number, sources_digest(*SOURCES))

@@ -100,9 +100,9 @@ def test_every_counterexample_replays(v: Variant) -> None:
         assert len(result.steps) == found.depth
 
 
-@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE if v.name != "history-by-length"])
+@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE if not v.name.startswith("history-by-")])
 def test_first_violation_is_found_without_going_on(v: Variant) -> None:
-    """Not of `history-by-length`: its space is as large, and as deep, as that of `history-by-zxid`."""
+    """Not of those two whose spaces are by far the largest: nothing else is different about them."""
     c = configuration(dict(v.budget), v.name)
     result = Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits())
     assert result.depth == v.depth
