@@ -91,7 +91,8 @@ def _target_machine() -> llvm.TargetMachine:
 
 def compile_text(assembly: str) -> bytes:
     """Object code of LLVM assembly for this machine. Unrolling and vectorizing double the time to
-    compile and buy nothing here: the loops are short and full of branches."""
+    compile and buy nothing here: the loops are short and full of branches. So do the passes over whole modules,
+    where the text says what to inline."""
     _initialize()
     module = llvm.parse_assembly(assembly)
     module.verify()
@@ -101,7 +102,14 @@ def compile_text(assembly: str) -> bytes:
     options.loop_vectorization = False
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    inliner = llvm.create_new_module_pass_manager()
+    inliner.add_always_inliner_pass()
+    inliner.add_global_dead_code_eliminate_pass()
+    inliner.run(module, builder)
+    passes = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
     return bytes(machine.emit_object(module))
 
 

@@ -7,6 +7,10 @@ number of the error site goes to the state's scratch field `error`, and nothing 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Mapping
+
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, Seq, SetOf
 from zabspec.language.schema import Layout, Role
@@ -30,6 +34,9 @@ declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
 
 OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
+CALL = re.compile(r"\bcall \w+ @(\w+)\(")
+SMALL, LARGE = 60, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",
     "load_short": "i16", "store_short": "i16",
@@ -42,10 +49,21 @@ def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bi
     Args:
         bit_gather: the processor has instructions that gather and scatter bits (x86 BMI2).
     """
-    parts = [HEADER, BIT_GATHER if bit_gather else ""]
-    for function in program.functions.values():
-        parts.append(_Emitter(function, program, layout, function.name in exported, bit_gather).run())
-    return "\n".join(parts)
+    functions = {
+        name: _Emitter(function, program, layout, name in exported, bit_gather).run()
+        for name, function in program.functions.items()
+    }
+    for name in worth_inlining(functions) - exported:
+        functions[name] = functions[name].replace(PLAIN, INLINED, 1)
+    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", *functions.values()])
+
+
+def worth_inlining(functions: Mapping[str, str]) -> set[str]:
+    """Of functions, by their text, those that are called in one place, and the small ones. To say so here, once,
+    takes a small part of the time in which LLVM finds out, and gives code that is as fast."""
+    calls = Counter(name for text in functions.values() for name in CALL.findall(text))
+    lines = {name: text.count("\n") for name, text in functions.items()}
+    return {name for name in functions if lines[name] <= SMALL or (calls[name] == 1 and lines[name] <= LARGE)}
 
 
 def llvm_type(kind: t.AnyType) -> str:
@@ -122,7 +140,7 @@ class _Emitter:
                 self.emit("unreachable")
         params = ", ".join(f"{llvm_type(k)} {'zeroext ' if k == t.BOOL else ''}%p.{n}" for n, k in f.params)
         linkage = "" if self.exported else "internal "
-        head = f"define {linkage}{llvm_type(f.returns)} @{f.name}({params}) nounwind {{\nentry:"
+        head = f"define {linkage}{llvm_type(f.returns)} @{f.name}({params}){PLAIN}\nentry:"
         return "\n".join([head, *self.entry, *self.lines, "}"])
 
     # --- memory --------------------------------------------------------------------------------
