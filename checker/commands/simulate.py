@@ -89,9 +89,7 @@ def simulate(**options: Any) -> int:
     except SimulationError as problem:
         raise Cannot(f"the run has no end: {problem}") from None
     except TableError as problem:
-        raise click.UsageError(
-            f"--check of more than {MOST_OBSERVED} proposals judges an event table; {problem}"
-        ) from None
+        raise click.UsageError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
     trouble = answer.write_files(options)
     if options["table"] is not None:
         trouble = write_table(run, options["table"]) or trouble
