@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
 from histories import (
     JUDGED,
     Abcast,
@@ -26,7 +25,7 @@ from checker.compiled import Compiled
 from traces.judging.runs import BITS
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.tally import COUNTS, Tally, Unit, judge_unit
-from traces.pipeline.table import Rows, TableWriter, parts_of, schema
+from traces.pipeline.table import Rows, TableWriter, parts_of
 
 ALL = (1 << len(BITS)) - 1
 Verdicts = dict[str, str]
@@ -60,11 +59,6 @@ def rows_of(h: History, run: int = 0, moments: Moments | None = None) -> Rows:
                 rows.add("entry", e.process, **now, **txn_columns(t))
     rows.columns["time"][0] = rows.columns["time"][1] if len(rows) > 1 else None
     return rows
-
-
-def table_of(rows: Rows) -> pa.Table:
-    made = schema()
-    return pa.table([pa.array(rows.columns[f.name], f.type) for f in made], schema=made)
 
 
 def written(path: Path, many: Iterable[Rows], **settings: int) -> Path:

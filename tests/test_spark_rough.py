@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from histories import Deliver, History, Txn
-from judge_tables import ALL, rows_of, table_of, verdicts_of, written
+from judge_tables import ALL, rows_of, verdicts_of, written
 from test_judge_long import orderly
 from test_session import gone, script
 
@@ -140,7 +140,7 @@ def test_a_run_in_many_places_is_told_in_one_way() -> None:
 
 def whole_and_long(path: Path, rows: Any) -> list[Tally | str]:
     with TableWriter(path, longest=50) as writer:
-        writer.add_table(table_of(rows))
+        writer.add(rows)
     parts = tuple(parts_of(path))
     assert len(parts) > 2
     out: list[Tally | str] = []

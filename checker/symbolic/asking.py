@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from multiprocessing.pool import Pool
 
 from checker.solver import Answer
 from checker.symbolic.induction import Finding, Induction
@@ -223,7 +224,7 @@ def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
 
 
 def try_longer(
-    question: Question, verdicts: dict[str, Verdict], pool: object, left: float | None, lost: Callable[[], bool]
+    question: Question, verdicts: dict[str, Verdict], pool: Pool, left: float | None, lost: Callable[[], bool]
 ) -> None:
     """Ask of each clause that one step breaks whether more of them, from states that keep it, do. A property
     of steps is none of states: the steps before say nothing that it could be asked from."""
@@ -234,7 +235,7 @@ def try_longer(
     if question.k < 2 or not names or (left is not None and left <= 0):
         return
     began = time.perf_counter()
-    waiting = [pool.apply_async(answer_k, ((question, n),)) for n in names]  # type: ignore[attr-defined]
+    waiting = [pool.apply_async(answer_k, ((question, n),)) for n in names]
     while waiting and not lost() and (left is None or time.perf_counter() - began < left):
         for r in [r for r in waiting if r.ready()]:
             waiting.remove(r)

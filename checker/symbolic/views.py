@@ -93,9 +93,10 @@ class Views:
 
     def hook(self, name: str, function: t.Function) -> Callable[..., Value]:
         def answer(env: Env, base: int, *args: n.Integer) -> Value:
-            if not all(isinstance(a, int) for a in args):
+            known = tuple(a for a in args if isinstance(a, int))
+            if len(known) < len(args):
                 return self.machine.run(function, [base, *args], env)
-            view: View = (name, args)  # type: ignore[assignment]
+            view: View = (name, known)
             if view in self.table:
                 return self.table[view]
             key = self.error + (base << SLOTS)

@@ -247,7 +247,7 @@ def judge_run(
                         met(out, UNIQUE_ZXID)
                     met(out, ONE_PRIMARY)
                     if p == NULL:
-                        out[UNKNOWN] = 1
+                        out[UNKNOWN] = out[UNKNOWN] | 1
                     else:
                         i = intern(w, cap, INSTANCE, tables, mask, instances, attempt[row], epoch[row], p, 0)
                         if i < 0:
