@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 from histories import Abcast, Deliver, History, Instance, Txn
-from judge_tables import rows_of, table_of, written
+from judge_tables import rows_of, written
 
 from checker.cli import main
 from traces.events import events_of
@@ -91,7 +91,7 @@ def test_a_run_is_in_one_row_group_if_it_fits(tmp_path: Path) -> None:
 def test_a_run_may_be_written_in_parts(tmp_path: Path) -> None:
     """It then lies in row groups of its own, and is one again when it is read."""
     path = tmp_path / "t.parquet"
-    long = table_of(rows_of(History(2, SOME.events * 5), 8))  # 16 rows
+    long = rows_of(History(2, SOME.events * 5), 8).as_table()  # 16 rows
     with TableWriter(path, group=6) as writer:
         writer.add(rows_of(SOME, 7))
         for first in range(0, 16, 3):
@@ -204,7 +204,7 @@ def test_a_damaged_page_is_noticed(tmp_path: Path) -> None:
 
 def rewritten(path: Path, change: Any, metadata: dict[str, str] | None = None) -> Path:
     """A table with other columns."""
-    table = change(table_of(rows_of(SOME)))
+    table = change(rows_of(SOME).as_table())
     pq.write_table(table.replace_schema_metadata(metadata), path)
     return path
 
@@ -285,7 +285,7 @@ def test_runs_that_do_not_lie_together(tmp_path: Path) -> None:
 
 def test_row_groups_of_other_writers_that_split_a_run_are_read_together(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.concat_tables([table_of(rows_of(SOME, k)) for k in range(5)]), path, row_group_size=3)
+    pq.write_table(pa.concat_tables([rows_of(SOME, k).as_table() for k in range(5)]), path, row_group_size=3)
     units = read_units(path)
     assert sum(len(u.parts) for u in units) == 7
     tally = judge_plainly(units, ("integrity",), 2)
@@ -295,7 +295,7 @@ def test_row_groups_of_other_writers_that_split_a_run_are_read_together(tmp_path
 def test_what_a_file_does_not_say_it_notes_is_not_held_against_its_runs(tmp_path: Path) -> None:
     """No row tells what was accepted, and nothing in the footer that it would."""
     path = tmp_path / "t.parquet"
-    pq.write_table(table_of(rows_of(SOME, 0)), path)
+    pq.write_table(rows_of(SOME, 0).as_table(), path)
     tally = judge_plainly(read_units(path), (), 1)
     assert tally.count("delivered-is-chosen", "not judged") == 1
     assert tally.count("integrity", "held") == 1
