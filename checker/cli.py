@@ -7,6 +7,10 @@ down). Imports are made where they are needed, so that a small question is answe
 
 from __future__ import annotations
 
+from checker import early, signals
+
+# isort: split
+
 from typing import Any
 
 import click
@@ -128,3 +132,6 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     if given:
         raise click.UsageError(f"{given[0]} is for an exploration and does not go with {ctx.invoked_subcommand}")
     return HELD
+
+
+signals.release(early.BEFORE)

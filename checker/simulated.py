@@ -93,6 +93,9 @@ class Answer:
             code = max(code, say(self.summary(), HELD))
         if options["check"]:
             code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
+        if options["trace"] is not None:
+            what = "saved in" if self.code == VIOLATED else "nothing is violated, and nothing was saved in"
+            code = max(code, say(f"\n{what} {options['trace']}", HELD))
         return code
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -146,6 +149,8 @@ class Answer:
                 {"name": v.of.name, "verdict": verdict_word(v)} | ({} if v.held else {"tick": v.broken_at, "why": why})
                 for v, why in self.verdicts
             ]
+        if options["trace"] is not None:
+            out["trace"] = str(options["trace"]) if self.code == VIOLATED else None
         return out | {"exit_code": self.code}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from invariants import PROPERTIES
 from traces.names import counted
+from traces.reading import read_bytes, strict_json
 from traces.trace import (
     FORMAT,
     OPERANDS,
@@ -37,7 +38,7 @@ from zabspec.model import ConfigError, Configuration
 __all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
 
 
-LARGEST = 1 << 28  # characters that a trace can have
+LARGEST = 1 << 26  # bytes that a trace can have
 
 
 def write_trace(trace: Trace, path: str | Path) -> None:
@@ -78,23 +79,19 @@ def read_trace(path: str | Path) -> Trace:
     """
     source = Path(path)
     try:
-        with open(source, encoding="utf-8") as file:
-            text = file.read(LARGEST + 1)
+        data = read_bytes(source, LARGEST)
     except OSError as error:
         raise TraceError(f"cannot read {source}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise TraceError(f"{source} is not a trace: it is not UTF-8 text") from error
-    if len(text) > LARGEST:
-        raise TraceError(f"{source} is not a trace: it is larger than any")
-    try:
-        content = json.loads(text)
-    except RecursionError as error:
-        raise TraceError(f"{source} is not a trace: it is nested too deeply") from error
     except ValueError as error:
-        short = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
+        raise TraceError(f"cannot read {source}: {error}") from error
+    try:
+        content = strict_json(data)
+    except json.JSONDecodeError as error:
+        short = data.lstrip().startswith(b"{") and not data.rstrip().endswith(b"}")
         what = "is cut short" if short else "is not a trace: it is not JSON"
-        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise TraceError(f"{source} {what}{where}") from error
+        raise TraceError(f"{source} {what} (line {error.lineno})") from error
+    except ValueError as error:
+        raise TraceError(f"{source} is not a trace: {error}") from error
     try:
         return trace_of(content)
     except TraceError as error:

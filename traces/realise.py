@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -123,7 +124,10 @@ def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[i
 
 
 def _end_with(parent: int) -> None:
-    """A worker's first act: to see to it that it does not outlive the process that wants its answers."""
+    """A worker's first act: to see to it that it does not outlive the process that wants its answers, and that
+    no signal ends it before: those are for that process to hear."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import cast
 
 from zabspec import history
 from zabspec.language import Field, Int, MessageUnion, Record, Role, Schema
@@ -31,7 +32,7 @@ BUDGETS = ("timeouts", "crashes", "losses", "partitions", "drops", "duplicates",
 # What a world has a budget for, and how much of it unless one says.
 OF_CONNECTIONS = {"timeouts": 2, "crashes": 1, "losses": 1, "partitions": 0, "drops": 0, "duplicates": 0}
 OF_DATAGRAMS = {"timeouts": 2, "crashes": 0, "heartbeats": 0}
-UNSET = -(2**31)
+UNSET = cast(int, None)  # a budget that nobody gave; it has a number once the configuration is made
 
 
 class ConfigError(ValueError):
@@ -88,7 +89,7 @@ class Configuration:
         usual = OF_CONNECTIONS if found.connections else OF_DATAGRAMS
         for name in BUDGETS:
             value = getattr(self, name)
-            if value == UNSET:
+            if value is UNSET:
                 object.__setattr__(self, name, usual.get(name, 0))
             elif not 0 <= value <= 15:
                 raise ConfigError(f"--{name} must be 0 to 15, not {value}")

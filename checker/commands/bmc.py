@@ -23,6 +23,7 @@ from checker.commands.common import (
     complain,
     say,
     seconds,
+    verified_trace,
 )
 from checker.commands.explore import chosen_properties, configured, counterexample
 
@@ -149,17 +150,10 @@ def question(source: str | None, options: Mapping[str, Any]) -> tuple[Configurat
         given = p.name and context.get_parameter_source(p.name) is click.core.ParameterSource.COMMANDLINE
         if given and p.name not in BESIDE_FROM:
             raise click.UsageError(f"{p.opts[0]} does not go with --from: the trace has its configuration")
-    from traces import TraceError, read_trace, verify
-
     name, _, number = source.rpartition(":")
     at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
     path = Path(source if at is None else name)
-    try:
-        trace = read_trace(path)
-        verify(trace)
-    except TraceError as problem:
-        text = str(problem)
-        raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
+    trace = verified_trace(path)
     words = tuple(step.word.word for step in trace.steps)
     if at is not None and at > len(words):
         raise click.UsageError(f"--from {source}: the trace has {len(words)} steps")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import errno
 import math
 import os
 import re
@@ -13,9 +12,30 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+
+from checker import signals
+from checker.commands.ending import (
+    HELD,
+    INTERRUPTED,
+    NO_VERDICT,
+    VIOLATED,
+    WRONG,
+    Cannot,
+    complain,
+    ended,
+    hush,
+    one_line,
+    open_streams,
+    plain,
+    say,
+    settle,
+)
+
+if TYPE_CHECKING:
+    from traces import Trace
 
 __all__ = [
     "HELD",
@@ -29,22 +49,19 @@ __all__ = [
     "at_least",
     "check_writable",
     "complain",
+    "hush",
     "near",
+    "one_line",
+    "plain",
     "say",
     "seconds",
     "size",
     "table",
+    "verified_trace",
     "write_file",
 ]
 
-HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-
-
-class Cannot(click.ClickException):
-    """The answer is there and could not be given: exit 3, with a sentence."""
-
-    exit_code = NO_VERDICT
 
 
 class Commands(click.Group):
@@ -70,73 +87,50 @@ class Commands(click.Group):
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        refuse_words(ctx, args)
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
+
+    # click writes an empty line of its own for an interrupt that reaches it
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except KeyboardInterrupt:
+            raise Cannot(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Cannot("interrupted; there is no verdict") from None
+            raise Cannot(INTERRUPTED) from None
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
-        if sys.stdout is None:
-            complain("stdout is closed: there is nowhere to answer")
-            sys.exit(WRONG)
+        words = list(sys.argv[1:] if args is None else args)
+        before = signals.listen()
         try:
-            code = super().main(args, prog_name or "zabcheck", **extra)
-            sys.stdout.flush()
-        except click.ClickException as problem:
-            complain(problem.format_message())
-            code = problem.exit_code
-        except (click.Abort, KeyboardInterrupt):
-            complain("interrupted; there is no verdict")
-            code = NO_VERDICT
-        except MemoryError:
-            complain("out of memory")
-            code = NO_VERDICT
-        except BrokenPipeError:
-            hush()
-            code = NO_VERDICT
-        except OSError as problem:
-            if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.ENOMEM):
-                raise
-            hush()
-            complain(problem.strerror or "the system refused")
-            code = NO_VERDICT
-        sys.exit(code if isinstance(code, int) else HELD)
+            open_streams()
+            if sys.stdout is None:
+                complain("stdout is closed: there is nowhere to answer")
+                sys.exit(WRONG)
+            work = super().main
+            code = ended(lambda: work(words, prog_name or "zabcheck", **extra), words)
+            settle()
+        finally:
+            signals.leave(before)
+        sys.exit(code)
 
 
-def complain(sentence: str) -> None:
-    """One sentence on stderr."""
-    with contextlib.suppress(OSError):
-        click.echo(f"zabcheck: {' '.join(sentence.split())}", err=True)
-
-
-def hush() -> None:
-    """Stop writing to stdout: what the interpreter would flush at its end goes nowhere."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def say(text: str, code: int) -> int:
-    """Write the answer on stdout; returns the exit code.
-
-    A reader that has gone away (`| head`) changes nothing; a full disk is exit 3.
+def refuse_words(ctx: click.Context, args: Sequence[str]) -> None:
     """
-    try:
-        click.echo(text, nl=not text.endswith("\n"))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        hush()
-    except OSError as problem:
-        hush()
-        found = f"; what was found: {text.splitlines()[0]}" if not text.startswith(("{\n", "[\n")) else ""
-        complain(f"cannot write to stdout: {problem.strerror}{found}")
-        return NO_VERDICT
-    return code
+    Raises:
+        UsageError: a word of the command is no text: a lone surrogate, which bytes that are not UTF-8 become, or NUL.
+    """
+    for word in args:
+        if "\0" in word or any("\ud800" <= c <= "\udfff" for c in word):
+            raise click.UsageError(f"{word!a} is not text", ctx)
 
 
 def refuse_repeats(command: click.Command, ctx: click.Context, args: list[str]) -> None:
@@ -228,6 +222,23 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
         raise click.UsageError(f"{option} {path}: this is not a regular file")
     if not os.access(path, os.W_OK):
         raise click.UsageError(f"{option} {path}: permission denied")
+
+
+def verified_trace(path: Path) -> Trace:
+    """A saved trace that is what its schedule does.
+
+    Raises:
+        UsageError: it is none, or says something else; names the step.
+    """
+    from traces import TraceError, read_trace, verify
+
+    try:
+        trace = read_trace(path)
+        verify(trace)
+    except TraceError as problem:
+        text = str(problem)
+        raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
+    return trace
 
 
 def write_file(path: Path, data: bytes) -> str:

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import HELD, PATH, Cannot, Subcommand, check_writable, near, say, write_file
+from checker.commands.common import (
+    HELD,
+    PATH,
+    Cannot,
+    Subcommand,
+    check_writable,
+    near,
+    plain,
+    say,
+    verified_trace,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from traces import Trace
 
 __all__ = ["export"]
 
@@ -26,15 +41,13 @@ def export(trace: Path, form: str, output: Path | None) -> int:
     elif form == "parquet":
         raise click.UsageError("an event table goes to a file: --output FILE")
 
-    from traces import EXPORTS, TraceError, read_trace
+    from traces import EXPORTS
 
-    try:
-        if form == "parquet":
-            assert output is not None
-            return write_table(trace, output)
-        text = EXPORTS[form](read_trace(trace))
-    except TraceError as problem:
-        raise click.UsageError(str(problem)) from None
+    given = verified_trace(trace)
+    if form == "parquet":
+        assert output is not None
+        return write_table(given, output)
+    text = plain(EXPORTS[form](given))
     if output is None:
         return say(text, HELD)
     trouble = write_file(output, text.encode())
@@ -43,22 +56,19 @@ def export(trace: Path, form: str, output: Path | None) -> int:
     return HELD
 
 
-def write_table(path: Path, output: Path) -> int:
+def write_table(trace: Trace, output: Path) -> int:
     """Write a trace as an event table.
 
     Raises:
-        TraceError: it cannot be read.
         UsageError: what writes tables is not installed.
         Cannot: the table cannot be written.
     """
-    from traces import read_trace
     from traces.pipeline.recorded import observes, rows_of_trace
     from traces.pipeline.table import TableError, TableWriter
 
     try:
-        found = read_trace(path)
-        with TableWriter(output, observes(found.configuration.protocol)) as table:
-            table.add(rows_of_trace(found))
+        with TableWriter(output, observes(trace.configuration.protocol)) as table:
+            table.add(rows_of_trace(trace))
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
     except OSError as problem:

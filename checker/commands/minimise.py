@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, PATH, Cannot, Subcommand, check_writable, say, seconds
+from checker.commands.common import HELD, PATH, Cannot, Subcommand, check_writable, say, seconds, verified_trace
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -36,11 +36,13 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
     question; if it gets through, none is shorter there.
     """
+    if not trace.name:
+        raise click.UsageError(f"{trace}: this is a folder")
     target = output or trace.with_name(trace.name.removesuffix(".json").removesuffix(".trace") + ".min.trace.json")
     check_writable(target, "--output", regular=True)
 
     from checker.progress import StatusLine
-    from traces import TraceError, read_trace, verify, write_trace
+    from traces import TraceError, verify, write_trace
     from traces.minimise import minimise as shortened
     from traces.replay import replay
 
@@ -50,13 +52,11 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
             if status.due():
                 status.show(f"{steps} steps left, {runs:,} schedules tried")
 
+        given = verified_trace(trace)
         try:
-            given = read_trace(trace)
-            verify(given)
             found = shortened(given, progress)
         except TraceError as problem:
-            text = str(problem)
-            raise click.UsageError(text if str(trace) in text else f"{trace}: {text}") from None
+            raise click.UsageError(f"{trace}: {problem}") from None
         short, proof = searched(found.trace, search, status)
     try:
         verify(short)

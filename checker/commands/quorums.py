@@ -31,13 +31,10 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     """
     from checker.proof.ensemble import ConfigError, parse
     from checker.solver import interruptibly
+    from traces.reading import read_bytes
 
     try:
-        with config.open("rb") as file:
-            raw = file.read(LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise click.UsageError(f"{config}: too large for a configuration")
-        ensemble = parse(raw.decode())
+        ensemble = parse(read_bytes(config, LARGEST).decode())
     except OSError as problem:
         raise click.UsageError(f"{config}: {problem.strerror}") from None
     except (UnicodeDecodeError, ValueError):
@@ -50,13 +47,13 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
 
 def answered(ensemble: Any, limit: float, seed: int) -> tuple[dict[str, Any], int]:
     """Everything there is to say, and the exit code."""
-    from checker.proof.lemmas import Survival, arithmetic, intersection, survival, zxid_lemmas
+    from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
     from checker.solver import Answer
 
-    result, two = intersection(ensemble, limit, seed)
-    negative = any(w < 0 for w in ensemble.weights.values())
+    general = arithmetic(limit, seed)
+    result, two = intersection(ensemble, limit, seed, general)
+    negative = ensemble.lightest < 0
     none = not ensemble.is_quorum(frozenset(ensemble.participants)) and not negative
-    survives = None if two or none or negative else survival(ensemble, limit, seed)
     report: dict[str, Any] = {
         "kind": ensemble.kind,
         "participants": list(ensemble.participants),
@@ -69,10 +66,11 @@ def answered(ensemble: Any, limit: float, seed: int) -> tuple[dict[str, Any], in
         "survives": None,
         "lemmas": [
             {"name": x.name, "answer": x.answer.value, "seconds": round(x.seconds, 4), "example": x.example}
-            for x in [*arithmetic(limit, seed), *zxid_lemmas(limit, seed)]
+            for x in [*general, *zxid_lemmas(limit, seed)]
         ],
     }
-    if isinstance(survives, Survival):
+    if not (none or negative):
+        survives = survival(ensemble)
         report["survives"] = {
             "any": survives.any_of,
             "stopped_by": sorted(survives.stopped_by),
@@ -81,8 +79,8 @@ def answered(ensemble: Any, limit: float, seed: int) -> tuple[dict[str, Any], in
         }
     if two:
         return report, VIOLATED
-    undecided = result.answer is Answer.UNDECIDED or isinstance(survives, str)
-    undecided = undecided or any(x["answer"] == "undecided" for x in report["lemmas"])
+    undecided = any(x["answer"] == Answer.UNDECIDED.value for x in report["lemmas"])
+    undecided = undecided or result.answer is Answer.UNDECIDED
     return report, NO_VERDICT if undecided or none else HELD
 
 

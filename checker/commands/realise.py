@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, PATH, Subcommand, at_least, complain, say, seconds
+from checker.commands.common import HELD, NO_VERDICT, PATH, Subcommand, at_least, complain, say, seconds, verified_trace
 
 __all__ = ["realise"]
 
@@ -35,16 +35,10 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
     Prints the command that shows it. Ends with 3 if no run that was tried does.
     """
     from checker.progress import StatusLine
-    from traces import TraceError, read_trace, verify
     from traces.realise import Wanted, command_line
     from traces.realise import realise as search
 
-    try:
-        given = read_trace(trace)
-        verify(given)
-    except TraceError as problem:
-        text = str(problem)
-        raise click.UsageError(text if str(trace) in text else f"{trace}: {text}") from None
+    given = verified_trace(trace)
     if not given.property_name:
         raise click.UsageError(f"{trace} breaks no property")
     c = given.configuration

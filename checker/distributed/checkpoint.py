@@ -20,6 +20,7 @@ from typing import Any
 from checker.distributed.code import Question
 from checker.distributed.fingerprints import split_key
 from checker.distributed.storage import File, Storage, StorageError
+from traces.reading import strict_json
 
 __all__ = ["Checkpoint", "Level", "Part", "Refused"]
 
@@ -174,7 +175,7 @@ class Checkpoint:
         """
         name = manifest_name(depth)
         try:
-            document = json.loads(self.storage.small(name))
+            document = strict_json(self.storage.small(name))
             body = document["level"]
             if document["format"] != FORMAT:
                 raise Refused(f"the checkpoint {self.storage.where} is of another version of zabcheck")

@@ -47,6 +47,11 @@ class Ensemble:
         """Their weight together."""
         return sum(self.weights[s] for s in members)
 
+    @property
+    def lightest(self) -> int:
+        """The smallest weight."""
+        return min(self.weights.values())
+
     def is_quorum(self, servers: frozenset[int]) -> bool:
         """Whether these servers are, or contain, a quorum: as ZooKeeper counts."""
         blocks = self.blocks()

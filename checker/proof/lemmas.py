@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import z3
 
 from checker.proof.ensemble import Ensemble
-from checker.solver import Answer, Result, Solver, ask
+from checker.solver import Answer, Result, ask
 
 __all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
+
+APPLIED = 2  # the first lemmas of `arithmetic`: what is so of every ensemble without negative weights
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,23 @@ def servers(result: Result, chosen: dict[int, z3.BoolRef]) -> frozenset[int]:
     return frozenset(s for s, v in chosen.items() if z3.is_true(result.model.eval(v, model_completion=True)))
 
 
-def intersection(ensemble: Ensemble, seconds: float, seed: int) -> tuple[Result, tuple[frozenset[int], ...]]:
-    """Whether any two quorums intersect (II.1): proved, or two that do not."""
+def intersection(
+    ensemble: Ensemble, seconds: float, seed: int, lemmas: Sequence[Lemma] = ()
+) -> tuple[Result, tuple[frozenset[int], ...]]:
+    """Whether any two quorums intersect (II.1): proved, or two that do not.
+
+    Without negative weights they do by the first two lemmas, whatever the ensemble; else its sets are searched.
+
+    Args:
+        lemmas: those of `arithmetic`; asked of z3 here if not given.
+    """
+    if ensemble.lightest >= 0:
+        applied = [*(lemmas or arithmetic(seconds, seed))][:APPLIED]
+        undecided = [x for x in applied if x.answer is not Answer.PROVED]
+        took = sum(x.seconds for x in applied)
+        if undecided:
+            return Result(Answer.UNDECIDED, took, reason=f"a lemma is undecided: {undecided[0].name}"), ()
+        return Result(Answer.PROVED, took), ()
     one, other = variables(ensemble, "one "), variables(ensemble, "other ")
     disjoint = [z3.Not(z3.And(one[s], other[s])) for s in ensemble.participants]
     result = ask([quorum(ensemble, one), quorum(ensemble, other), *disjoint], seconds=seconds, seed=seed)
@@ -56,7 +74,7 @@ def intersection(ensemble: Ensemble, seconds: float, seed: int) -> tuple[Result,
 @dataclass(frozen=True)
 class Survival:
     """How many crashes leave a quorum: `any_of` whichever servers they are, `stopped_by` the smallest set that
-    stops the ensemble; `some_of` when they are well chosen, all but `enough`. None: undecided."""
+    stops the ensemble; `some_of` when they are well chosen, all but `enough`."""
 
     any_of: int
     stopped_by: frozenset[int]
@@ -64,34 +82,37 @@ class Survival:
     enough: frozenset[int]
 
 
-def survival(ensemble: Ensemble, seconds: float, seed: int) -> Survival | str:
-    """What the ensemble survives, or the reason why that was not decided. Weights must not be negative."""
-    up, size = variables(ensemble, "up "), len(ensemble.participants)
-    count = z3.Sum([z3.If(v, 1, 0) for v in up.values()])
-    solver = Solver(seconds=seconds, seed=seed)
-    for crashes in range(size + 1):
-        result = asked(solver, z3.Not(quorum(ensemble, up)), count == size - crashes)
-        if result.answer is Answer.UNDECIDED:
-            return result.reason
-        if result.model is not None:
-            stopped = frozenset(ensemble.participants) - servers(result, up)
-            break
-    for enough in range(size + 1):
-        result = asked(solver, quorum(ensemble, up), count == enough)
-        if result.answer is Answer.UNDECIDED:
-            return result.reason
-        if result.model is not None:
-            return Survival(crashes - 1, stopped, size - enough, servers(result, up))
-    return Survival(-1, frozenset(), -1, frozenset())
+def survival(ensemble: Ensemble) -> Survival:
+    """What an ensemble survives that has a quorum and no negative weight.
+
+    The fewest crashes take the majority from just so many groups as are needed, in each its heaviest members; the
+    smallest quorum is made in the same way.
+    """
+    blocks = [members for _, members in ensemble.blocks()]
+    stopped = fewest(ensemble, blocks, len(blocks) - len(blocks) // 2, lambda left, whole: 2 * left <= whole)
+    enough = fewest(ensemble, blocks, len(blocks) // 2 + 1, lambda left, whole: 2 * (whole - left) > whole)
+    return Survival(len(stopped) - 1, stopped, len(ensemble.participants) - len(enough), enough)
 
 
-def asked(solver: Solver, *formulas: z3.BoolRef) -> Result:
-    """One question, forgotten afterwards."""
-    solver.push()
-    solver.add(*formulas)
-    result = solver.check()
-    solver.pop()
-    return result
+def fewest(
+    ensemble: Ensemble, blocks: Sequence[tuple[int, ...]], count: int, taken: Callable[[int, int], bool]
+) -> frozenset[int]:
+    """The fewest members that take so many of the groups.
+
+    Args:
+        taken: whether a group is, by the weight of its other members and of all of them.
+    """
+    sets = []
+    for members in blocks:
+        whole = left = ensemble.weight(members)
+        heaviest: list[int] = []
+        for s in sorted(members, key=lambda s: -ensemble.weights[s]):
+            if taken(left, whole):
+                break
+            heaviest.append(s)
+            left -= ensemble.weights[s]
+        sets.append(heaviest)
+    return frozenset(s for chosen in sorted(sets, key=len)[:count] for s in chosen)
 
 
 # --- for any sizes -------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.pool import Pool
 
+from checker.signals import Held, unheard
 from checker.solver import Answer
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
@@ -130,7 +130,7 @@ def induction(question: Question) -> Induction:
 
 def begin(question: Question) -> None:
     """A worker begins: Ctrl-C is for the one who started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    unheard()
     induction(question)
 
 
@@ -182,7 +182,8 @@ def run(
         verdicts[n].follows = clause_named(n).of != STEP
     workers = min(jobs or os.cpu_count() or 1, len(order))
     others = {p.pid for p in multiprocessing.active_children()}
-    pool = multiprocessing.get_context("spawn").Pool(workers, begin, (question,))
+    with Held():  # what comes as they begin is theirs as well, and their traceback
+        pool = multiprocessing.get_context("spawn").Pool(workers, begin, (question,))
     asking = {p.pid for p in multiprocessing.active_children()} - others
 
     def lost() -> bool:

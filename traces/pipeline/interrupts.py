@@ -1,4 +1,4 @@
-"""Ctrl-C while Java starts, and while it is at work."""
+"""Ctrl-C, or another signal that ends a command, while Java starts and while it is at work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ __all__ = ["Interrupts"]
 
 class Interrupts:
     """Ctrl-C while Java is at work: it is killed, and KeyboardInterrupt raised, whatever py4j, which
-    hears it first, makes of that. A context manager, of use in the main thread only.
+    hears it first, makes of that. So it is for every signal that somebody handles in Python. A context
+    manager, of use in the main thread only.
 
     Attributes:
         process: what to kill.
@@ -25,20 +26,25 @@ class Interrupts:
     def __init__(self) -> None:
         self.process: Popen[bytes] | None = None
         self.came = False
-        self.held = False
-        self.before = signal.getsignal(signal.SIGINT)
+        self.held: list[int] | None = None  # the signals that came while none is to be heard
+        known = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        # what is handled in Python; and SIGINT, for which Spark has a handler of its own
+        self.before: dict[int, Any] = {
+            n: handler for n, handler in known.items() if callable(handler) or n == signal.SIGINT
+        }
 
     def listen(self) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self.hear if callable(self.before) else self.before)
+            for number, handler in self.before.items():
+                signal.signal(number, self.hear if callable(handler) else handler)
 
     def hear(self, number: int, frame: FrameType | None) -> None:
-        assert callable(self.before)
-        if self.held:
+        if self.held is not None:
             self.came = True
+            self.held.append(number)
             return
         try:
-            self.before(number, frame)
+            self.before[number](number, frame)
         except KeyboardInterrupt:
             self.came = True
             if self.process is not None:
@@ -54,13 +60,14 @@ class Interrupts:
         launcher: Any = java_gateway
 
         def begin(*args: Any, **settings: Any) -> Popen[bytes]:
-            self.held = True
+            held: list[int] = []
+            self.held = held
             try:
                 self.process = Popen(*args, **settings)
             finally:
-                self.held = False
-                if self.came:
-                    self.hear(signal.SIGINT, None)
+                self.held = None
+                for number in held:
+                    self.hear(number, None)
             return self.process
 
         kept = launcher.Popen
@@ -76,4 +83,5 @@ class Interrupts:
 
     def __exit__(self, *_: object) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self.before)
+            for number, handler in self.before.items():
+                signal.signal(number, handler)

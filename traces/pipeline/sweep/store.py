@@ -27,12 +27,14 @@ import pyarrow.parquet as pq
 
 from traces.pipeline.sweep.block import block_table
 from traces.pipeline.sweep.question import Question, question_of
+from traces.reading import read_bytes, strict_json
 from zabspec.model import ConfigError
 from zabspec.simulator.run import sources_digest
 
 __all__ = ["Store", "StoreError", "asked_before", "open_store", "write_whole"]
 
 FORMAT = "zabcheck sweep 1"
+LARGEST = 1 << 24  # bytes of a manifest
 MANIFEST = "sweep.json"
 RUNS = "runs"
 MAKERS = ("question", "draw", "block")
@@ -217,7 +219,7 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
     """
     path = folder / MANIFEST
     try:
-        said = json.loads(path.read_bytes())
+        said = strict_json(read_bytes(path, LARGEST))
     except FileNotFoundError:
         try:
             if any(not name.startswith(NEW) for name in os.listdir(folder)):
@@ -229,9 +231,9 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
         return None
     except OSError as problem:
         raise StoreError(f"{path}: {problem.strerror}") from None
-    except ValueError:
-        said = None
-    if not isinstance(said, dict) or said.get("format") != FORMAT or not isinstance(said.get("block"), int):
+    except ValueError as problem:
+        raise StoreError(f"{path} does not say what was asked: {problem}") from None
+    if not isinstance(said, dict) or said.get("format") != FORMAT or type(said.get("block")) is not int:
         raise StoreError(f"{path} is not of a sweep of this version of zabcheck")
     return said
 

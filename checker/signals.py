@@ -1,0 +1,111 @@
+"""SIGINT, SIGTERM and SIGHUP end a command in one way.
+
+Each of them raises KeyboardInterrupt in the main thread, so that what Ctrl-C keeps is kept whoever asked for
+the end. What was ignored when the process began (`nohup`, a shell's background) stays ignored, and whoever has
+set a handler of his own keeps it. Little is imported here: `checker.early` needs it before anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from time import monotonic
+
+TYPE_CHECKING = False  # typing's own would be an import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import FrameType
+    from typing import Any
+
+    Handlers = Mapping[signal.Signals, Any]
+
+__all__ = ["ENDING", "Held", "at_once", "guard", "is_command", "leave", "listen", "release", "unheard"]
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SENTENCE = b"zabcheck: interrupted; there is no verdict\n"
+TOGETHER = 1.0  # seconds within which several signals are one: systemd sends SIGTERM and SIGHUP
+
+
+def at_once(number: int, frame: FrameType | None) -> None:
+    """A signal before the command is loaded: there is nothing to keep."""
+    try:
+        os.write(2, SENTENCE)
+    finally:
+        os._exit(3)
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt for the first of several signals that come together: a second one would be
+    raised in the midst of what is done about the first."""
+
+    def __init__(self) -> None:
+        self.last = float("-inf")
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        now = monotonic()
+        if now - self.last > TOGETHER:
+            self.last = now
+            raise KeyboardInterrupt
+
+
+def hear(handler: Callable[[int, FrameType | None], None]) -> Handlers:
+    """Set a handler where nobody else has; returns what was there before. In threads but the main one: nothing."""
+    usual = (signal.SIG_DFL, signal.default_int_handler, at_once)
+    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: was for number, was in before.items() if was in usual}
+    try:
+        for number in before:
+            signal.signal(number, handler)
+    except ValueError:
+        return {}
+    return before
+
+
+def is_command() -> bool:
+    """Whether this process is the installed script `zabcheck`, and nobody else's program."""
+    return os.path.basename(getattr(sys.modules.get("__main__"), "__file__", None) or "") == "zabcheck"
+
+
+def guard() -> Handlers:
+    """While the command is loaded. Who has several processes at work does not begin one."""
+    return {} if "multiprocessing" in sys.modules else hear(at_once)
+
+
+def release(before: Handlers) -> None:
+    """It is loaded; the script calls it next."""
+    if not is_command():
+        put_back(before)
+
+
+def listen() -> Handlers:
+    """While the command is at work."""
+    return hear(Interrupt())
+
+
+def leave(before: Handlers) -> None:
+    """The answer is given. The script has nothing more to say, whatever arrives as it ends."""
+    put_back(dict.fromkeys(before, signal.SIG_IGN) if is_command() else before)
+
+
+def put_back(before: Handlers) -> None:
+    for number, was in before.items():
+        signal.signal(number, was)
+
+
+def unheard() -> None:
+    """In a process that another one has begun, and ends."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+class Held:
+    """A context manager: what a terminal sends to all processes waits, and never reaches those begun meanwhile."""
+
+    def __enter__(self) -> None:
+        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+
+    def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
