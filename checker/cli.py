@@ -45,6 +45,8 @@ Examples:
                                            every state there is
   zabcheck --variant no-promise            a rule of the protocol changed
   zabcheck --property agreement --json     one property, a report for machines
+  zabcheck --nodes 2 --timeouts 1 --crashes 0 --losses 0 --require-witness
+                                           every premise reached, or no verdict
   zabcheck --network lossy --drops 1 --keep-going
                                            the shortest run for each property that breaks
   zabcheck export run.trace.json --to mermaid
@@ -84,6 +86,10 @@ Examples:
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
 @click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@click.option(
+    "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
+    help="No verdict (3) where the premise of these properties, or of any, is not reached.",
+)  # fmt: skip
 @click.option("--keep-going", is_flag=True, help="Go on past violations: the shortest for every property.")
 @click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
 @click.option(

@@ -15,7 +15,8 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_xml(report: Report) -> bytes:
     """The document. A violation is a failure with its trace; a premise that was not reached, and
     a property left unjudged because another broke first, are skipped; one without a verdict
-    because the run was cut short is an error, so that it does not look like a success."""
+    because the run was cut short, or a premise that had to be reached, is an error, so that it
+    does not look like a success."""
     properties = report.exploration.properties
     name = f"zabcheck {report.bounds}"
     root = ElementTree.Element("testsuites", name="zabcheck")
@@ -27,7 +28,7 @@ def junit_xml(report: Report) -> bytes:
         if verdict == VIOLATED:
             outcome, message = "failure", f"{words}: {p.statement}"
         elif verdict == NOT_REACHED:
-            outcome, message = "skipped", f"{words}: {p.premise}"
+            outcome, message = "error" if p.name in report.unmet else "skipped", f"{words}: {p.premise}"
         elif verdict == NO_VERDICT:
             ended = not report.cut_short and p.name not in report.exploration.violations
             outcome, message = ("skipped" if ended else "error"), f"{words}; {report.sentence}"

@@ -8,11 +8,12 @@ or as JSON (`as_json`, documented by `checker/schema/report.schema.json` and `do
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from checker.reaching import reaching
 from checker.result import Exploration, Limits
 from invariants.registry import Property
 from zabspec.model import STEP_KINDS, Configuration
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Counterexample", "Report", "bounds_of", "installed_version"]
 
 WIDTH = 100
+MOST_NAMED = 4  # properties in a sentence
 FORMAT = 1
 
 HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
@@ -105,6 +107,7 @@ class Report:
     symmetry_off: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     symbolic: Mapping[str, Beyond] = field(default_factory=dict)  # what z3 says of each property; none: not asked
+    required: Collection[str] = ()  # properties whose premise has to be reached, or there is no verdict
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -173,9 +176,16 @@ class Report:
         verdicts = [self.verdict(p) for p in self.exploration.properties]
         if VIOLATED in verdicts:
             return VIOLATED
-        if NO_VERDICT in verdicts or not self.covered:
+        if NO_VERDICT in verdicts or not self.covered or self.unmet:
             return NO_VERDICT
         return HOLDS if HOLDS in verdicts else NOT_REACHED
+
+    @cached_property
+    def unmet(self) -> list[str]:
+        """Of the properties whose premise has to be reached those for which it was not, where all was looked at."""
+        return [
+            p.name for p in self.exploration.properties if p.name in self.required and self.verdict(p) == NOT_REACHED
+        ]
 
     @cached_property
     def exit_code(self) -> int:
@@ -220,7 +230,8 @@ class Report:
             wrong = [name for name in r.violations if not self.replayed(name)]
             if wrong:
                 return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
-            return f"no verdict: {self.cut_short}; no violation found; {tail}"
+            lacking = f"--require-witness: premise not reached for {some(self.unmet)}"
+            return f"no verdict: {self.cut_short or lacking}; no violation found; {tail}"
         tested = sum(self.verdict(p) == HOLDS for p in r.properties)
         if not tested:
             return f"premise not reached: no property ({total} judged) was put to the test; {tail}"
@@ -308,6 +319,23 @@ class Report:
                 out.append(f"the counterexample to {name} is in {c.path} (zabcheck export {c.path} --to text)")
             if c.trouble:
                 out.append(c.trouble)
+        return out + self.ways_to_reach()
+
+    def ways_to_reach(self) -> list[str]:
+        """A command that reaches the premises that were not reached, or that none is known."""
+        names = [p.name for p in self.exploration.properties if self.verdict(p) == NOT_REACHED]
+        if not names:
+            return []
+        tried, found = reaching(self.configuration, names)
+        out = []
+        if len(found) < len(names):
+            c = self.configuration
+            whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
+            rest = some([name for name in names if name not in found])
+            out.append(f"no command is known that reaches, for {whose}, the premise of {rest}")
+        if tried is not None:
+            what = "the premises not reached here are" if len(found) > 1 else f"the premise of {found[0]} is"
+            out.append(f"{what} reached by: {tried.command(found)} (tried: {tried.seconds} s)")
         return out
 
     def run_shown(self) -> str:
@@ -414,6 +442,8 @@ class Report:
             },
             "steps": dict(r.step_counts),
             "never_taken": self.never_taken,
+            "required": sorted(self.required),
+            "to_reach": self.ways_to_reach(),
             "events": self.events,
             "cost": {
                 "seconds": r.seconds,
@@ -476,6 +506,12 @@ def plural(count: int, noun: str) -> str:
     if noun.endswith("y"):
         return f"{count} {noun[:-1]}ies"
     return f"{count} {noun}{'es' if noun.endswith('sh') else 's'}"
+
+
+def some(names: Sequence[str]) -> str:
+    """Names, of many the first."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def per(amount: float, of: float) -> float | None:

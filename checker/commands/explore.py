@@ -32,6 +32,7 @@ def explore(options: Mapping[str, Any]) -> int:
     """
     refuse_contradictions(options)
     judged = chosen_properties(options["names"], options["protocol"])
+    required = required_witnesses(options["required"], [p.name for p in judged])
     configuration = configured(options, literal=any(p.name == LITERAL for p in judged))
     for option in ("junit", "trace"):
         if options[option] is not None:
@@ -56,6 +57,7 @@ def explore(options: Mapping[str, Any]) -> int:
         symmetry_off,
         {name: counterexample(model, exploration, name, trace_path(options, found, name)) for name in found},
         asked_of_z3(configuration, judged, exploration, options),
+        required,
     )
     return publish(report, options)
 
@@ -240,6 +242,20 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
                 f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}"
             )
     return chosen or [p for p in PROPERTIES if p.default and p.judges(protocol)]
+
+
+def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]:
+    """The properties whose premise has to be reached.
+
+    Raises:
+        UsageError: one is not judged.
+    """
+    names = [name.strip() for words in given for name in words.split(",")]
+    for name in names:
+        if name not in (*judged, "all"):
+            hint = near(name, judged) or f"; there are all, {', '.join(judged)}"
+            raise click.UsageError(f"--require-witness {name}: no such property is judged{hint}")
+    return list(judged) if "all" in names else names
 
 
 def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
