@@ -11,6 +11,7 @@ from typing import Any
 
 from checker.commands.common import HELD, VIOLATED, Cannot, hush, say, table, write_file
 from checker.progress import StatusLine
+from invariants.registry import HISTORY
 from traces import TraceError, write_trace
 from traces.events import Event, events_of, lines, role_name
 from traces.explain import why as sentence
@@ -146,8 +147,7 @@ class Answer:
         }
         if options["check"]:
             out["properties"] = [
-                {"name": v.of.name, "verdict": verdict_word(v)} | ({} if v.held else {"tick": v.broken_at, "why": why})
-                for v, why in self.verdicts
+                {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.verdicts
             ]
         if options["trace"] is not None:
             out["trace"] = str(options["trace"]) if self.code == VIOLATED else None
@@ -156,7 +156,7 @@ class Answer:
 
 def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
     """The verdicts on a run with more proposals than `invariants/` can hold: it is played in the CPython
-    world, and what happens is judged as an event table is.
+    world, and what happens is judged as an event table is. Rows do not tell what is in stable histories.
 
     Raises:
         SimulationError: as for `play`.
@@ -173,7 +173,10 @@ def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
     out = []
     for p in judged_properties(run.protocol):
         v = broken.get(p.name)
-        if v is None:
+        if p.of != HISTORY:
+            unseen = f"stable histories are looked at in runs of at most {MOST_OBSERVED} proposals"
+            out.append((Verdict(p, False, NEVER, judged=False), unseen))
+        elif v is None:
             out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER), ""))
         else:
             assert v.time is not None  # the simulator has a clock
@@ -220,9 +223,18 @@ def history_text(x: Process) -> str:
 
 
 def verdict_word(v: Verdict) -> str:
+    if not v.judged:
+        return "not judged"
     if not v.held:
         return "violated"
     return "held" if v.met else "premise not reached"
+
+
+def said_of(v: Verdict, why: str) -> dict[str, Any]:
+    """What else there is to say of a verdict, for machines."""
+    if not v.judged:
+        return {"why": why}
+    return {} if v.held else {"tick": v.broken_at, "why": why}
 
 
 def verdict_row(v: Verdict, why: str) -> tuple[str, str, str]:
@@ -235,11 +247,13 @@ def reason(judged: Judged, run: Run, v: Verdict) -> str:
     judged.begin(run)
     judged.judge_until(v.broken_at + 1, 0)
     s = judged.state
-    observed = {
-        f.name: axes_json(f.kind, getattr(s, f.name), len(f.axes)) for f in judged.layout.schema.fields if f.observed
+    seen = {
+        f.name: axes_json(f.kind, getattr(s, f.name), len(f.axes))
+        for f in judged.layout.schema.fields
+        if f.observed or f.name == "history"
     }
     try:
-        return sentence([observed], v.of.name)
+        return sentence([seen], v.of.name)
     except TraceError:
         return ""
 

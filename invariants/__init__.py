@@ -7,7 +7,7 @@ it, with the paper's statement as its docstring, and a witness: whether its prem
 
 from __future__ import annotations
 
-from invariants import analysis, causality, claims, core, inductive, ladis
+from invariants import analysis, causality, claims, core, durability, inductive, ladis
 from invariants.registry import Property, property_named
 
 PROPERTIES: tuple[Property, ...] = (
@@ -16,8 +16,9 @@ PROPERTIES: tuple[Property, ...] = (
     *ladis.PROPERTIES,
     *analysis.PROPERTIES,
     *claims.PROPERTIES,
+    *durability.PROPERTIES,
 )
 
-MODULES = (core, causality, ladis, analysis, claims, *inductive.MODULES)
+MODULES = (core, causality, ladis, analysis, claims, durability, *inductive.MODULES)
 
 __all__ = ["MODULES", "PROPERTIES", "Property", "property_named"]

@@ -22,7 +22,8 @@ class Property:
         source: where the paper states it.
         premise: what the witness shows, in words.
         default: whether it is judged unless named; a documented non-property is not.
-        protocols: those whose state it speaks of; none: it speaks of histories, which all have.
+        protocols: those whose state it speaks of; none: it speaks of what every protocol has, which is the
+            observed history (`of` history) and beside it each process's stable `history` (`of` state).
     """
 
     name: str

@@ -140,7 +140,7 @@ def test_export_refuses_a_file_that_is_no_trace(folder: Path) -> None:
 LAB = ("--protocol", "db19", "--nodes", "2", "--timeouts", "1")
 
 
-@pytest.mark.parametrize(("network", "broken"), [("datagrams", {"delivered-stands"}), ("ordered", set())])
+@pytest.mark.parametrize(("network", "broken"), [("datagrams", {"delivered-stands", "durability"}), ("ordered", set())])
 def test_db19_is_judged_by_the_properties_of_histories(network: str, broken: set[str]) -> None:
     """Its own budgets and network, no symmetry; `delivered-stands` is among them and invariants 1 to 5 are not."""
     result = run(*LAB, "--txns", "1", "--heartbeats", "1", "--network", network, "--json", "--keep-going", "--no-trace")
@@ -164,7 +164,7 @@ def test_a_counterexample_of_db19(folder: Path) -> None:
     report = report_of(result)
     assert result.exit_code == 1
     broken = {p["name"]: p["violation"]["depth"] for p in report["properties"] if p["violation"]}
-    assert broken == {"delivered-is-chosen": 11}
+    assert broken == {"delivered-is-chosen": 11, "durability": 11}
     assert [p.name for p in folder.iterdir()]
 
 
@@ -299,7 +299,7 @@ def test_without_keep_going_the_others_have_no_verdict_beyond_the_violation(fold
     result = run(*BROKEN, "--no-trace")
     assert result.exit_code == 1
     assert "--keep-going goes on" in result.stdout
-    assert [p.name for p in folder.iterdir()] == ["here.json"]
+    assert {p.name for p in folder.iterdir()} == {"here.json", "here-durability.json"}
 
 
 def test_a_trace_that_cannot_be_saved_is_exit_3_and_still_printed(

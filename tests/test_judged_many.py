@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.simulated import Progress, judge_many, verdict_word
+from invariants.registry import HISTORY
 from traces.judged import judge
 from zabspec.simulator.run import Fault, Run
 
@@ -43,7 +44,8 @@ RUNS = [
 
 
 def said(verdicts: Any) -> dict[str, tuple[str, int]]:
-    return {v.of.name: (verdict_word(v), v.broken_at) for v in verdicts}
+    """Of each property of histories."""
+    return {v.of.name: (verdict_word(v), v.broken_at) for v in verdicts if v.of.of == HISTORY}
 
 
 def test_both_ways_of_judging_a_run_agree_on_verdicts_and_ticks() -> None:
@@ -58,6 +60,8 @@ def test_check_of_many_proposals() -> None:
     answer = json.loads(result.stdout)
     broken = {p["name"]: p for p in answer["properties"] if p["verdict"] == "violated"}
     assert set(broken) >= {"total-order", "agreement"}
+    (unseen,) = (p for p in answer["properties"] if p["verdict"] == "not judged")
+    assert unseen["name"] == "durability", "rows do not tell what is in stable histories"
     assert all(p["why"] and 0 <= p["tick"] < 1000 for p in broken.values())
     assert result.exit_code == answer["exit_code"] == 1
 

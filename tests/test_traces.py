@@ -422,12 +422,31 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "p0 broadcast t1 <1,1>, and p1 broadcast t2 <1,1>: one zxid stands for two transactions.",
     ),
     ("delivered-stands", {"revised": [0, 2, 0]}, "p1 replaced its history, and with it what it had delivered."),
+    (
+        "durability",
+        {"delivered": [[], [ONE], []], "history": [[], [ONE], [TWO]]},
+        "p1 delivered t1 <1,1>, but only p1 has it in its stable history, where a quorum is 2 of 3.",
+    ),
+    (
+        "durability",
+        {"delivered": [[ONE], [], []], "history": [[], [], []]},
+        "p0 delivered t1 <1,1>, but no process has it in its stable history, where a quorum is 2 of 3.",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("name", "facts", "sentence"), CASES)
 def test_why_names_the_events(name: str, facts: dict[str, Any], sentence: str) -> None:
     assert why([history(**facts)], name).startswith(sentence)
+
+
+def test_why_tells_who_lost_what_was_delivered() -> None:
+    had = history(delivered=[[ONE], [], []], history=[[ONE], [ONE], []])
+    lost = history(delivered=[[ONE], [], []], history=[[ONE], [], []])
+    assert why([had, had, lost, lost], "durability") == (
+        "p0 delivered t1 <1,1>, but only p0 has it in its stable history, where a quorum is 2 of 3: "
+        "p1 lost it at step 2."
+    )
 
 
 def ending(trace: Trace, last: Any, before: Any = None) -> Trace:
@@ -528,6 +547,8 @@ def scrambled(layout: Any, chance: random.Random, names: dict[str, Any]) -> Stat
     for p in range(s.NODES):
         for t in chance.sample(pool, chance.randint(0, txns)):
             s.delivered[p].append(t)
+        for t in chance.sample(pool, chance.randint(0, txns)):
+            s.history[p].append(t)
         s.pass_length[p] = chance.randint(0, len(s.delivered[p]))
         s.synced_length[p] = chance.randint(0, s.pass_length[p]) if literal else 0
         s.current_epoch[p] = chance.randint(0, 2)
@@ -561,6 +582,7 @@ VIOLATIONS: list[tuple[str, str, dict[str, int], str]] = [
     ("small-quorum", "one-leader-an-epoch", {"txns": 1}, "Epoch 1 has more than one established leader: p"),
     ("db19", "unique-zxid", {}, "p2 broadcast t1 <1,1> (step 8), and p2 broadcast t2 <1,1> (step 11): one zxid"),
     ("db19", "delivered-stands", {}, "which had delivered [t1 <1,1>], replaced its history by [], which"),
+    ("db19", "durability", {}, "in its stable history, where a quorum is 2 of 3"),
 ]
 
 

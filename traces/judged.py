@@ -1,7 +1,8 @@
 """Simulated runs judged by the same properties as explored ones.
 
-A run is judged after every tick in which something was observed, so that a property which is
-broken for a while and then mended by later events counts as broken, and the tick is the first.
+A run is judged after every tick in which something was observed or a stable history changed, so that a
+property which is broken for a while and then mended by later events counts as broken, and the tick is the
+first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
-from invariants.registry import HISTORY, Property
+from invariants.registry import HISTORY, STATE, Property
 from zabspec.language import frontend
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
@@ -31,7 +32,7 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     while s.now < until and s.error == 0:
         before = s.observations
         tick(s)
-        if s.observations != before:
+        if histories_changed(s) or s.observations != before:
             fresh = newly_broken(s, ALL - broken)
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
@@ -44,8 +45,11 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 
 
 def judged_properties(protocol: str) -> tuple[Property, ...]:
-    """The properties that a simulated run of a protocol is judged by: those of histories."""
-    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.judges(protocol))
+    """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
+    the observed history and each process's stable one."""
+    return tuple(
+        p for p in PROPERTIES if p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
+    )
 
 
 def judging_text(properties: Sequence[Property]) -> str:
@@ -144,15 +148,18 @@ class Verdict:
     Attributes:
         of: which property.
         met: its premise was met.
-        broken_at: the tick in which it first broke; -1: it held.
+        broken_at: the tick in which it first broke; -1: it did not.
+        judged: what was seen of the run tells it.
     """
 
     of: Property
     met: bool
     broken_at: int
+    judged: bool = True
 
     @property
     def held(self) -> bool:
+        """Nothing breaks it, as far as was judged."""
         return self.broken_at == NEVER
 
 

@@ -136,6 +136,30 @@ def _delivered_is_chosen(e: Evidence) -> str:
     return ""
 
 
+def _durability(e: Evidence) -> str:
+    h, quorum = e.last, len(e.nodes) // 2 + 1
+    for p in e.nodes:
+        for t in h["delivered"][p]:
+            has = [q for q in e.nodes if t in h["history"][q]]
+            if len(has) >= quorum:
+                continue
+            when = next((f" (step {s.number})" for s in e.steps if t in s.state["delivered"][p]), "")
+            lost = [f"{process_name(q)} lost it at step {n}" for q in e.nodes if (n := _lost(e, q, t))]
+            those = f"only {process_names(has)} has it" if has else "no process has it"
+            told = f": {joined(lost)}" if lost else ""
+            return (
+                f"{process_name(p)} delivered {txn_text(t)}{when}, but {those} in its stable history, where a quorum "
+                f"is {quorum} of {len(e.nodes)}{told}."
+            )
+    return ""
+
+
+def _lost(e: Evidence, q: int, t: JsonTxn) -> int:
+    """The last step at which t went from q's history, if it is not there in the end; 0: none."""
+    had = [t in s["history"][q] for s in e.states]
+    return 0 if had[-1] or True not in had else len(had) - had[::-1].index(True)
+
+
 def _follows_broadcast(e: Evidence, skips: Sequence[int]) -> str:
     h = e.last
     for f in e.nodes:
@@ -279,6 +303,7 @@ REASONS: dict[str, Reason] = {
     "delivered-is-chosen": _delivered_is_chosen,
     "unique-zxid": _unique_zxid,
     "delivered-stands": _delivered_stands,
+    "durability": _durability,
 }
 STEP_REASONS: dict[str, Reason] = {
     "invariant-1": _invariant_1,

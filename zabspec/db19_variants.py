@@ -194,14 +194,14 @@ def together(repairs: Iterable[Repair]) -> dict[str, FunctionType]:
 
 
 SKIPS = ("total-order", "local-primary-order", "po-causal-order", "prefix")
-LAB = ("delivered-is-chosen", "unique-zxid", *SKIPS, "delivered-stands")
+LAB = ("delivered-is-chosen", "unique-zxid", "durability", *SKIPS, "delivered-stands")
 # What breaks within WITHIN and 13 steps, the shortest first; what is not named here breaks as the lab's own does,
 # or, with all but one repaired, not at all.
 BREAKS = {
-    "discovery-once": ("delivered-is-chosen", *SKIPS, "delivered-stands"),
-    "no-holes": ("unique-zxid", "delivered-is-chosen"),
-    "all-but-discovery-once": ("unique-zxid", "delivered-is-chosen"),
-    "all-but-no-holes": ("delivered-is-chosen", *SKIPS, "delivered-stands"),
+    "discovery-once": ("delivered-is-chosen", "durability", *SKIPS, "delivered-stands"),
+    "no-holes": ("unique-zxid", "delivered-is-chosen", "durability"),
+    "all-but-discovery-once": ("unique-zxid", "delivered-is-chosen", "durability"),
+    "all-but-no-holes": ("delivered-is-chosen", "durability", *SKIPS, "delivered-stands"),
 }
 
 

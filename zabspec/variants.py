@@ -156,6 +156,16 @@ def synchronize_history_first(s: State, f: Node, m: NEWLEADER) -> None:
     send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
 
 
+def synchronize_cleared_first(s: State, f: Node, m: NEWLEADER) -> None:
+    """f.2.1 in two writes: the old history is cleared, then all is written anew."""
+    s.history[f].clear()
+    if durable(s, 1):
+        return
+    s.current_epoch[f] = m.epoch
+    accept_history(s, f, m)
+    send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+
+
 def whole_history(s: State, f: Node, m: COMMIT_LD) -> Txn:
     """f.2.2 of all of h_f."""
     return last(s.history[f])
@@ -338,7 +348,7 @@ TABLE = (
         safe=False,
         overrides={"promises": promises_anything},
         budget=within(3, 1, timeouts=2),
-        breaks=("chosen-in-later-histories", "one-leader-an-epoch"),
+        breaks=("chosen-in-later-histories", "durability", "one-leader-an-epoch"),
         depth=33,
         why=(
             "a follower that was in the quorum of a later epoch joins an established leader of an earlier "
@@ -421,7 +431,7 @@ TABLE = (
         safe=False,
         overrides={"quorum": half_quorum},
         budget=within(2, 1),
-        breaks=("delivered-is-chosen", "one-leader-an-epoch"),
+        breaks=("delivered-is-chosen", "durability", "one-leader-an-epoch"),
         depth=11,
         why="two such quorums need not intersect: each process leads, and delivers, on its own",
     ),
@@ -462,7 +472,7 @@ TABLE = (
         safe=False,
         overrides={"l_2_1": propose_and_establish},
         budget=within(2, 1, timeouts=1),
-        breaks=("delivered-is-chosen",),
+        breaks=("delivered-is-chosen", "durability"),
         depth=24,
         why="a follower delivers an initial history that no quorum has accepted in the new epoch or in any other",
     ),
@@ -473,7 +483,7 @@ TABLE = (
         safe=False,
         overrides={"synchronize": synchronize_epoch_first, "durable_points": point_in_newleader},
         budget=within(3, 1, timeouts=1, crashes=1),
-        breaks=("chosen-in-later-histories",),
+        breaks=("chosen-in-later-histories", "durability"),
         depth=41,
         why=(
             "a follower comes back with the latest f.a and an old history, which l.1.2 then prefers to "
@@ -493,13 +503,24 @@ TABLE = (
         ),
     ),
     Variant(
+        name="clear-then-history",
+        rule="f.2.1",
+        summary="the old history is cleared before f.a and the new one are written; a crash may come between",
+        safe=False,
+        overrides={"synchronize": synchronize_cleared_first, "durable_points": point_in_newleader},
+        budget=within(2, 1, timeouts=1, crashes=1),
+        breaks=("durability",),
+        depth=31,
+        why="a follower comes back without what it had accepted, and a quorum no longer has what was delivered",
+    ),
+    Variant(
         name="ack-then-history",
         rule="f.2.1",
         summary="NEWLEADER is acknowledged before f.a and the history are written; a crash may come between",
         safe=False,
         overrides={"synchronize": synchronize_ack_first, "durable_points": point_in_newleader},
         budget=within(3, 1, timeouts=1, crashes=1),
-        breaks=("delivered-is-chosen",),
+        breaks=("delivered-is-chosen", "durability"),
         depth=29,
         why=(
             "the leader counts an acknowledgement of what is on no disk, and commits an initial history "
@@ -529,7 +550,7 @@ TABLE = (
         safe=False,
         overrides={"l_3_1": propose_and_commit},
         budget=within(2, 1),
-        breaks=("delivered-is-chosen",),
+        breaks=("delivered-is-chosen", "durability"),
         depth=16,
         why="the leader delivers what only itself has accepted",
     ),
@@ -575,6 +596,7 @@ TABLE = (
             "prefix",
             "invariant-5",
             "delivered-is-chosen",
+            "durability",
             "total-order",
             "agreement",
         ),
@@ -599,6 +621,7 @@ TABLE = (
             "prefix",
             "invariant-5",
             "delivered-is-chosen",
+            "durability",
             "total-order",
             "agreement",
         ),
@@ -615,7 +638,7 @@ TABLE = (
         safe=False,
         overrides={"committed_for_joiner": acknowledged_by_joiner},
         budget=within(3, 1),
-        breaks=("delivered-is-chosen",),
+        breaks=("delivered-is-chosen", "durability"),
         depth=21,
         why="what is proposed and not yet committed is in that NEWLEADER",
     ),
@@ -626,7 +649,7 @@ TABLE = (
         safe=False,
         overrides={"covered_by_commit": whole_history},
         budget=within(3, 1),
-        breaks=("delivered-is-chosen",),
+        breaks=("delivered-is-chosen", "durability"),
         depth=21,
         why="a joiner's history has what is proposed and not yet committed",
     ),

@@ -83,6 +83,8 @@ class Schema:
         for f in self.fields:
             if f.name in seen or f.name in self.constants:
                 raise ValueError(f"the schema declares {f.name!r} twice")
+            if f.role is Role.SCRATCH and f.node_axes:
+                raise ValueError(f"{f.name!r} is scratch, which is not laid out process by process")
             seen.add(f.name)
 
 

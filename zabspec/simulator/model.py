@@ -87,7 +87,7 @@ class Cluster:
                 *history.history_fields(
                     n, k, parts.txn.fields["epoch"], parts.txn, self.literal, self.parts_of.revises
                 ),
-                *observed.observed_fields(),
+                *observed.observed_fields(n, parts.types["History"]),
             )
             if self.observed
             else unobserved.unobserved_fields(k)

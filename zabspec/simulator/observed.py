@@ -1,5 +1,6 @@
-"""The observed history when a simulated run is to be judged: what `zabspec/history.py` keeps, and a
-count of what was observed, so that a run is judged anew only when there is something new in it."""
+"""The observed history when a simulated run is to be judged: what `zabspec/history.py` keeps, and, so
+that a run is judged anew only when there is something new in it, a count of what was observed and
+the stable histories as they were when it was last judged."""
 
 from __future__ import annotations
 
@@ -8,14 +9,28 @@ from zabspec.history import abdeliver as keep_abdeliver
 from zabspec.history import accept as keep_accept
 from zabspec.history import establish as keep_establish
 from zabspec.history import revise as keep_revise
-from zabspec.language import Field, Int, Role
+from zabspec.language import Field, Int, Kind, Role
 from zabspec.language.lang import History, Node, State, Txn, new_identity
 
 __all__ = ["observed_fields"]
 
 
-def observed_fields() -> tuple[Field, ...]:
-    return (Field("observations", Int(0, 2**32 - 1), Role.SCRATCH, (), "events observed so far"),)
+def observed_fields(nodes: int, history: Kind) -> tuple[Field, ...]:
+    """What is kept besides the ghosts. `history`: the kind of a process's history."""
+    return (
+        Field("observations", Int(0, 2**32 - 1), Role.SCRATCH, (), "events observed so far"),
+        Field("seen_history", history, Role.SCRATCH, (nodes,), "h_f when the run was last judged"),
+    )
+
+
+def histories_changed(s: State) -> bool:
+    """Whether a stable history is not what it was when this was last asked."""
+    changed = False
+    for p in range(s.NODES):
+        if s.seen_history[p] != s.history[p]:
+            s.seen_history[p] = s.history[p]
+            changed = True
+    return changed
 
 
 @new_identity
