@@ -146,6 +146,9 @@ class Compiled:
         model: what is explored.
         properties: what is judged, in the order of the bits of every mask.
         symmetry: whether states that are renamings of each other count once.
+
+    Raises:
+        ValueError: more properties than a candidate has bits for: those beyond would never be seen to break.
     """
 
     # what another explorer's kernel has besides, or instead
@@ -164,6 +167,9 @@ class Compiled:
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
         self.model = model
         self.properties = tuple(properties)
+        most: int = kernel.MOST_PROPERTIES
+        if len(self.properties) > most:
+            raise ValueError(f"{len(self.properties)} properties; the kernel can judge {most} at once")
         self.symmetry = symmetry
         self.layout = model.program.layout
         nodes = model.configuration.nodes

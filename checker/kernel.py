@@ -23,6 +23,7 @@ RING = 8  # successors between the prefetch of a table entry and its use
 # A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
 # properties (56 bits), the renamings that leave it as it is (8), then the packed state.
 HEADER = 24
+MOST_PROPERTIES = 56
 
 # Words of a unit's report
 (
@@ -189,7 +190,7 @@ def write_out(
     changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
     same = meta[4 * slot + 3] >> 32
     asked = judged_after((meta[4 * slot + 3] >> 17) & 32767)
-    store_word(out, at + 16, judge(s, live & asked, changed) | (same << 56))
+    store_word(out, at + 16, judge(s, live & asked, changed) | (same << MOST_PROPERTIES))
     if (want & asked) != 0:
         report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want & asked, changed)
     if report[R_ERROR] == 0:
@@ -251,8 +252,8 @@ def insert(
             index = info[2]
             store_half(preds, 6 * index, load_half(source, at + 8))
             store_short(preds, 6 * index + 4, load_short(source, at + 12))
-            broken = load_word(source, at + 16) & ((1 << 56) - 1)
-            info[RAW] = info[RAW] + RENAMINGS // shr(load_word(source, at + 16), 56)
+            broken = load_word(source, at + 16) & ((1 << MOST_PROPERTIES) - 1)
+            info[RAW] = info[RAW] + RENAMINGS // shr(load_word(source, at + 16), MOST_PROPERTIES)
             p = 0
             while broken != 0:
                 if (broken & 1) != 0 and info[3 + p] == 0:

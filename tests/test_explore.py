@@ -7,11 +7,11 @@ from types import FunctionType
 
 import pytest
 
-from checker import compiled, explore
+from checker import compiled, explore, kernel
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Exploration, Limits
-from invariants import PROPERTIES
+from invariants import PROPERTIES, property_named
 from invariants.binding import full_namespace
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
@@ -130,3 +130,17 @@ def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeyp
     monkeypatch.setattr(compiled, "full_namespace", lambda model: full_namespace(model) | {"expand": expand})
     with pytest.raises(ValueError, match=r"the kernel and test_explore both define expand"):
         Compiled(Model(SMALL), DEFAULT, False).typed_namespace()
+
+
+def test_the_last_property_there_is_a_bit_for_is_judged_and_one_more_is_refused() -> None:
+    """The mask of violated properties of a candidate has 56 bits, of a word that holds its renamings too."""
+    broken = property_named("local-primary-order", PROPERTIES)
+    sound = property_named("integrity", PROPERTIES)
+    many = [dataclasses.replace(sound, name=f"integrity {k}") for k in range(kernel.MOST_PROPERTIES - 1)]
+    model = Model(BROKEN)
+    r = Explorer(Compiled(model, [*many, broken], True), 1).run(Limits(), keep_going=True)
+    assert {name: found.depth for name, found in r.violations.items()} == {"local-primary-order": 29}
+    assert r.raw_levels == run(BROKEN).raw_levels
+    assert set(r.witnessed) == {p.name for p in (*many, broken)}
+    with pytest.raises(ValueError, match="57 properties; the kernel can judge 56 at once"):
+        Compiled(model, [*many, sound, broken], True)

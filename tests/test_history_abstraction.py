@@ -372,3 +372,30 @@ def test_only_what_a_primary_broadcast_has_a_place_in_the_order_of_primaries() -
     s.deliver(1, Txn(2, 1, 3), Txn(1, 1, 4))
     s.abcast(2, 3)
     assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+def test_an_earlier_epoch_may_choose_what_a_later_one_chose_before() -> None:
+    """A quorum accepts in epoch 2, and then, one having accepted in epoch 1 long since, one more does in epoch 1."""
+    s = Synthetic.of()
+    a = s.abcast(0, 1)
+    s.accept(0, 1, a)
+    s.choose(2, a)
+    assert s.state.chosen_epoch[0] == 2
+    s.accept(1, 1, a)
+    assert s.state.chosen_epoch[0] == 1
+    s.establish(2)
+    assert s.ghost_verdicts() == s.naive_verdicts()
+    assert not s.ghost_verdicts()["chosen-in-later-histories"]
+
+
+def test_who_accepted_is_forgotten_once_it_cannot_matter() -> None:
+    """From the epoch on that chose it, and in no epoch before."""
+    s = Synthetic.of()
+    a = s.abcast(0, 1)
+    for epoch in (1, 2, 3):
+        s.accept(0, epoch, a)
+    s.accept(1, 2, a)
+    assert [set(s.state.accepted[e][0]) for e in range(4)] == [set(), {0}, set(), set()]
+    s.accept(2, 3, a)
+    s.accept(2, 2, a)
+    assert [set(s.state.accepted[e][0]) for e in range(4)] == [set(), {0}, set(), set()]

@@ -355,6 +355,32 @@ def test_II_a_partition_loses_every_connection_across_the_cut() -> None:
     assert run.s.partitions_left == 0
 
 
+def test_II_a_partition_may_cut_wherever_it_parts_two_that_are_connected() -> None:
+    """A cut is named by the side that process 0 is not on; one that parts no connection is no step."""
+
+    def cuts() -> set[int]:
+        return {w >> 16 & 255 for w in run.possible() if w >> 24 == c.PARTITION}
+
+    run = Run(nodes=4)
+    assert cuts() == set()
+    run.elect(0, 1)
+    assert cuts() == {0b0010, 0b0110, 0b1010, 0b1110}
+    run.elect(2, 3)
+    assert cuts() == {0b0010, 0b0110, 0b1010, 0b1110, 0b0100, 0b1000}  # not 0b1100: it parts neither pair
+    run.lose(3, 2)
+    assert cuts() == {0b0010, 0b0110, 0b1010, 0b1110}
+    run.take(c.PARTITION, 0b0110)
+    assert cuts() == set()
+
+
+def test_II_a_partition_leaves_what_it_does_not_part() -> None:
+    run = Run(nodes=5).elect(0, 1, 2).elect(3, 4)
+    run.take(c.PARTITION, 0b10010)
+    lost = {(f, l) for f in range(5) for l in range(5) if run.s.link[f][l] == c.LOST}
+    assert lost == {(1, 0), (4, 3)}
+    assert [run.s.link[f][l] for f, l in ((0, 0), (2, 0), (3, 3))] == [c.OPEN] * 3
+
+
 # --- II: the networks that are not the paper's ---------------------------------------------------
 
 
@@ -537,6 +563,24 @@ def test_l_1_1_waits_for_a_quorum() -> None:
     assert run.s.stage[0] == PROMISING
     assert run.Q(0) == {0, 1, 2}
     assert [run.to_follower(f) for f in range(5)] == [["NEWEPOCH(1)"]] * 3 + [[], []]
+
+
+def test_l_1_1_asks_nobody_outside_Q_though_it_is_connected() -> None:
+    """NEWEPOCH(e') goes to Q, and so does all that follows: NEWLEADER, its commit, proposals and their commits. One
+    that is connected and whose CEPOCH has not been taken is no follower of the epoch."""
+    run = Run(nodes=5).elect(0, 1, 2, 3)
+    for f in (0, 1, 2):
+        run.leader(0, f)
+    assert run.s.stage[0] == PROMISING
+    assert [run.to_follower(f) for f in (1, 3)] == [["NEWEPOCH(1)"], []]
+    run.settle(0, 1, 2)
+    assert run.s.stage[0] == ESTABLISHED
+    run.abcast(0)
+    assert [run.to_follower(f) for f in (1, 3)] == [["PROPOSE(1, 1.1)"], []]
+    run.settle(0, 1, 2)
+    assert run.delivered(2) == ["1.1"]
+    assert run.to_follower(3) == []
+    assert run.to_leader(3, 0) == ["CEPOCH(0)"]
 
 
 def test_l_1_1_proposes_an_epoch_later_than_any_received() -> None:
@@ -789,6 +833,23 @@ def test_f_2_2_delivers_again_in_a_new_epoch() -> None:
     assert (run.delivered(1), run.s.pass_length[1], run.s.diverged[1]) == (["1.1"], 1, False)
 
 
+def test_f_2_2_begins_anew_after_a_crash() -> None:
+    """II: an iteration ends at a crash, and with it the pass; what the next one delivers again is no second history."""
+    run = Run().establish(0, 1)
+    run.abcast(0)
+    run.abcast(0)
+    run.settle(0, 1)
+    for p in (0, 1):
+        assert run.s.pass_length[p] == 2
+        run.crash(p)
+        assert (run.s.pass_length[p], run.s.delivered_length[p]) == (0, 0)
+        assert run.delivered(p) == ["1.1", "1.2"]
+    assert not run.s.abcast_in_pass[0]
+    run.recover(1)
+    run.establish(1, 2)
+    assert (run.delivered(1), run.s.pass_length[1], run.s.diverged[1]) == (["1.1", "1.2"], 2, False)
+
+
 # --- IV: Phase 3 ---------------------------------------------------------------------------------
 
 
@@ -860,6 +921,25 @@ def test_l_3_2_a_commit_covers_those_before_it() -> None:
     run.s.to_leader[0][0].remove(0)  # as if the first acknowledgement of 0 had not been
     run.leader(0, 0)
     assert run.s.committed[0] == 2
+    assert run.to_follower(1) == ["COMMIT(1, 1.2)"]
+
+
+def test_l_3_2_what_is_committed_is_not_committed_again() -> None:
+    """Where acknowledgements overtake each other, those of 1.1 may come when 1.2 is committed, and 1.1 with it."""
+    run = Run(network="unordered").establish(0, 1)
+    run.abcast(0)
+    run.abcast(0)
+    for f in (0, 1):
+        run.follower(f)
+        run.follower(f)
+    for f in (0, 1):
+        run.leader(0, f, place=1)
+    assert run.s.committed[0] == 2
+    assert run.to_follower(1) == ["COMMIT(1, 1.2)"]
+    for f in (0, 1):
+        assert run.leader(0, f) == {"l.3.2"}
+        assert run.s.committed[0] == 2
+        assert [len(acks) for acks in run.s.acks[0]] == [0, 0, 0]
     assert run.to_follower(1) == ["COMMIT(1, 1.2)"]
 
 
@@ -1032,6 +1112,21 @@ def test_V_B_leader_without_quorum_goes_to_election() -> None:
         assert run.s.role[0] == (LEADING if f == 1 else ELECTION)
     assert run.s.leader[0] == NOBODY
     assert not run.s.ready[0]
+
+
+@pytest.mark.parametrize("stage", [PROMISING, SYNCHRONIZING])
+def test_V_B_a_prospective_leader_without_quorum_goes_to_election(stage: int) -> None:
+    """The same before it is established: Q, which it asked for promises, is a quorum no longer."""
+    run = Run().gather(0, 1)
+    if stage == SYNCHRONIZING:
+        for f in (0, 1):
+            run.follower(f)
+            run.leader(0, f)
+    assert run.s.stage[0] == stage
+    run.lose(1, 0)
+    assert run.s.role[0] == LEADING
+    run.leader_learns(0, 1)
+    assert run.s.role[0] == ELECTION
 
 
 def test_V_B_a_leader_that_has_not_learned_of_its_loss_may_go_on_abcasting() -> None:

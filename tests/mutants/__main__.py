@@ -1,0 +1,90 @@
+"""`python -m tests.mutants FILE...`: which mutants of these files no test kills.
+
+Ends with 0 if every mutant judged was killed, 1 if some survived, 2 if the question was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from .campaign import ROOT, Campaign, Judged, Tree
+from .edits import Mutant, mutants_of, sampled
+from .killers import killers_of
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.split("\n\n")[0])
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, from the top of the tree")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
+    parser.add_argument("--at-least", type=int, default=80, metavar="N", help="mutants of each file (default 80)")
+    parser.add_argument("--all", action="store_true", help="every mutant of each file")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants judged at once (default 1)")
+    parser.add_argument("--again", metavar="LOG", help="only those that survived in a log that --json wrote")
+    parser.add_argument("--json", action="store_true", help="a JSON object for each mutant, in lines")
+    parser.add_argument("--list", action="store_true", help="list the mutants, and judge none")
+    return parser.parse_args(arguments)
+
+
+def chosen(path: str, asked: argparse.Namespace) -> list[Mutant]:
+    """The mutants of a file that are asked for."""
+    mutants = mutants_of(path, (ROOT / path).read_text(encoding="utf-8"))
+    if asked.again:
+        lines = [json.loads(line) for line in Path(asked.again).read_text(encoding="utf-8").splitlines()]
+        left = {(e["file"], e["before"], e["after"], e["line"]) for e in lines if e["how"] == "survived"}
+        return [m for m in mutants if (m.path, m.before, m.after, m.at) in left]
+    return mutants if asked.all else sampled(mutants, asked.at_least, asked.seed)
+
+
+def told(judged: Judged) -> str:
+    m = judged.mutant
+    if judged.how == "survived":
+        line = (ROOT / m.path).read_text(encoding="utf-8").splitlines()[m.at - 1].strip()
+        return f"SURVIVED {m.sentence}\n    {line}"
+    return f"{judged.how:11} {m.sentence} ({judged.test.split('::')[-1]})"
+
+
+def summed_up(path: str, judged: Sequence[Judged]) -> str:
+    """How many of a file's mutants were killed, and by what."""
+    how = Counter(j.how for j in judged)
+    killed = len(judged) - how["survived"]
+    share = f"{killed / len(judged):.1%}" if judged else "none"
+    ways = ", ".join(f"{n} {name}" for name, n in how.most_common())
+    cpu = sum(j.cpu for j in judged)
+    return f"{path}: {killed} of {len(judged)} killed ({share}); {ways}; {cpu:.0f} CPU-s"
+
+
+def main(arguments: Sequence[str]) -> int:
+    asked = parsed(arguments)
+    survived = 0
+    for path in asked.files:
+        try:
+            killers, mutants = killers_of(path), chosen(path, asked)
+        except (KeyError, OSError) as error:
+            print(f"{path}: {'no killers are named for it' if isinstance(error, KeyError) else error}", file=sys.stderr)
+            return 2
+        if asked.list:
+            print("\n".join(m.sentence for m in mutants))
+            continue
+        judged: list[Judged] = []
+        with Tree(asked.jobs, killers.tables) as tree:
+            campaign = Campaign(path, killers)
+            failing = campaign.measure(tree)
+            cost = sum(campaign.costs.values())
+            print(f"{path}: {len(mutants)} mutants, {len(campaign.costs)} tests of {cost:.1f} CPU-s", file=sys.stderr)
+            for name in failing:
+                print(f"left out, since it fails of the tree as it is: {name}", file=sys.stderr)
+            for one in campaign.judge_all(mutants, tree):
+                judged.append(one)
+                print(json.dumps(one.as_dict()) if asked.json else told(one), flush=True)
+        survived += sum(j.how == "survived" for j in judged)
+        print(summed_up(path, judged), file=sys.stderr, flush=True)
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
