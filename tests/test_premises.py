@@ -211,6 +211,35 @@ def replaced_after_a_delivery(s: Synthetic) -> Iterator[None]:
     s.names["revise"](s.state, 1, [s.txn(a)])
 
 
+def write_down(s: Synthetic, t: Txn, *processes: int) -> None:
+    for p in processes:
+        s.state.history[p].append(s.txn(t))
+
+
+def no_more_than_a_quorum_has_it(s: Synthetic) -> Iterator[None]:
+    a = s.abcast(0, 1)
+    write_down(s, a, 0, 1, 2)
+    s.deliver(2, a)
+    s.establish(2, a)
+    yield
+    s.state.history[1].clear()
+    s.state.history[2].clear()
+    yield
+    write_down(s, a, 2)
+
+
+def established_when_a_quorum_had_it(s: Synthetic) -> Iterator[None]:
+    b, a = s.abcast(1, 2), s.abcast(0, 1)
+    write_down(s, a, 1, 2)
+    write_down(s, b, 0, 2)
+    s.deliver(0, b)
+    yield
+    s.establish(1)
+    s.establish(2)
+    yield  # later than a, which nobody has delivered, and not than b
+    s.deliver(0, a)
+
+
 PREMISES: tuple[tuple[str, Story], ...] = (
     ("integrity", a_delivery),
     ("integrity", the_last_process_delivers),
@@ -237,6 +266,8 @@ PREMISES: tuple[tuple[str, Story], ...] = (
     ("chosen-in-later-histories", chosen_before_one_established),
     ("delivered-is-chosen", a_delivery),
     ("unique-zxid", two_of_an_epoch),
+    ("durability", no_more_than_a_quorum_has_it),
+    ("durability", established_when_a_quorum_had_it),
     ("delivered-stands", replaced_after_a_delivery),
 )
 
@@ -350,11 +381,11 @@ def second_proposal() -> tuple[Run, Altered]:
 
 
 def second_delivery() -> tuple[Run, Altered]:
-    """Process 1 delivers 1.3 after 1.2, which it delivered after 1.1."""
-    run = Run().establish(0, 1)
+    """Process 1 delivers 1.3 after 1.2, which it delivered after 1.1; all have them."""
+    run = Run().establish(0, 1, 2)
     for _ in range(3):
         run.abcast(0)
-    for f in (0, 1):
+    for f in (0, 1, 2):
         for _ in range(3):
             run.follower(f)
             run.leader(0, f)
@@ -595,15 +626,6 @@ def accept_under_the_last_epoch(s: State, f: Node, m: NEWLEADER) -> None:
     send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
 
 
-def accept_all_but_the_last(s: State, f: Node, m: NEWLEADER) -> None:
-    """f.2.1 that loses the last transaction of I_e'."""
-    s.history[f].clear()
-    for k in range(len(m.history)):
-        if k + 1 < len(m.history):
-            s.history[f].append(m.history[k])
-        accept(s, f, m.epoch, m.history[k])
-
-
 def offer_no_epoch(s: State, f: Node, m: NEWEPOCH) -> None:
     """f.1.2 that acknowledges with the first epoch of all."""
     if s.phase[f] == DISCOVERY and promises(s, f, m.epoch):
@@ -614,7 +636,6 @@ def offer_no_epoch(s: State, f: Node, m: NEWEPOCH) -> None:
 
 RULES = {
     "synchronize": (accept_under_the_last_epoch, "invariant-3"),
-    "accept_history": (accept_all_but_the_last, "invariant-4"),
     "f_1_2": (offer_no_epoch, "invariant-4"),
 }
 
