@@ -25,6 +25,7 @@ from checker.commands.common import (
 )
 
 if TYPE_CHECKING:
+    from traces.judging.gaps import Gap, Where
     from traces.judging.tally import Tally, Unit
 
 __all__ = ["judge"]
@@ -48,15 +49,17 @@ Examples:
 )
 @click.option("--master", metavar="URL", help="spark: where it runs (local[*]).")
 @click.option("--threads", type=int, callback=at_least(1), help="plain: cores to use; all if not given.")
+@click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 def judge(table: Path, **options: Any) -> int:
     """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
 
     A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
-    of a protocol's state, such as the invariants of section VI, are not to be seen in a table.
+    of a protocol's state, such as the invariants of section VI, are not to be seen in a table. What depends
+    on something that a row leaves unknown is open: it is neither held nor violated.
 
-    Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict.
+    Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
     """
     from traces.pipeline.table import TableError, check_arrow
 
@@ -75,6 +78,8 @@ def judge(table: Path, **options: Any) -> int:
             raise click.UsageError(f"--violations {options['violations']} would write into the table that is judged")
     try:
         units = read_units(table)
+        if not units:
+            raise TableError(f"{table}: there is no run in this table")
         tally = judged(units, options)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
@@ -151,7 +156,8 @@ def answer(table: Path, tally: Tally, options: dict[str, Any]) -> int:
     from traces.judging.runs import JUDGED
 
     asked = [p.name for p in JUDGED if not options["names"] or p.name in options["names"]]
-    code = VIOLATED if tally.violations else NO_VERDICT if undecided(tally, asked) else HELD
+    unsettled = ("undecided",) if options["allow_open"] else ("undecided", "open")
+    code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) else HELD
     trouble = ""
     if options["violations"] is not None:
         lines = "".join(json.dumps(v.as_dict()) + "\n" for v in tally.violations)
@@ -163,8 +169,16 @@ def answer(table: Path, tally: Tally, options: dict[str, Any]) -> int:
     return code
 
 
-def undecided(tally: Tally, asked: list[str]) -> bool:
-    return any(tally.count(name, "undecided") for name in asked)
+def any_is(tally: Tally, asked: list[str], words: tuple[str, ...]) -> bool:
+    """Whether any of these is said of a property in any run."""
+    return any(tally.count(name, word) for name in asked for word in words)
+
+
+def gaps_of(tally: Tally, *names: str) -> list[tuple[str, Gap, Where]]:
+    """The gaps that leave properties open, in the order of these names; those of `""` are to be said of rows."""
+    from traces.judging.gaps import GAPS
+
+    return [(n, gap, tally.gaps[n, gap.bit]) for n in names for gap in GAPS if (n, gap.bit) in tally.gaps]
 
 
 def as_json(table: Path, tally: Tally, asked: list[str], code: int) -> str:
@@ -179,16 +193,29 @@ def as_json(table: Path, tally: Tally, asked: list[str], code: int) -> str:
                 {"name": n} | {what.replace(" ", "_"): tally.count(n, what) for what in COUNTS} for n in asked
             ],
             "violations": [v.as_dict() for v in tally.violations],
-            "notes": tally.notes,
+            "open": [
+                {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
+                | {"runs": where.runs, "why": gap.why}
+                for n, gap, where in gaps_of(tally, *asked)
+            ],
+            "notes": [*said_of_rows(tally), *tally.notes],
             "exit_code": code,
         },
         indent=2,
     )  # fmt: skip
 
 
+def said_of_rows(tally: Tally) -> list[str]:
+    """What is to be said of rows whatever the verdicts are."""
+    from traces.judging.gaps import sentence
+
+    return [f"{sentence(gap, where)}." for _, gap, where in gaps_of(tally, "")]
+
+
 def as_text(tally: Tally, asked: list[str]) -> str:
     """The counts as a table, then the first violations of each property."""
     from checker.report import aligned
+    from traces.judging.gaps import sentence
     from traces.judging.tally import COUNTS
 
     used = [what for what in COUNTS if what in COUNTS[:3] or any(tally.count(n, what) for n in asked)]
@@ -207,5 +234,9 @@ def as_text(tally: Tally, asked: list[str]) -> str:
                 lines.append(f"  {v.command}")
         if len(found) > SHOWN:
             lines += ["", f"{name}: {len(found) - SHOWN:,} more; --violations FILE writes them all"]
-    lines += ["", *tally.notes] if tally.notes else []
+    for name in asked:
+        gaps = gaps_of(tally, name)
+        lines += ["", *(f"{name} is open: {sentence(gap, where)}." for _, gap, where in gaps)] if gaps else []
+    notes = [*said_of_rows(tally), *tally.notes]
+    lines += ["", *notes] if notes else []
     return "\n".join(lines)

@@ -9,19 +9,41 @@ import numpy as np
 
 from traces.judging import blocks_kernel as k
 from traces.judging.compiled import function
-from traces.judging.planes import MOST
-from traces.judging.runs import COLUMNS, ERRORS, KIND_CODES, at, kinds_of, words_of
+from traces.judging.gaps import GAPS
+from traces.judging.planes import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, MOST, NULL, OTHER
+from traces.judging.runs import COLUMNS, ERRORS, KIND_CODES, at, codes_of, kinds_of, words_of
 from traces.pipeline.table import Part, TableError, read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SHIFT", "Chosen", "Summary", "drilled", "summary_of"]
+__all__ = ["HALF_KNOWN", "SHIFT", "Chosen", "Summary", "drilled", "summary_of"]
 
 SHIFT = 12  # a block is the transactions of an epoch with counters within 4096 of each other
-READ = ("process", "position", "kind", "attempt", "pass", "epoch", "counter", "identity", "digest", "time")
+READ = (
+    "process", "position", "kind", "attempt", "pass", "epoch", "counter", "identity", "digest", "time", "primary_epoch",
+    "index",
+)  # fmt: skip
+HALF_KNOWN = (G_IDENTITY, G_DIGEST, G_TIME)  # gaps only where other rows of the run are not null
 IN_KERNEL = ("process", "position", "pass", "attempt", "epoch", "counter", "identity", "digest", "time")
 MOST_EPOCHS = 1 << 12
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the rows of a part leave unknown.
+
+    Attributes:
+        gaps: of the kinds of gap (`gaps.py`) that they have, the first row of each in the run.
+        says: of `HALF_KNOWN` the columns that some row here has.
+        nodes: how many processes the run has, if it is said here, else 0.
+        highest: the process with the highest number, and its first row.
+    """
+
+    gaps: dict[int, int]
+    says: frozenset[int]
+    nodes: int
+    highest: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -32,16 +54,16 @@ class Summary:
         entries: a row for each instance or pass and block (`blocks_kernel`).
         epochs: a row for each epoch.
         positions: of each process the first position here and the last.
-        times: the first time here and the last.
-        kinds: which kinds of event there are.
+        times: the first time here and the last; None: there is none.
+        seen: what its rows leave unknown.
         name: what errors call the part.
     """
 
     entries: Any
     epochs: Any
     positions: Any
-    times: tuple[int, int]
-    kinds: frozenset[str]
+    times: tuple[int, int] | None
+    seen: Seen
     name: str
 
 
@@ -57,8 +79,8 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     table = read_part(part, READ)
     name = f"{part.path}, row group {part.groups[0]}"
     columns = {c: words_of(table, c, name) for c in IN_KERNEL}
-    kinds, codes = kinds_of(table)
-    kind_of = np.array(codes or [0], np.int64)
+    kinds, words = kinds_of(table, name)
+    kind_of = codes_of(words)
     most = 1 << 12
     seen = np.empty(5 * MOST + 1, np.int64)
     report = np.zeros(k.REPORT, np.int64)
@@ -77,13 +99,45 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
         most *= 4
     if report[k.ERROR]:
         raise TableError(f"{name}, row {int(report[k.ERROR_ROW])}: {ERRORS[int(report[k.ERROR])]}")
-    there = np.unique(kinds)
-    names = {code: word for word, code in KIND_CODES.items()}
+    columns |= {c: words_of(table, c, name) for c in ("primary_epoch", "index")}
+    known_times = columns["time"][columns["time"] != NULL]
     return Summary(
         entries[: report[k.ENTRIES]].copy(), epochs[: report[k.EPOCHS]].copy(), seen[: 2 * MOST].reshape(2, MOST),
-        (int(columns["time"][0]), int(columns["time"][-1])),
-        frozenset(names[codes[i]] for i in there if codes[i] in names), name,
+        (int(known_times[0]), int(known_times[-1])) if len(known_times) else None,
+        looked_at(columns, kind_of.astype(np.int8)[kinds], base), name,
     )  # fmt: skip
+
+
+def looked_at(columns: dict[str, Any], kinds: Any, base: int) -> Seen:
+    """What the rows of a part leave unknown.
+
+    Args:
+        kinds: the kernel's code of each row.
+        base: the number of the first row in the run.
+    """
+    gaps: dict[int, int] = {}
+    says = set()
+    of_kind = {word: kinds == code for word, code in KIND_CODES.items()}
+    null = {gap.column: columns[gap.column] == NULL for gap in GAPS if gap.null}
+    of_history = (kinds != OTHER) & ~of_kind["run"]
+    for gap in GAPS:
+        here = np.logical_or.reduce([of_kind[word] for word in gap.kinds]) if gap.kinds else of_history
+        if gap.bit == G_OTHER_EPOCH:
+            rows = here & ~null["primary_epoch"] & (columns["primary_epoch"] != columns["epoch"])
+        elif gap.null:
+            rows = here & null[gap.column]
+            there = ~of_kind["run"] if gap.bit == G_TIME else here
+            if gap.bit in HALF_KNOWN and (there & ~null[gap.column]).any():
+                says.add(gap.bit)
+        else:
+            continue
+        if rows.any():
+            gaps[gap.bit] = int(rows.argmax()) + base
+    begins = of_kind["run"]
+    nodes = max(0, int(columns["index"][begins.argmax()])) if begins.any() else 0
+    who = np.where(of_history, columns["process"], NULL)
+    last = int(who.argmax()) if len(who) else 0
+    return Seen(gaps, frozenset(says), nodes, (int(who[last]), last + base) if len(who) else (NULL, base))
 
 
 @dataclass(frozen=True)
@@ -116,10 +170,10 @@ def drilled(part: Part, base: int, chosen: Chosen) -> tuple[pa.Table, Any]:
     import pyarrow as pa
 
     table = read_part(part, COLUMNS)
-    kinds, codes = kinds_of(table)
     name = f"{part.path}, row group {part.groups[0]}"
     epoch, counter = (words_of(table, c, name) for c in ("epoch", "counter"))
-    code = np.array(codes or [0], np.int64)[kinds]
+    kinds, words = kinds_of(table, name)
+    code = codes_of(words)[kinds]
     about = np.isin(code, [KIND_CODES["abcast"], KIND_CODES["abdeliver"]])
     keep = np.isin(code, [KIND_CODES["run"], KIND_CODES["establish"]])
     with np.errstate(over="ignore"):

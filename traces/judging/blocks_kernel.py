@@ -132,9 +132,10 @@ def sum_blocks(
     now = NULL
     e = -1
     for row in range(rows):
-        if time[row] < now:
-            fails(report, TIME_BACK, row)
-        now = time[row]
+        if time[row] != NULL:
+            if time[row] < now:
+                fails(report, TIME_BACK, row)
+            now = time[row]
         p = process[row]
         kind = kind_of[load_half(kinds, 4 * row)]
         if p != NULL:
@@ -162,9 +163,10 @@ def sum_blocks(
             if kind == ABDELIVER:
                 role = 1
                 passing = passes[row]
-                if passing < seen[2 * MOST + p]:
-                    fails(report, PASS_BACK, row)
-                seen[2 * MOST + p] = passing
+                if passing != NULL:
+                    if passing < seen[2 * MOST + p]:
+                        fails(report, PASS_BACK, row)
+                    seen[2 * MOST + p] = passing
             block = counter[row] >> shift
             at = seen[(4 - role) * MOST + p]
             same = False

@@ -374,9 +374,8 @@ def later_histories(
     for t in range(txns):
         if w[CHOSEN_EPOCH * cap + t] != NEVER:
             least = min(least, w[CHOSEN_EPOCH * cap + t])
-            if w[AB_ROW * cap + t] >= 0:
-                w[STACK * cap + left] = t
-                left = left + 1
+            w[STACK * cap + left] = t
+            left = left + 1
         w[MARK * cap + t] = -1
     for k in range(leaders):
         if primary_epoch[w[LEADERS * cap + k]] > least:
@@ -407,7 +406,7 @@ def later_histories(
                 if w[MARK * cap + t] != k:
                     chosen = chosen_row(w, cap, t, primary_epoch[leader])
                     by = max(max(leader, w[AB_ROW * cap + t]), chosen)
-                    broke(out, CHOSEN_LATER, by, w[AB_ROW * cap + t], chosen, leader, -1)
+                    broke(out, CHOSEN_LATER, by, chosen, leader, w[AB_ROW * cap + t], -1)
         left = kept
 
 

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from traces.judging import blocks_kernel as b
-from traces.judging.blocks import SHIFT, Chosen, Summary, drilled, summary_of
-from traces.judging.planes import MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
-from traces.judging.runs import BITS, ERRORS, JUDGED, Batch, judgeable, mask_of, unjudged
+from traces.judging.blocks import HALF_KNOWN, SHIFT, Chosen, Summary, drilled, summary_of
+from traces.judging.gaps import TOLD, Where, affected, among
+from traces.judging.planes import G_OUTSIDER, MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
+from traces.judging.runs import BITS, ERRORS, JUDGED, Batch, judgeable, mask_of
 from traces.judging.tally import COUNTS, Span, Tally, Unit
 from traces.judging.told import Violation, violation
 from traces.pipeline.table import TableError
@@ -83,12 +84,14 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     chosen = Chosen(frozenset(found.blocks), frozenset(found.zxids), shift)
     pieces = each(drilled, [(p, base, chosen) for p, base in zip(unit.parts, bases, strict=False)])
     batch, texts, numbers = joined(pieces, unit.name)
-    broken, met = 0, 0
+    broken, met, more = 0, 0, 0
     for _, judged in batch.judged():
-        broken, met = int(judged[0, 1]), int(judged[0, 2])
-    known = judgeable(unit.observes) & asked & ~unjudged(1 if blocks.nobody else 0)
+        broken, met, more = judged[0, 1:4].tolist()
+    known = judgeable(unit.observes) & asked
     verdicts = concluded(found, broken, met | blocks.counted(found.one), capped, known, asked)
     out = Tally(1, unit.rows)
+    run = int(batch.runs[0]) if batch.rows else unit.parts[0].least or 0  # nothing of it is looked at one by one
+    left_open(out, verdicts, more, gaps_of(summaries), run)
     said = 0
     for row, p in enumerate(JUDGED):
         if p.name in verdicts:
@@ -96,17 +99,54 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
             said |= (1 << BITS[p.name]) if verdicts[p.name] == "violated" else 0
     if said:
         out.violations = list(told(batch, texts, numbers, said))
-    run = int(batch.runs[0]) if batch.rows else unit.parts[0].least or 0  # nothing of it is looked at one by one
     out.spans.append(Span(run, run, unit.name, None))
     left_out = [name for name in NOT_LONG if name in verdicts and verdicts[name] == "not judged"]
     if left_out and set(unit.observes) >= {"accept"}:
         out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not judged")
     if "undecided" in verdicts.values():
         why = "zxids are out of order" if not (found.order and found.abcasts) else "more is violated"
+        if more & ~sum(1 << bit for bit in TOLD) or gaps_of(summaries):
+            why = "it has what the comparison of blocks does not see"
         if capped:
             why = "too much differs to be looked at"
         out.notes.append(f"run {run}: {why}, and what is undecided may hold or not")
     return out
+
+
+def gaps_of(summaries: Sequence[Summary]) -> dict[int, int]:
+    """The gaps of the whole run, by their bits, and the first row of each."""
+    out: dict[int, int] = {}
+    for s in summaries:
+        for bit, row in s.seen.gaps.items():
+            out.setdefault(bit, row)
+    for bit in HALF_KNOWN:  # only where other rows say it
+        if bit in out and not any(bit in s.seen.says for s in summaries):
+            del out[bit]
+    nodes = next((s.seen.nodes for s in summaries if s.seen.nodes), 0)
+    outside = [s.seen.highest[1] for s in summaries if s.seen.highest[0] >= nodes > 0]
+    return out | ({G_OUTSIDER: min(outside)} if outside else {})
+
+
+def left_open(out: Tally, verdicts: dict[str, str], more: int, gaps: dict[int, int], run: int) -> None:
+    """Properties of which rows leave something open are open, and of which they have what is not compared,
+    undecided: also where a part of the history breaks them.
+
+    Args:
+        more: the gaps of what was looked at one by one, as a mask.
+        gaps: those of the whole run.
+        run: its number.
+    """
+    mask = more | sum(1 << bit for bit in gaps)
+    for name, because in affected(mask).items():
+        if verdicts.get(name, "not judged") == "not judged":
+            continue
+        verdicts[name] = "open" if any(gap.null for gap in because) else "undecided"
+        for gap in because:
+            if gap.null:
+                out.note_gap(name, gap.bit, Where(run, gaps.get(gap.bit, -1)))
+    for gap in among(mask):
+        if gap.bit in TOLD:
+            out.note_gap("", gap.bit, Where(run, gaps.get(gap.bit, -1)))
 
 
 def told(batch: Batch, texts: Any, numbers: Any, said: int) -> Iterator[Violation]:
@@ -189,12 +229,13 @@ def check_joints(summaries: Sequence[Summary]) -> None:
         if (first_position[here] <= last[here]).any():
             raise TableError(f"{s.name}: {ERRORS[OUT_OF_ORDER]}")
         last = np.where(last_position != NULL, last_position, last)
-        if s.times[0] < time:
-            raise TableError(f"{s.name}: {ERRORS[TIME_BACK]}")
-        time = s.times[1]
+        if s.times is not None:
+            if s.times[0] < time:
+                raise TableError(f"{s.name}: {ERRORS[TIME_BACK]}")
+            time = s.times[1]
         for entry in s.entries[s.entries[:, b.E_ROLE] == 1]:
             p = entry[b.E_PROCESS]
-            if entry[b.E_PASS] < passes[p]:
+            if NULL != entry[b.E_PASS] < passes[p]:
                 raise TableError(f"{s.name}: {ERRORS[PASS_BACK]}")
         for entry in s.entries[s.entries[:, b.E_ROLE] == 1]:
             p = entry[b.E_PROCESS]
@@ -217,14 +258,12 @@ class Blocks:
         passes: for each process and pass, of each block what it has, and the row by which it has it.
         delivered: the blocks of which anyone delivers anything.
         order: every block, by epoch and number.
-        nobody: of some abcast it is not known whose it is.
     """
 
     def __init__(self, summaries: Sequence[Summary], abcasts: bool) -> None:
         self.summaries = summaries
         entries = [s.entries for s in summaries]
         self.entries = np.concatenate(entries) if entries else np.zeros((0, b.ENTRY), np.int64)
-        self.nobody = bool((self.entries[:, b.E_PROCESS] == b.NOBODY).any())
         self.passes: dict[Key, dict[Key, Whole]] = {}
         self.complete_at: dict[Key, dict[Key, int]] = {}
         self.abcast: dict[Key, Whole] = {}

@@ -29,6 +29,7 @@ from traces.judging.planes import (
     ACCEPT,
     ACCEPTED,
     ACTIVE,
+    ASTRAY_ENTRY,
     BEGIN,
     BROKEN,
     CHOSEN_EPOCH,
@@ -45,6 +46,20 @@ from traces.judging.planes import (
     ERROR_ROW,
     ESTABLISH,
     FIRST_ROW,
+    G_AGAIN,
+    G_ATTEMPT,
+    G_DIGEST,
+    G_DISAGREES,
+    G_IDENTITY,
+    G_LEADS,
+    G_OTHER_EPOCH,
+    G_OUTSIDER,
+    G_PASS,
+    G_PRIMARY,
+    G_PROPOSED,
+    G_QUORUM,
+    G_TIME,
+    G_WHO,
     I_COUNT,
     I_LAST,
     IN_PASS,
@@ -52,6 +67,7 @@ from traces.judging.planes import (
     INSTANCE,
     LACKS,
     LAST,
+    LATE_BEGIN,
     LEADERS,
     LENGTH,
     MANY_PROCESSES,
@@ -59,6 +75,7 @@ from traces.judging.planes import (
     MOST,
     NEVER,
     NO_PROCESS,
+    NO_PROCESSES,
     NO_ZXID,
     NODES_OF,
     NULL,
@@ -80,11 +97,12 @@ from traces.judging.planes import (
     TXN,
     TXNS_OF,
     UNIQUE_ZXID,
-    UNKNOWN,
     ZXID,
     broke,
     forget_entries,
+    half_known,
     intern,
+    lacks_word,
     met,
     new_epoch,
     new_instance,
@@ -155,10 +173,17 @@ def judge_run(
     gaps = 0
     replaced = -1  # the process whose replaced history is being read
     replaced_row = -1
-    now = time[start]
+    begun = False
+    clock = 0  # 1: a row of the history has no time; 2: a row has one
+    identities = 0  # the same of the identities of transactions, and of their digests
+    digests = 0
+    astray = 0  # the processes with a pass that does not agree with an earlier one
+    last_kind = OTHER
+    last_process = NULL
+    now = NULL
     row = start
     while row < end and not full and out[ERROR] == 0:
-        if time[row] != now:
+        if time[row] != NULL and time[row] != now:
             if dirty != 0 or gaps > 0:
                 end_moment(w, cap, processes, v, dirty, gaps, instances, row - 1, out)
                 dirty = 0
@@ -179,12 +204,26 @@ def judge_run(
             if v[COMPARED + replaced] < v[REPLACED + replaced]:
                 broke(out, STANDS, replaced_row, replaced_row, stood(w, cap, processes, v, replaced), -1, -1)
             replaced = -1
+        if kind != BEGIN and time[row] != NULL:
+            clock = clock | 2
+        if kind == INITIAL and last_kind != ESTABLISH and last_kind != INITIAL:
+            wrong(out, ASTRAY_ENTRY, row)
+        if kind == ENTRY and ((last_kind != REVISE and last_kind != ENTRY) or p != last_process):
+            wrong(out, ASTRAY_ENTRY, row)
+        last_kind = kind
+        last_process = p
         if kind != OTHER:
             t = -1
+            if kind != BEGIN and time[row] == NULL:
+                clock = clock | 1
+            if p != NULL and nodes > 0 and p >= nodes:
+                lacks_word(out, G_OUTSIDER)
             if kind != ESTABLISH and kind != REVISE and kind != BEGIN:
                 if epoch[row] == NULL or counter[row] == NULL:
                     wrong(out, NO_ZXID, row)
                     break
+                identities = identities | (1 if identity[row] == NULL else 2)
+                digests = digests | (1 if digest[row] == NULL else 2)
                 t = intern(
                     w, cap, TXN, tables, mask, txns, identity[row], epoch[row], counter[row], digest[row]
                 )  # fmt: skip
@@ -197,20 +236,25 @@ def judge_run(
             if p == NULL and kind != ABCAST and kind != BEGIN and kind != ESTABLISH and kind != INITIAL:
                 wrong(out, NO_PROCESS, row)
                 break
-            if kind == ABDELIVER:
-                if passes[row] != v[PASS + p]:
+            if kind == ABDELIVER or kind == REVISE:
+                if passes[row] == NULL:
+                    lacks_word(out, G_PASS)
+                elif passes[row] != v[PASS + p]:
                     if passes[row] < v[PASS + p]:
                         wrong(out, PASS_BACK, row)
                     v[PASS + p] = passes[row]
                     v[IN_PASS + p] = 0
+            if kind == ABDELIVER:
                 place = v[IN_PASS + p]
                 v[IN_PASS + p] = place + 1
                 before = w[(PLANES + p) * cap + t]
                 if place < v[LENGTH + p]:
                     if w[(PLANES + processes + p) * cap + place] != t:
                         diverge(out, row, w[(PLANES + 2 * processes + p) * cap + place])
+                        astray = astray | (1 << p)
                 elif before >= 0:
                     diverge(out, row, w[(PLANES + 2 * processes + p) * cap + before])
+                    astray = astray | (1 << p)
                 if before < 0:
                     first_delivery(w, cap, processes, v, p, t, row, out)
                     dirty = dirty | (1 << p)
@@ -218,7 +262,16 @@ def judge_run(
                         v[ACTIVE + p] = v[ACTIVE + p] + 1
                         gaps = gaps + has_gap(w, cap, processes, p, t)
             elif kind == ABCAST:
+                if primary_epoch[row] == NULL:
+                    lacks_word(out, G_PRIMARY)
+                elif primary_epoch[row] != epoch[row]:
+                    lacks_word(out, G_OTHER_EPOCH)
+                if attempt[row] == NULL:
+                    lacks_word(out, G_ATTEMPT)
+                if p == NULL:
+                    lacks_word(out, G_WHO)
                 if w[AB_ROW * cap + t] >= 0:  # the same transaction again
+                    lacks_word(out, G_AGAIN)
                     broke(out, UNIQUE_ZXID, row, w[AB_ROW * cap + t], row, -1, -1)
                 else:
                     w[AB_ROW * cap + t] = row
@@ -246,9 +299,7 @@ def judge_run(
                     if w[E_COUNT * cap + e] > 1:
                         met(out, UNIQUE_ZXID)
                     met(out, ONE_PRIMARY)
-                    if p == NULL:
-                        out[UNKNOWN] = out[UNKNOWN] | 1
-                    else:
+                    if p != NULL:
                         i = intern(w, cap, INSTANCE, tables, mask, instances, attempt[row], epoch[row], p, 0)
                         if i < 0:
                             full = True
@@ -276,8 +327,10 @@ def judge_run(
                                 gaps = gaps + has_gap(w, cap, processes, q, t)
             elif kind == ACCEPT:
                 if nodes == 0:
-                    out[UNKNOWN] = out[UNKNOWN] | 2
-                else:
+                    lacks_word(out, G_QUORUM)
+                elif primary_epoch[row] == NULL:
+                    lacks_word(out, G_PROPOSED)
+                elif p < nodes:  # what others accept chooses nothing
                     a = intern(w, cap, ACCEPTED, tables, mask, acceptances, t, primary_epoch[row], 0, 0)
                     if a < 0:
                         full = True
@@ -294,6 +347,8 @@ def judge_run(
                             w[A_ROW * cap + a] = row
                             w[A_ABOVE * cap + a] = w[CHOSEN_LEAST * cap + t]
                             w[CHOSEN_LEAST * cap + t] = a
+            elif kind == ESTABLISH and primary_epoch[row] == NULL:
+                lacks_word(out, G_LEADS)
             elif kind == ESTABLISH:
                 e = intern(w, cap, EPOCH, tables, mask, epochs, primary_epoch[row], 0, 0, 0)
                 if e < 0 or leaders == cap:
@@ -311,9 +366,9 @@ def judge_run(
                 if primary_epoch[row] != primary_epoch[w[LEADERS * cap]]:
                     met(out, ONE_LEADER)
             elif kind == REVISE:
+                if ((astray >> p) & 1) == 1:
+                    lacks_word(out, G_DISAGREES)
                 v[REPLACED + p] = v[IN_PASS + p]
-                if passes[row] != v[PASS + p]:
-                    v[REPLACED + p] = 0
                 v[COMPARED + p] = 0
                 if v[REPLACED + p] > 0:
                     met(out, STANDS)
@@ -326,10 +381,18 @@ def judge_run(
                         broke(out, STANDS, replaced_row, replaced_row, stood(w, cap, processes, v, p), row, -1)
                 v[COMPARED + p] = k + 1
             elif kind == BEGIN:
-                if nodes != 0:
+                if begun:
                     wrong(out, TWO_BEGINS, row)
+                elif row != start:
+                    wrong(out, LATE_BEGIN, row)
+                if index[row] != NULL and index[row] <= 0:
+                    wrong(out, NO_PROCESSES, row)
+                begun = True
                 nodes = max(0, index[row])
         row = row + 1
+    half_known(out, G_TIME, clock)
+    half_known(out, G_IDENTITY, identities)
+    half_known(out, G_DIGEST, digests)
     if not full and out[ERROR] == 0:
         if replaced >= 0 and v[COMPARED + replaced] < v[REPLACED + replaced]:
             broke(out, STANDS, replaced_row, replaced_row, stood(w, cap, processes, v, replaced), -1, -1)

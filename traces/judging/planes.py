@@ -26,8 +26,15 @@ OTHER, ABCAST, ABDELIVER, ACCEPT, ESTABLISH, INITIAL, REVISE, ENTRY, BEGIN = ran
 
 # What is wrong with a run that cannot be judged.
 (
-    NO_PROCESS, MANY_PROCESSES, NO_ZXID, OUT_OF_ORDER, PASS_BACK, TIME_BACK, TWO_BEGINS,
-) = range(1, 8)  # fmt: skip
+    NO_PROCESS, MANY_PROCESSES, NO_ZXID, OUT_OF_ORDER, PASS_BACK, TIME_BACK, TWO_BEGINS, LATE_BEGIN, NO_PROCESSES,
+    ASTRAY_ENTRY,
+) = range(1, 11)  # fmt: skip
+
+# What the rows of a run leave unknown, or have that the comparisons here do not see; bits of a mask (`gaps.py`).
+(
+    G_WHO, G_QUORUM, G_PRIMARY, G_ATTEMPT, G_PROPOSED, G_LEADS, G_PASS, G_IDENTITY, G_DIGEST, G_TIME, G_AGAIN,
+    G_OTHER_EPOCH, G_OUTSIDER, G_DISAGREES,
+) = range(14)  # fmt: skip
 
 # Interned by up to four words, with the place in the table behind them: transactions (identity, epoch, counter,
 # digest), instances (attempt, epoch, process), epochs, zxids (of abcasts), acceptances (transaction, epoch).
@@ -94,6 +101,17 @@ def broke(out: Words, k: int, by: int, a: int, b: int, c: int, d: int) -> None:
 
 def met(out: Words, k: int) -> None:
     out[MET] = out[MET] | (1 << k)
+
+
+def lacks_word(out: Words, gap: int) -> None:
+    """Note that the run has this gap."""
+    out[UNKNOWN] = out[UNKNOWN] | (1 << gap)
+
+
+def half_known(out: Words, gap: int, seen: int) -> None:
+    """A column is null in some rows and not in others: bits 1 and 2 of `seen`."""
+    if seen == 3:
+        lacks_word(out, gap)
 
 
 def wrong(out: Words, error: int, row: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from invariants import PROPERTIES
-from invariants.registry import HISTORY, Property
+from invariants.registry import HISTORY, STATE, Property
 from traces.judging import planes as k
 from traces.judging.compiled import function
 from traces.pipeline.table import TableError
@@ -16,12 +16,13 @@ from traces.pipeline.table import TableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BITS", "COLUMNS", "JUDGED", "NEEDS", "Batch", "judgeable", "mask_of", "unjudged"]
+__all__ = ["BITS", "COLUMNS", "JUDGED", "NEEDS", "Batch", "judgeable", "mask_of"]
 
-JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.of == HISTORY)
-"""The properties of histories, in the order of `PROPERTIES`."""
+JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.of == HISTORY or (p.of == STATE and not p.protocols))
+"""The properties of what every protocol has, in the order of `PROPERTIES`: of histories, and of each process's stable
+one, which rows do not tell."""
 
-BITS = {
+KERNEL = {
     "integrity": k.INTEGRITY, "total-order": k.TOTAL_ORDER, "agreement": k.AGREEMENT,
     "local-primary-order": k.LOCAL_ORDER, "global-primary-order": k.GLOBAL_ORDER,
     "primary-integrity": k.PRIMARY_INTEGRITY, "po-causal-order": k.PO_CAUSAL, "strict-causality": k.STRICT,
@@ -29,6 +30,8 @@ BITS = {
     "one-leader-an-epoch": k.ONE_LEADER, "chosen-in-later-histories": k.CHOSEN_LATER,
     "delivered-is-chosen": k.DELIVERED_CHOSEN, "unique-zxid": k.UNIQUE_ZXID, "delivered-stands": k.STANDS,
 }  # fmt: skip
+# Those that the kernel does not judge have a bit too: of them it is said that they are not judged.
+BITS = KERNEL | {name: len(KERNEL) + i for i, name in enumerate(p.name for p in JUDGED if p.name not in KERNEL)}
 
 # The kinds of event without which nothing can be said of a property.
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -41,13 +44,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "delivered-is-chosen": ("abcast", "abdeliver", "accept"),
     "delivered-stands": ("abdeliver", "revise"),
 }
-
-# Those of which nothing can be said where it is not known who abcast; and where it is not, how many a quorum is.
-BY_PRIMARY = (
-    "local-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix", "causal-order",
-    "one-primary-an-epoch",
-)  # fmt: skip
-BY_QUORUM = ("chosen-in-later-histories", "delivered-is-chosen")
 
 COLUMNS = (
     "run", "process", "position", "kind", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity",
@@ -71,7 +67,13 @@ ERRORS = {
     k.PASS_BACK: "the passes of a process come one after another",
     k.TIME_BACK: "time never goes back within a run",
     k.TWO_BEGINS: "a run begins once",
+    k.LATE_BEGIN: "a run begins with the row that says so",
+    k.NO_PROCESSES: "a run has at least one process",
+    k.ASTRAY_ENTRY: "the entries of a history come directly behind the row of whose history they are",
 }
+BOUND = 1 << 62  # no number but a hash is as large
+HASHES = ("identity", "digest")
+CRASHES = ("crash", "recover")
 AT_ONCE = 1 << 12  # runs in one call of the kernel, between which Ctrl-C is heard
 SMALL = 1 << 10
 
@@ -82,7 +84,9 @@ def mask_of(names: Sequence[str]) -> int:
 
 def judgeable(observes: Sequence[str]) -> int:
     """The mask of the properties of which a table that notes these kinds of event says anything."""
-    names = [p.name for p in JUDGED if set(NEEDS.get(p.name, ("abcast", "abdeliver"))) <= set(observes)]
+    names = [
+        p.name for p in JUDGED if p.name in KERNEL and set(NEEDS.get(p.name, ("abcast", "abdeliver"))) <= set(observes)
+    ]
     return mask_of(names)
 
 
@@ -101,8 +105,9 @@ class Batch:
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name, self.rows = name, table.num_rows
         self.columns = {c: words_of(table, c, name) for c in IN_KERNEL}
-        self.kinds, codes = kinds_of(table)
-        self.kind_of = np.array(codes or [0], np.int64)
+        self.kinds, self.words = kinds_of(table, name)
+        self.kind_of = codes_of(self.words)
+        self.crashes = [i for i, word in enumerate(self.words) if word in CRASHES]
         self.processes = max(1, min(k.MOST, int(self.columns["process"].max(initial=0)) + 1))
         run = self.columns["run"]
         self.starts = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1]))) if self.rows else np.zeros(0, int)
@@ -179,22 +184,22 @@ class Batch:
         return out
 
 
-def unjudged(unknown: int) -> int:
-    """The mask of the properties of which nothing can be said in a run, by what the kernel did not know."""
-    return (mask_of(BY_PRIMARY) if unknown & 1 else 0) | (mask_of(BY_QUORUM) if unknown & 2 else 0)
-
-
 def at(values: Any) -> int:
     """Where an array lies in memory."""
     return int(values.ctypes.data)
 
 
 def words_of(table: pa.Table, name: str, where: str) -> Any:
-    """A column as 64-bit words, NULL where it says nothing."""
+    """A column as 64-bit words, NULL where it says nothing.
+
+    Raises:
+        TableError: a number in it is none that a table has.
+    """
     import pyarrow.compute as pc
 
     column = table.column(name)
-    if column.null_count:
+    nulls = column.null_count
+    if nulls:
         if name == "run":
             raise TableError(f"{where}: a row does not say of which run it is")
         column = pc.fill_null(column, k.NULL)
@@ -203,22 +208,39 @@ def words_of(table: pa.Table, name: str, where: str) -> Any:
         if column.num_chunks != 1
         else column.chunk(0).to_numpy(zero_copy_only=False)
     )
-    return np.ascontiguousarray(values, np.int64)
+    values = np.ascontiguousarray(values, np.int64)
+    bound = k.NEVER if name in HASHES else BOUND
+    beyond = values < -bound if nulls == 0 else (values < -bound) & (values != k.NULL)
+    if len(values) and (values.max() > bound or beyond.any() or nulls != np.count_nonzero(values == k.NULL)):
+        raise TableError(f"{where}: column {name!r} has a number that is out of range")
+    return values
 
 
-def kinds_of(table: pa.Table) -> tuple[Any, list[int]]:
-    """The column of kinds as numbers of 4 bytes, and which kind of event each number is."""
+def kinds_of(table: pa.Table, where: str) -> tuple[Any, list[str]]:
+    """The column of kinds as numbers of 4 bytes, and which word each number is.
+
+    Raises:
+        TableError: a row has no kind, or one that is no text.
+    """
     import pyarrow as pa
 
     column = table.column("kind")
+    if column.null_count:
+        raise TableError(f"{where}: a row does not say what happened")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries().combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
-    kinds = np.ascontiguousarray(column.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
-    names = column.dictionary.to_pylist()
-    if len(kinds) and kinds.min() < 0:
-        kinds = np.where(kinds < 0, len(names), kinds).astype(np.int32)
-        names.append("")
-    return kinds, [KIND_CODES.get(name, k.OTHER) for name in names]
+    if column.null_count:
+        raise TableError(f"{where}: a row does not say what happened")
+    try:
+        words = column.dictionary.to_pylist()
+    except UnicodeDecodeError:
+        raise TableError(f"{where}: column 'kind' has something that is no text") from None
+    return np.ascontiguousarray(column.indices.to_numpy(zero_copy_only=False), np.int32), words
+
+
+def codes_of(words: Sequence[str | None]) -> Any:
+    """Which kind of event each word is."""
+    return np.array([KIND_CODES.get(word or "", k.OTHER) for word in words] or [0], np.int64)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traces.judging.runs import BITS, COLUMNS, JUDGED, Batch, judgeable, unjudged
+from traces.judging.careful import first_row, judge_carefully
+from traces.judging.facts import Answer
+from traces.judging.gaps import TOLD, Gap, Where, affected, among, merged
+from traces.judging.runs import BITS, COLUMNS, JUDGED, Batch, judgeable
 from traces.judging.told import Violation, violation
 from traces.pipeline.table import LONGEST, Part, TableError, read_part
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNTS", "Span", "Tally", "Unit", "check_spans", "judge_unit", "units_of"]
 
-COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided")
+COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided", "open")
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class Tally:
         counts: for each property, in the order of `JUDGED`, how many runs of each of `COUNTS`.
         violations: one for every run and property.
         spans: which runs these were, unit by unit.
+        gaps: of each property left open, and of `""` for what is to be said of the rows themselves, by
+            the bit of the gap (`gaps.py`) where it is.
         notes: what else must be said.
     """
 
@@ -113,6 +118,7 @@ class Tally:
     counts: Any = field(default_factory=lambda: np.zeros((len(JUDGED), len(COUNTS)), np.int64))
     violations: list[Violation] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -122,6 +128,12 @@ class Tally:
         self.violations += other.violations
         self.spans += other.spans
         self.notes += other.notes
+        for key, where in other.gaps.items():
+            self.note_gap(*key, where)
+
+    def note_gap(self, name: str, bit: int, where: Where) -> None:
+        """Note where a gap is that leaves a property open."""
+        self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
 
     def count(self, name: str, what: str) -> int:
         place = next(k for k, p in enumerate(JUDGED) if p.name == name)
@@ -141,26 +153,20 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
     batch = Batch(unit.read(COLUMNS), unit.name)
     out = Tally(len(batch.starts), batch.rows)
     known = judgeable(unit.observes) & asked
-    broken_runs: list[tuple[int, int]] = []
+    broken_runs: list[Broken] = []
     for place, found in batch.judged():
         if stopped():
             break
-        broken, met, unknown = found[:, 1], found[:, 2], found[:, 3]
-        without = np.zeros(len(found), np.int64)
-        for value in np.unique(unknown[unknown != 0]):
-            without[unknown == value] = unjudged(int(value))
-        for k, p in enumerate(JUDGED):
-            bit = 1 << BITS[p.name]
-            if asked & bit:
-                judged = (without & bit) == 0 if known & bit else np.zeros(len(found), bool)
-                bad = (broken & bit) != 0
-                good = (met & bit) != 0
-                out.counts[k] += (
-                    np.count_nonzero(judged & ~bad & good), np.count_nonzero(judged & ~bad & ~good),
-                    np.count_nonzero(judged & bad), np.count_nonzero(~judged), 0,
-                )  # fmt: skip
-        said = broken & known & ~without
-        broken_runs += [(place + int(k), int(said[k])) for k in np.flatnonzero(said)]
+        plain = found[:, 3] == 0
+        count(out, found[plain], asked, known)
+        for k in np.flatnonzero(~plain | ((found[:, 1] & known) != 0)).tolist():
+            if stopped():
+                break
+            if plain[k]:
+                broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
+            else:
+                broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
+    broken_runs = [b for b in broken_runs if b.mask or b.careful]
     if broken_runs:
         out.violations = told(unit, batch, broken_runs)
     if batch.rows:
@@ -172,21 +178,99 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
     return out
 
 
-def told(unit: Unit, batch: Batch, broken: Sequence[tuple[int, int]]) -> list[Violation]:
-    """The violations of some runs of a unit, each with its witness.
+@dataclass(frozen=True)
+class Broken:
+    """What a run breaks.
+
+    Attributes:
+        place: of the run in its batch.
+        mask: what the kernel has found.
+        careful: what was found with care, and the rows that show it.
+    """
+
+    place: int
+    mask: int
+    careful: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def count(out: Tally, found: Any, asked: int, known: int) -> None:
+    """Count what the kernel says of runs that leave nothing unknown."""
+    for row, p in enumerate(JUDGED):
+        bit = 1 << BITS[p.name]
+        if not asked & bit:
+            continue
+        if not known & bit:
+            out.counts[row, COUNTS.index("not judged")] += len(found)
+            continue
+        bad, good = (found[:, 1] & bit) != 0, (found[:, 2] & bit) != 0
+        out.counts[row, :3] += (
+            np.count_nonzero(~bad & good), np.count_nonzero(~bad & ~good), np.count_nonzero(bad),
+        )  # fmt: skip
+
+
+def with_gaps(out: Tally, batch: Batch, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
+    """Count what is said of a run that leaves something unknown, or has what the kernel does not compare.
 
     Args:
-        broken: the place of each run, and the mask of what it breaks.
+        place: of the run in the batch.
+        found: what the kernel says of it.
     """
+    _, broken, met, mask = found
+    unsure = affected(mask)
+    careful = judge_carefully(batch, place) if any(known >> BITS[n] & 1 for n in unsure) else {}
+    rows: dict[str, tuple[int, ...]] = {}
+    said = 0
+    for row, p in enumerate(JUDGED):
+        bit = 1 << BITS[p.name]
+        if not asked & bit:
+            continue
+        if not known & bit:
+            word = "not judged"
+        elif p.name not in unsure:
+            word = "violated" if broken & bit else "held" if met & bit else "premise not reached"
+            said |= broken & bit
+        else:
+            gaps = unsure[p.name]
+            answer = too_large(gaps) if careful is None else careful[p.name]
+            word = answer.word
+            if word == "violated":
+                rows[p.name] = answer.rows
+            elif word == "open":
+                for gap in gaps:
+                    if gap.null:
+                        out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
+        out.counts[row, COUNTS.index(word)] += 1
+    for gap in among(mask):
+        if gap.bit in TOLD:
+            out.note_gap("", gap.bit, first_row(batch, place, gap))
+    return Broken(place, said, rows)
+
+
+def text_of(value: pa.Scalar) -> str | None:
+    """A text of a table, without what a terminal would not show; None if there is none, or it is no text."""
+    try:
+        text: str | None = value.as_py()
+    except UnicodeDecodeError:
+        return None
+    return text and "".join(c if c.isprintable() else "?" for c in text)
+
+
+def too_large(gaps: Sequence[Gap]) -> Answer:
+    """What is said of a property in a run too large to be judged with care."""
+    return Answer("open" if any(gap.null for gap in gaps) else "undecided")
+
+
+def told(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
+    """The violations of some runs of a unit, each with its witness."""
     texts = unit.read(("kind", "detail"))
     out = []
-    for place, mask in broken:
-        start, end, run = int(batch.starts[place]), int(batch.ends[place]), int(batch.runs[place])
+    for b in broken:
+        start, end, run = int(batch.starts[b.place]), int(batch.ends[b.place]), int(batch.runs[b.place])
         kinds, details = (texts.column(c).slice(start, end - start) for c in ("kind", "detail"))
-        command = details[0].as_py() if kinds[0].as_py() == "run" else None
-        for name, rows in batch.witness(place).items():
-            if mask >> BITS[name] & 1:
-                out.append(replace(violation(batch, kinds, run, start, name, rows), command=command))
+        command = text_of(details[0]) if text_of(kinds[0]) == "run" else None
+        witnesses = {n: rows for n, rows in batch.witness(b.place).items() if b.mask >> BITS[n] & 1} if b.mask else {}
+        for name, rows in (witnesses | b.careful).items():
+            out.append(replace(violation(batch, kinds, run, start, name, rows), command=command))
     return out
 
 

@@ -70,7 +70,7 @@ def happened(batch: Batch, kinds: pa.ChunkedArray, start: int, row: int) -> Happ
     """A row of a batch, of the run that starts at `start`."""
     values = {name: None if (x := int(column[row])) == NULL else x for name, column in batch.columns.items()}
     return Happened(
-        row - start, values["process"], values["position"], kinds[row - start].as_py(), txn_text(values),
+        row - start, values["process"], values["position"], kinds[row - start].as_py() or "", txn_text(values),
         values["epoch"], values["time"], values["pass"],
     )  # fmt: skip
 
@@ -185,7 +185,7 @@ def one_leader(e: Told) -> str:
 
 
 def chosen_later(e: Told) -> str:
-    return f"{there(e[0]).txn} is chosen, and the initial history of a later epoch, of {there(e[2]).who}, lacks it."
+    return f"{there(e[0]).txn} is chosen, and the initial history of a later epoch, of {there(e[1]).who}, lacks it."
 
 
 def delivered_chosen(e: Told) -> str:

@@ -337,7 +337,11 @@ def parts_of_file(file: Path) -> Iterator[Part]:
     except (OSError, pa.ArrowException) as problem:
         raise TableError(f"{file}: {first_line(problem)}") from None
     check_schema(file, found)
-    keys = {k.decode(): v.decode() for k, v in (footer.metadata or {}).items() if k.startswith(BOUNDARY.encode())}
+    keys = {
+        k.decode("utf-8", "replace"): v.decode("utf-8", "replace")
+        for k, v in (footer.metadata or {}).items()
+        if k.startswith(BOUNDARY.encode())
+    }
     version = keys.get(BOUNDARY + "table", str(VERSION))
     if version != str(VERSION):
         raise TableError(f"{file}: this is an event table of version {version}, and this program reads {VERSION}")
