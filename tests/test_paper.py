@@ -756,6 +756,21 @@ def test_f_2_1_starts_a_new_iteration_if_it_promised_another_epoch() -> None:
     assert run.history(2) == []
 
 
+def test_f_2_1_follows_f_1_2() -> None:
+    """Phase 2 comes after Phase 1: where NEWLEADER(e') overtakes NEWEPOCH(e'), a follower that promised e' in an
+    earlier iteration does not take it."""
+    run = Run(network="unordered").establish(0, 1, 2)
+    run.time_out(2)
+    run.leader_learns(0, 2)
+    run.oracle(2, 0)
+    run.leader(0, 2)
+    assert run.to_follower(2) == ["NEWEPOCH(1)", "NEWLEADER(1, [])"]
+    assert run.follower(2, place=1) == {"f.2.1"}
+    assert run.s.promised_epoch[2] == 1
+    assert run.s.phase[2] == DISCOVERY
+    assert run.to_leader(2, 0) == []
+
+
 def test_f_2_1_is_atomic() -> None:
     """It executes atomically: unmodified ZAB has no point inside f.2.1 at which it could crash."""
     run = proposed()

@@ -129,17 +129,15 @@ class Campaign:
     def measure(self, tree: Tree) -> list[str]:
         """Run every killer of the tree as it is; returns those that fail, and are left out."""
         first, *others = tree.warm
-        answer = first.ask(file=self.path, batches=[], arguments=self.killers.tests, wall=1800)
+        k = self.killers
+        answer = first.ask(file=self.path, batches=[], arguments=k.tests, without=k.without, wall=1800)
         if "costs" not in answer:
             raise RuntimeError(broken_baseline(answer))
         if answer["broken"] and answer["broken"]["how"] == "import":
             raise RuntimeError(broken_baseline(answer["broken"]))
         failed = set(answer["failed"])
         self.costs = {
-            t: c
-            for t, c in answer["costs"].items()
-            if t not in failed and (c <= self.killers.dearest or self.named(t))
-            if not any(part in t for part in self.killers.without)
+            t: c for t, c in answer["costs"].items() if t not in failed and (c <= self.killers.dearest or self.named(t))
         }
         self.lines = {t: set(answer["lines"][t]) for t in self.costs}
         for warm in others:  # what is compiled once serves all

@@ -36,12 +36,14 @@ class Watch:
     """Runs the tests it is given, in the order given; says which it is at, and what the first failure is.
 
     Args:
-        tests: node ids, each with its cost in CPU-seconds; none: all that there are, measured.
-        file: whose lines are noted as they are run, by test; empty: no notes.
+        tests: node ids, each with its cost in CPU-seconds; none: all that the request asks for are measured, and
+            the lines of its file noted as they are run, by test.
     """
 
-    def __init__(self, tell: Any, tests: dict[str, float], file: str = "", named: tuple[str, ...] = ()) -> None:
-        self.tell, self.tests, self.file, self.named = tell, tests, file, named
+    def __init__(self, tell: Any, tests: dict[str, float], request: dict[str, Any]) -> None:
+        self.tell, self.tests = tell, tests
+        self.file = "" if tests else str(Path(request["file"]).resolve())
+        self.named, self.without = request.get("arguments", ()), request.get("without", ())
         self.failure: dict[str, str] | None = None
         self.failed: set[str] = set()
         self.costs: dict[str, float] = {}
@@ -52,8 +54,14 @@ class Watch:
         if self.tests:
             place = {name: k for k, name in enumerate(self.tests)}
             items[:] = sorted((i for i in items if i.nodeid in place), key=lambda i: place[i.nodeid])
-        else:  # slow ones are taken only where they are named
-            items[:] = [i for i in items if not i.get_closest_marker("slow") or i.nodeid.split("[")[0] in self.named]
+        else:
+            items[:] = [i for i in items if self.wanted(i)]
+
+    def wanted(self, item: Any) -> bool:
+        """Slow ones are taken only where they are named."""
+        if any(part in item.nodeid for part in self.without):
+            return False
+        return not item.get_closest_marker("slow") or item.nodeid.split("[")[0] in self.named
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed and self.failure is None:
@@ -98,7 +106,7 @@ def in_child(request: dict[str, Any], tell: Any) -> dict[str, Any]:
 
     if request["batches"]:
         for batch in request["batches"]:
-            watch = Watch(tell, batch)
+            watch = Watch(tell, batch, request)
             files = list(dict.fromkeys(name.split("::")[0] for name in batch))
             status = pytest.main([*PYTEST, *files], plugins=[watch])
             if watch.failure is None and status:
@@ -106,9 +114,8 @@ def in_child(request: dict[str, Any], tell: Any) -> dict[str, Any]:
             if watch.failure is not None:
                 return watch.failure
         return {"test": "", "why": "", "how": "survived"}
-    named = tuple(request["arguments"])
-    watch = Watch(tell, {}, str(Path(request["file"]).resolve()), named)
-    pytest.main([*(a for a in PYTEST if a != "-x"), *named], plugins=[watch])
+    watch = Watch(tell, {}, request)
+    pytest.main([*(a for a in PYTEST if a != "-x"), *request["arguments"]], plugins=[watch])
     return {"costs": watch.costs, "lines": watch.lines, "failed": sorted(watch.failed), "broken": watch.failure}
 
 

@@ -1,0 +1,78 @@
+"""`python -m tests.mutants.table LOG...`: the rows of docs/mutants.md, and the survivors, from what --json wrote.
+
+A mutant judged in several of the logs counts as the last one says.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .campaign import ROOT
+from .edits import mutants_of
+from .killers import LAST
+
+Entry = dict[str, Any]
+WAYS = ("tests", "premise or violation", "counts alone", "front end", "import", "time or crash")
+
+
+def way(entry: Entry) -> str:
+    """What killed a mutant, in the words of the table's head."""
+    if entry["how"] == "rejected":
+        return "front end"
+    if entry["how"] == "import":
+        return "import"
+    if entry["how"] in ("out of time", "crashed"):
+        return "time or crash"
+    if any(word in entry["test"] for word in LAST):
+        return "counts alone"
+    return "premise or violation" if "test_premises_and_violations" in entry["test"] else "tests"
+
+
+def entries(logs: Sequence[str]) -> dict[str, list[Entry]]:
+    """What was judged, by file, in the order of its lines."""
+    last: dict[tuple[object, ...], Entry] = {}
+    for log in logs:
+        for line in Path(log).read_text(encoding="utf-8").splitlines():
+            e = json.loads(line)
+            last[e["file"], e["line"], e["kind"], e["before"], e["after"]] = e
+    out: dict[str, list[Entry]] = {}
+    for e in last.values():
+        out.setdefault(e["file"], []).append(e)
+    return {path: sorted(some, key=lambda e: (e["line"], e["start"])) for path, some in out.items()}
+
+
+def row(path: str, judged: Sequence[Entry]) -> str:
+    there_are = len(mutants_of(path, (ROOT / path).read_text(encoding="utf-8")))
+    by = Counter(way(e) for e in judged if e["how"] != "survived")
+    survived = sum(e["how"] == "survived" for e in judged)
+    ways = " | ".join(str(by[name]) for name in WAYS)
+    return f"| `{path}` | {len(judged)} of {there_are} | {len(judged) - survived} | {survived} | {ways} |"
+
+
+def survivor(e: Entry) -> str:
+    words = [" ".join(e[part].split()) for part in ("before", "after")]
+    line = (ROOT / e["file"]).read_text(encoding="utf-8").splitlines()[e["line"] - 1].strip()
+    within = "" if line == words[0] else f" in `{line}`"
+    return f"- `{e['file']}:{e['line']}` `{words[0]}` → `{words[1]}`{within}"
+
+
+def main(logs: Sequence[str]) -> None:
+    files = entries(logs)
+    print(f"| file | judged | killed | survived | {' | '.join(WAYS)} |")
+    print("|---|" + "---:|" * (3 + len(WAYS)))
+    for path, judged in files.items():
+        print(row(path, judged))
+    print()
+    for judged in files.values():
+        for e in judged:
+            if e["how"] == "survived":
+                print(survivor(e))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
