@@ -36,9 +36,10 @@ def main() -> None:
             )
             question = Question(configuration, tuple(c.name for c in CLAUSES), targets=judged, seconds=given.seconds)
             began, spent = time.perf_counter(), cpu()
-            verdicts = run(question, given.jobs)
+            outcome = run(question, given.jobs)
             took, used = time.perf_counter() - began, cpu() - spent
-            left = ", ".join(v.clause.name for v in verdicts if not v.holds) or "-"
+            verdicts = outcome.verdicts
+            left = ", ".join([*(v.clause.name for v in verdicts if not v.holds), *outcome.obstacles]) or "-"
             asked = sum(v.asked for v in verdicts)
             print(f"{txns:4}{epochs:8}{asked:9}{took:9.0f}{used:13.0f}  {left}", flush=True)
 

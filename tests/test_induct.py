@@ -315,7 +315,7 @@ def test_a_process_that_dies_leaves_its_question_undecided(monkeypatch: pytest.M
 
     monkeypatch.setattr(multiprocessing, "active_children", children)
     question = Question(Configuration(nodes=2, txns=1, timeouts=1, max_epoch=2), ("links",))
-    verdicts = run(question, jobs=1, time_limit=200.0)
+    verdicts = run(question, jobs=1, time_limit=200.0).verdicts
     assert [v.word for v in verdicts] == ["undecided"]
     assert verdicts[0].undecided[0] == LOST
 
@@ -421,7 +421,7 @@ def test_confirm_finds_what_is_no_invariant():
 def test_several_processes_give_the_answers_of_one():
     configuration = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, max_epoch=2)
     question = Question(configuration, ("agreement",), ("links", "roles"), ("invariant-1",))
-    words = [[(v.clause.name, v.word) for v in run(question, jobs)] for jobs in (1, 2)]
+    words = [[(v.clause.name, v.word) for v in run(question, jobs).verdicts] for jobs in (1, 2)]
     assert words[0] == words[1]
     assert words[0] == [("agreement", "not inductive"), ("invariant-1", "not inductive")]
 

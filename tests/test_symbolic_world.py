@@ -63,7 +63,7 @@ class Both:
         self.variables = [v for v in self.transition.state.values() if isinstance(v, Term)]
         self.actions = {a.word: a for a in self.transition.actions}
         guards = [(a.guard, 0) for a in self.actions.values()]
-        self.guards = self.text.compiled([*guards, (self.transition.enabled_error, 32)], self.variables)
+        self.guards = self.text.compiled([*guards, (self.transition.enabled[1], 32)], self.variables)
         self.effects: dict[int, Any] = {}
 
     def effect(self, word: int) -> tuple[list[int], Any]:

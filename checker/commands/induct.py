@@ -12,7 +12,7 @@ from checker.commands.common import HELD, NO_VERDICT, Subcommand, at_least, comp
 from checker.commands.explore import configured
 
 if TYPE_CHECKING:
-    from checker.symbolic.asking import Question, Verdict
+    from checker.symbolic.asking import Outcome, Verdict
     from invariants.registry import Property
     from zabspec.model import Configuration
 
@@ -85,12 +85,13 @@ def induct(**options: Any) -> int:
         options["query_limit"],
         options["seed"],
         options["k"],
+        bool(options["clauses"]),
     )
     from checker.progress import StatusLine
 
     with StatusLine() as line:
-        verdicts = run(question, options["jobs"] or 0, options["time_limit"], Line(line))
-    return tell(question, verdicts, options["as_json"])
+        outcome = run(question, options["jobs"] or 0, options["time_limit"], Line(line))
+    return tell(outcome, options["as_json"])
 
 
 class Line:
@@ -159,25 +160,25 @@ def found(names: Sequence[str], option: str, among: Sequence[Property]) -> list[
 # --- the answer --------------------------------------------------------------------------------
 
 
-def tell(question: Question, verdicts: list[Verdict], as_json: bool) -> int:
+def tell(outcome: Outcome, as_json: bool) -> int:
     """Say what was found; returns the exit code."""
-    from checker.symbolic.asking import assumptions
-    from zabspec.model import Model
-
-    assumed = assumptions(Model(question.configuration))
+    question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
     supposed = [v.clause.name for v in verdicts if v.clause.name in question.clauses and not v.holds]
+    proved = [] if obstacles else [v.clause.name for v in verdicts if v.holds]
     if any(v.word == "not inductive" for v in verdicts):
         code = NOT_INDUCTIVE
     else:
-        code = HELD if all(v.holds for v in verdicts) else NO_VERDICT
+        code = HELD if len(proved) == len(verdicts) else NO_VERDICT
     if as_json:
         content = {
             "answer": {HELD: "proved", NOT_INDUCTIVE: "not inductive", NO_VERDICT: "undecided"}[code],
             "configuration": question.configuration.as_dict(),
             "assumed_clauses": list(question.assumed),
-            "assumptions": assumed,
-            "at_every_depth": [] if supposed or question.assumed else [v.clause.name for v in verdicts if v.holds],
-            "clauses": [as_object(question, v) for v in verdicts],
+            "assumptions": outcome.granted,
+            "no_verdict_because": obstacles,
+            "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
+            "at_every_depth": [] if supposed or question.assumed or outcome.errors else proved,
+            "clauses": [as_object(v, obstacles) for v in verdicts],
         }
         return say(json.dumps(content, indent=1), code)
     from checker.report import aligned
@@ -185,27 +186,45 @@ def tell(question: Question, verdicts: list[Verdict], as_json: bool) -> int:
     lines = aligned(
         [
             ("clause", "verdict", "queries", "seconds"),
-            *((v.clause.name, verdict_text(v), str(v.asked), f"{v.seconds:.1f}") for v in verdicts),
+            *((v.clause.name, verdict_text(v, obstacles), str(v.asked), f"{v.seconds:.1f}") for v in verdicts),
         ]
     ).splitlines()
     for v in verdicts:
         if v.word == "not inductive":
-            lines += ["", *counterexample(question, v)]
-    lines += ["", f"taken for granted: {'; '.join(assumed)}"]
+            lines += ["", *counterexample(v)]
+    lines += ["", f"taken for granted: {'; '.join(outcome.granted)}"]
+    lines += impossible_lines(outcome)
     if question.assumed:
         lines.append(f"assumed besides: {', '.join(question.assumed)}")
-    holding = sum(v.holds for v in verdicts)
-    if supposed and holding:
+    if supposed and proved:
         lines.append(f"what is proved or follows supposes {', '.join(supposed)}, not proved: it may fail in a run")
-    lines += ["", f"{holding} of {len(verdicts)} proved; {sum(v.seconds for v in verdicts):.0f} s of queries"]
+    if obstacles:
+        lines.append(f"nothing is proved: {'; '.join(obstacles)}")
+    spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
+    lines += ["", f"{len(proved)} of {len(verdicts)} proved; {spent:.0f} s of queries"]
     code = say("\n".join(lines), code)
     if code == NO_VERDICT:
-        complain(f"{sum(v.word == 'undecided' for v in verdicts)} clauses are undecided")
+        undecided = sum(v.word == "undecided" for v in verdicts)
+        complain(f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided")
     return code
 
 
-def verdict_text(v: Verdict) -> str:
-    """A verdict, in the table."""
+def impossible_lines(outcome: Outcome) -> list[str]:
+    """The moves that are never possible, by the clauses that forbid them."""
+    by_clauses: dict[tuple[str, ...], list[str]] = {}
+    for move, names in outcome.impossible.items():
+        by_clauses.setdefault(names, []).append(move)
+    lines = []
+    for names, moves in by_clauses.items():
+        where = f"under {', '.join(names)}" if names else "in any state"
+        lines.append(f"impossible {where}: {'; '.join(moves)}")
+    return lines
+
+
+def verdict_text(v: Verdict, obstacles: Sequence[str]) -> str:
+    """A verdict, in the table; nothing is proved where something stands in the way."""
+    if v.holds and obstacles:
+        return "no verdict"
     if v.word == "k-inductive":
         return f"k-inductive (k = {v.k})"
     if v.word == "undecided":
@@ -213,19 +232,17 @@ def verdict_text(v: Verdict) -> str:
     return "follows" if v.follows and v.holds else v.word
 
 
-def counterexample(question: Question, v: Verdict) -> list[str]:
+def counterexample(v: Verdict) -> list[str]:
     """A counterexample to induction, a line each."""
     from checker.report import aligned
-    from checker.symbolic.asking import induction
-    from checker.symbolic.shown import rows, step_text
+    from checker.symbolic.shown import step_text
 
     assert v.failing is not None
     lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
-    shown = rows(induction(question), v.failing)
     if not v.failing.move:
         what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
-        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in shown]))]
-    changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in shown]
+        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.shown]))]
+    changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in v.shown]
     return [
         *lines,
         f"a state that satisfies what is assumed, and one step from it, {step_text(v.failing)}:",
@@ -237,29 +254,21 @@ def indented(text: str) -> list[str]:
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
-def as_object(question: Question, v: Verdict) -> dict[str, Any]:
+def as_object(v: Verdict, obstacles: Sequence[str]) -> dict[str, Any]:
     """A verdict, for machines."""
     out: dict[str, Any] = {
         "clause": v.clause.name,
         "source": v.clause.source,
         "statement": " ".join(v.clause.statement.split()),
-        "verdict": "follows" if v.follows and v.word == "proved" else v.word,
+        "verdict": verdict_text(v, obstacles) if v.word == "proved" else v.word,
         "k": v.k,
         "queries": v.asked,
         "seconds": round(v.seconds, 3),
         "undecided": v.undecided,
     }
     if v.word == "not inductive" and v.failing is not None:
-        from checker.symbolic.asking import induction
-        from checker.symbolic.shown import rows
-
-        out["counterexample"] = {
-            "step": v.failing.move,
-            "word": v.failing.word,
-            "fields": [
-                {"field": name, "before": was, "after": now} for name, was, now in rows(induction(question), v.failing)
-            ],
-        }
+        fields = [{"field": name, "before": was, "after": now} for name, was, now in v.shown]
+        out["counterexample"] = {"step": v.failing.move, "word": v.failing.word, "fields": fields}
     return out
 
 

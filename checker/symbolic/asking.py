@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
-from multiprocessing.pool import Pool
+from multiprocessing.pool import AsyncResult
+from typing import Any
 
 from checker.signals import Held, unheard
 from checker.solver import Answer
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
+from checker.symbolic.possible import EPOCHS, Possible, Taken
+from checker.symbolic.shown import rows
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.inductive import CASES, CLAUSES, SHAPES
+from invariants.inductive.impossible import impossible
 from invariants.registry import STEP, Property, property_named
+from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
 
-__all__ = ["Question", "Verdict", "assumptions", "clause_named", "run"]
+__all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
 
 Progress = Callable[[str, int, int], None]  # what was answered last, how many are, and of how many
 
@@ -39,6 +45,7 @@ class Question:
         targets: the properties that have to follow.
         seconds: time limit of each query.
         k: the longest run of steps tried for a clause that one step breaks.
+        alone: it is asked of some clauses by themselves; then errors that these do not exclude are taken for granted.
     """
 
     configuration: Configuration
@@ -48,6 +55,7 @@ class Question:
     seconds: float = 60.0
     seed: int = 0
     k: int = 1
+    alone: bool = False
 
 
 @dataclass
@@ -62,6 +70,7 @@ class Verdict:
         undecided: the actions of which z3 did not say whether they keep it; first why, if it is not for want of time.
         k: the number of steps that make it k-inductive, where one is not enough.
         follows: it is not asked of each action: it follows from the clauses.
+        shown: what matters of the counterexample: fields, their values before the step and after it.
     """
 
     clause: Property
@@ -71,6 +80,7 @@ class Verdict:
     undecided: list[str] = field(default_factory=list)
     k: int = 1
     follows: bool = False
+    shown: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def word(self) -> str:
@@ -94,17 +104,84 @@ def clause_named(name: str) -> Property:
     return property_named(name, (*CLAUSES, *PROPERTIES))
 
 
-def assumptions(model: Model) -> list[str]:
-    """What every answer takes for granted: the ranges of this model."""
-    c = model.configuration
-    up, down = model.channels
-    return [
-        f"{c.nodes} processes; at most {c.txns} transactions are ever abcast",
-        f"epochs up to {model.epochs}: a step that would begin a later one is not taken (--max-epoch)",
-        f"a channel holds at most {up} messages to a leader and {down} to a follower:"
-        " a step that would send more is not taken (--channel)",
-        "any number of faults of the kinds that have a budget may be left: no clause reads a budget",
-    ]
+@dataclass
+class Outcome:
+    """What was found of a question.
+
+    Attributes:
+        question: the question.
+        verdicts: of each clause and property.
+        taken: of each move what there is to know of taking it.
+        unasked: the moves that were not asked about: there was no time.
+    """
+
+    question: Question
+    verdicts: list[Verdict]
+    taken: list[Taken] = field(default_factory=list)
+    unasked: int = 0
+
+    @property
+    def impossible(self) -> dict[str, tuple[str, ...]]:
+        """The moves that no state allows in which the clauses hold, and which of them forbid it."""
+        return {t.move: t.forbidden_by for t in self.taken if t.impossible}
+
+    @property
+    def granted(self) -> list[str]:
+        """What every answer takes for granted: the ranges of the model, and what is never done beyond them."""
+        c = self.question.configuration
+        left: dict[str, list[Site]] = {}  # the ranges that steps would leave, by the flag that widens them
+        for site in dict.fromkeys(site for t in self.taken for site in t.granted):
+            left.setdefault(site.widen, []).append(site)
+        never = [n for n in ("timeouts", "crashes", "losses", "partitions") if not getattr(c, n)]
+        out = [
+            f"{c.nodes} processes; at most {c.txns} transactions are ever abcast",
+            f"epochs up to {Model(c).epochs}: a step that would begin a later one is not taken (--max-epoch)"
+            + places(left.pop(EPOCHS, [])),
+            *(f"a step that would need a larger {flag} is not taken{places(sites)}" for flag, sites in left.items()),
+            "any number of faults of the kinds that have a budget may be left: no clause reads a budget",
+        ]
+        if never:
+            out.append(f"no {' and no '.join(never)} ever: there is no budget for them")
+        if self.question.alone:
+            out += [f"a step that meets an error is not taken: {e}" for e in self.errors]
+        return out
+
+    @property
+    def errors(self) -> list[str]:
+        """The errors that steps may meet from states that satisfy what is assumed, where no range is cut on purpose."""
+        return list(dict.fromkeys(e for t in self.taken for e in t.errors))
+
+    @property
+    def obstacles(self) -> list[str]:
+        """Why nothing is proved, whatever was found of each clause; a sentence each."""
+        out = []
+        if not self.question.alone:
+            out += [f"a step can meet an error, and is not taken: {e}" for e in self.errors]
+        for t in self.taken:
+            if t.impossible and not t.known:
+                why = f"under {', '.join(t.forbidden_by)}" if t.forbidden_by else "in any state"
+                out.append(f"the move {t.move} can never be taken {why}, so what is proved says nothing of it")
+            elif t.undecided:
+                what = t.move or "which steps are possible"
+                out.append(f"{what}: it is undecided whether it can be taken, or which errors it meets")
+        return out if self.unasked else [*out, *self.never_entered]
+
+    @property
+    def never_entered(self) -> list[str]:
+        """The steps of the paper that no move enters, which is not known of the protocol."""
+        possible = [t for t in self.taken if t.move and not t.impossible]
+        entered = frozenset().union(*(t.entered for t in possible))
+        return [
+            f"step {name} can never be taken under the clauses, so what is proved says nothing of it"
+            for name in Model(self.question.configuration).program.steps
+            if name not in entered and not all(name in t.excluded for t in possible)
+        ]
+
+
+def places(sites: Iterable[Site]) -> str:
+    """Where a range is cut."""
+    text = "; ".join(site.sentence().rpartition("; widen")[0] for site in sites)
+    return f": {text}" if text else ""
 
 
 # --- in a process of its own -------------------------------------------------------------------
@@ -128,19 +205,39 @@ def induction(question: Question) -> Induction:
     )
 
 
-def begin(question: Question) -> None:
+@cache
+def possible(question: Question) -> Possible:
+    """The same of asking what can be taken."""
+    return Possible(induction(question), impossible(), cut(question.configuration))
+
+
+def cut(c: Configuration) -> set[str]:
+    """The flags of the ranges that a configuration cuts on purpose: the epochs always, channels where they
+    are given less room than is enough for the protocol."""
+    small = 0 < c.channel < max(Model(replace(c, channel=0)).channels)
+    return {EPOCHS, *(["--channel"] if small else [])}
+
+
+def begin() -> None:
     """A worker begins: Ctrl-C is for the one who started it."""
     unheard()
-    induction(question)
 
 
-def answer(task: tuple[Question, int]) -> list[Finding]:
-    """The findings of one action; -1: what has to hold at first, and to follow."""
+def moves_of(question: Question) -> list[tuple[str, str]]:
+    """The label and the name of every move."""
+    return [(m.label, m.name) for m in induction(question).moves]
+
+
+def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
+    """What there is to know of taking a move, and its findings; -1: of asking which are possible, and what
+    has to hold at first, and to follow."""
     question, number = task
-    asked = induction(question)
+    asked, can = induction(question), possible(question)
     if number < 0:
-        return asked.initially() + asked.implied()
-    return asked.ask(asked.moves[number])
+        return can.enabled(), asked.initially() + asked.implied()
+    move = asked.moves[number]
+    taken = can.of(move)
+    return taken, [] if taken.impossible else asked.ask(move)
 
 
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, Answer, float]:
@@ -156,12 +253,18 @@ def answer_k(task: tuple[Question, str]) -> tuple[str, int, Answer, float]:
     return name, question.k, last, time.perf_counter() - began
 
 
+def show(task: tuple[Question, Finding]) -> tuple[tuple[str, str, str], ...]:
+    """What matters of a counterexample."""
+    question, finding = task
+    return tuple(rows(induction(question), finding))
+
+
 # --- all of it ---------------------------------------------------------------------------------
 
 
 def run(
     question: Question, jobs: int = 0, time_limit: float | None = None, progress: Progress | None = None
-) -> list[Verdict]:
+) -> Outcome:
     """Ask everything.
 
     Args:
@@ -171,45 +274,76 @@ def run(
     Raises:
         KeyboardInterrupt: Ctrl-C; the processes are gone.
     """
-    began = time.perf_counter()
-    here = induction(question)
-    moves = here.moves
-    # what is asked case by case takes longest, and so comes first
-    order = [-1, *sorted(range(len(moves)), key=lambda k: moves[k].name not in CASES)]
-    labels = {-1: "what follows"} | {k: m.label for k, m in enumerate(moves)}
+    end = time.perf_counter() + (time_limit if time_limit is not None else math.inf)
     verdicts = {n: Verdict(clause_named(n)) for n in (*question.clauses, *question.targets)}
     for n in question.targets:
         verdicts[n].follows = clause_named(n).of != STEP
-    workers = min(jobs or os.cpu_count() or 1, len(order))
-    others = {p.pid for p in multiprocessing.active_children()}
-    with Held():  # what comes as they begin is theirs as well, and their traceback
-        pool = multiprocessing.get_context("spawn").Pool(workers, begin, (question,))
-    asking = {p.pid for p in multiprocessing.active_children()} - others
+    outcome = Outcome(question, list(verdicts.values()))
+    with Workers(jobs or os.cpu_count() or 1, end) as workers:
+        # the first of them makes the list while the second answers
+        listed, first = workers.ask(moves_of, question), workers.ask(answer, (question, -1))
+        waiting: dict[str, AsyncResult[Any]] = {"what follows": first}
+        moves = workers.result(listed)
+        # what is asked case by case takes longest, and so comes first
+        for k in sorted(range(len(moves or ())), key=lambda k: moves[k][1] not in CASES):
+            waiting[moves[k][0]] = workers.ask(answer, (question, k))
+        of = len(waiting)
+        for label, (taken, findings) in workers.results(waiting):
+            outcome.taken.append(taken)
+            note(verdicts, findings)
+            if progress is not None:
+                progress(label, of - len(waiting), of)
+        outcome.unasked = len(waiting) + (moves is None)
+        if outcome.unasked:
+            for v in verdicts.values():
+                v.undecided += [*([LOST] if workers.lost else []), *waiting]
+        try_longer(question, verdicts, workers)
+        tell_why(question, verdicts, workers)
+    outcome.taken.sort(key=lambda t: t.move)
+    return outcome
 
-    def lost() -> bool:
-        """Whether a process has died (out of memory, say): what it was asked is never answered."""
-        return not asking <= {p.pid for p in multiprocessing.active_children()}
 
-    try:
-        waiting = {k: pool.apply_async(answer, ((question, k),)) for k in order}
-        done = 0
+class Workers:
+    """Processes that ask, until a moment or until one of them dies (out of memory, say): what that one was
+    asked is never answered.
+
+    Attributes:
+        lost: one has died.
+    """
+
+    def __init__(self, count: int, end: float) -> None:
+        self.end, self.lost = end, False
+        others = {p.pid for p in multiprocessing.active_children()}
+        with Held():  # what comes as they begin is theirs as well, and their traceback
+            self.pool = multiprocessing.get_context("spawn").Pool(count, begin)
+        self.pids = {p.pid for p in multiprocessing.active_children()} - others
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.terminate()
+        self.pool.join()
+
+    def ask(self, what: Callable[[Any], Any], task: Any) -> AsyncResult[Any]:
+        return self.pool.apply_async(what, (task,))
+
+    def results(self, waiting: dict[str, AsyncResult[Any]]) -> Iterator[tuple[str, Any]]:
+        """What is answered in time, with its key; the rest is left waiting."""
         while waiting:
-            for k in [k for k, r in waiting.items() if r.ready()]:
-                note(verdicts, waiting.pop(k).get())
-                done += 1
-                if progress is not None:
-                    progress(labels[k], done, len(order))
-            late = time_limit is not None and time.perf_counter() - began > time_limit
-            if waiting and (late or lost()):
-                for v in verdicts.values():
-                    v.undecided += [*([] if late else [LOST]), *(labels[k] for k in waiting)]
-                break
-            time.sleep(0.02)
-        try_longer(question, verdicts, pool, time_limit and time_limit - (time.perf_counter() - began), lost)
-    finally:
-        pool.terminate()
-        pool.join()
-    return list(verdicts.values())
+            for key in [key for key, r in waiting.items() if r.ready()]:
+                answered = waiting.pop(key).get()
+                yield key, answered
+            if not waiting or time.perf_counter() > self.end:
+                return
+            self.lost = self.lost or not self.pids <= {p.pid for p in multiprocessing.active_children()}
+            if self.lost:
+                return
+            time.sleep(min(0.02, max(0.0, self.end - time.perf_counter())))
+
+    def result(self, asked: AsyncResult[Any]) -> Any:
+        """The one answer, or None if there is none in time."""
+        return next((answered for _, answered in self.results({"": asked})), None)
 
 
 def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
@@ -224,24 +358,24 @@ def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
             v.failing = f
 
 
-def try_longer(
-    question: Question, verdicts: dict[str, Verdict], pool: Pool, left: float | None, lost: Callable[[], bool]
-) -> None:
+def try_longer(question: Question, verdicts: dict[str, Verdict], workers: Workers) -> None:
     """Ask of each clause that one step breaks whether more of them, from states that keep it, do. A property
     of steps is none of states: the steps before say nothing that it could be asked from."""
     names = [
         n for n, v in verdicts.items()
         if v.failing is not None and v.failing.move and not v.follows and v.clause.of != STEP
     ]  # fmt: skip
-    if question.k < 2 or not names or (left is not None and left <= 0):
+    if question.k < 2 or not names:
         return
-    began = time.perf_counter()
-    waiting = [pool.apply_async(answer_k, ((question, n),)) for n in names]
-    while waiting and not lost() and (left is None or time.perf_counter() - began < left):
-        for r in [r for r in waiting if r.ready()]:
-            waiting.remove(r)
-            name, k, said, spent = r.get()
-            verdicts[name].seconds += spent
-            if said is Answer.PROVED:
-                verdicts[name].k = k
-        time.sleep(0.02)
+    waiting = {n: workers.ask(answer_k, (question, n)) for n in names}
+    for _, (name, k, said, spent) in workers.results(waiting):
+        verdicts[name].seconds += spent
+        if said is Answer.PROVED:
+            verdicts[name].k = k
+
+
+def tell_why(question: Question, verdicts: dict[str, Verdict], workers: Workers) -> None:
+    """Find out what matters of each counterexample; of none where no time is left."""
+    open_ = {n: v.failing for n, v in verdicts.items() if v.word == OPEN}
+    for name, shown in workers.results({n: workers.ask(show, (question, f)) for n, f in open_.items()}):
+        verdicts[name].shown = shown

@@ -38,7 +38,7 @@ class Beyond:
     @property
     def text(self) -> str:
         if self.verdict == INDUCTIVE:
-            return f"inductive: at every depth, epochs up to {self.epochs}, while no channel overflows"
+            return f"inductive: at every depth, epochs up to {self.epochs}"
         if self.broken:
             return f"bounded to {self.steps} steps, and broken beyond: `zabcheck bmc --depth {self.broken}` finds it"
         return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
@@ -72,21 +72,25 @@ def beyond(
 
 def inductive(configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int) -> set[str]:
     """The properties that are inductive with the clauses; none where there are no clauses for the protocol."""
-    from checker.symbolic.asking import Question, run
+    from checker.symbolic.asking import Question, cut, run
+    from checker.symbolic.possible import EPOCHS as LAST_EPOCH
     from invariants.inductive import CLAUSES
 
     if configuration.protocol != "zab" or configuration.network != "fifo" or configuration.literal:
         return set()
     asked = replace(configuration, max_epoch=configuration.max_epoch or EPOCHS)
-    if 0 < asked.channel < max(Model(replace(asked, channel=0)).channels):
-        return set()  # no step that overflows a channel is asked about: where most do, everything is inductive
+    if cut(asked) != {LAST_EPOCH}:
+        return set()  # a step that overflows a channel is not asked about: where most do, everything is inductive
     question = Question(
         asked,
         tuple(c.name for c in CLAUSES),
         targets=tuple(p.name for p in properties),
         seconds=seconds,
     )
-    verdicts = {v.clause.name: v for v in run(question, jobs, seconds)}
+    outcome = run(question, jobs, seconds)
+    verdicts = {v.clause.name: v for v in outcome.verdicts}
+    if outcome.obstacles:
+        return set()  # steps are left out: where most are, everything is inductive
     if not all(verdicts[c.name].holds for c in CLAUSES):
         return set()  # what follows from clauses that are not inductive may not hold
     return {p.name for p in properties if verdicts[p.name].holds}

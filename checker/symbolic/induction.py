@@ -173,16 +173,19 @@ class Induction:
     def legal(self) -> list[z3.BoolRef]:
         """What is true of every state that is one, and what the clauses' definitions are."""
         legal = well_formed(self.transition.layout, self.transition.state)
-        return [self.z3.truth(t) for t in (*legal, self.fine, *self.views.definitions)]
+        return [self.z3.truth(t) for t in (*legal, *self.views.definitions)]
 
     @property
     def fine(self) -> Truth:
         """Asking which steps are possible meets no error."""
-        return equal(self.transition.enabled_error, 0, 32)
+        return equal(self.transition.enabled[1], 0, 32)
 
-    def solver(self, names: Iterable[str], *more: Truth) -> Solver:
-        """A solver that knows what some of the clauses say of the state before a step."""
+    def solver(self, names: Iterable[str], *more: Truth, fine: bool = True) -> Solver:
+        """A solver that knows what some of the clauses say of the state before a step; and, unless it is
+        what is asked about, that asking which steps are possible meets no error."""
         solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD")
+        if fine:
+            solver.add(self.z3.truth(self.fine))
         solver.add(*self.legal, *(self.z3.truth(t) for name in names for t in self.known[name]))
         solver.add(*(self.z3.truth(t) for t in more))
         return solver

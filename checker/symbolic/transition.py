@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 from invariants.registry import STEP, Property
 from zabspec.language import frontend
@@ -24,7 +24,11 @@ from zabspec.model import Model
 
 __all__ = ["Action", "Transition"]
 
+BYTE = 255  # the largest operand of a step word
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
+
+
+Emitted: TypeAlias = tuple[Truth, int, n.Integer, n.Integer, n.Integer]  # when a step is possible; its kind, operands
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,9 @@ class Transition:
         for p in properties:
             front.function(p.holds.__name__)
         self.typed = front.program
-        self.emitted: list[tuple[Truth, int, n.Integer, n.Integer, n.Integer]] = []
+        self.emitted: list[Emitted] = []
         self.machine = SymbolicProgram(self.typed, self.layout, {"emit": self.emit})
         self.state: Values = variables(self.layout, "s")
-        self.enabled_error: Term | int | bool = 0  # the site of the first error that asking for steps meets
 
     def emit(self, env: Env, out: Any, kind: int, a: n.Integer, b: n.Integer, c: n.Integer) -> None:
         self.emitted.append((env.here, kind, a, b, c))
@@ -85,13 +88,26 @@ class Transition:
         return values_of(self.layout, self.model.program.initial().key())
 
     @cached_property
-    def guards(self) -> dict[int, Truth]:
-        """For every step word that some state allows, when it is possible."""
+    def enabled(self) -> tuple[list[Emitted], Term | int | bool]:
+        """The steps that are possible, and the site of the first error that asking for them meets."""
         self.emitted = []
         _, (after,) = self.machine.on_states("enabled", [self.state], [[]])
-        self.enabled_error = after[self.layout.offset("error") << SLOTS]
+        return self.emitted, after[self.layout.offset("error") << SLOTS]
+
+    @cached_property
+    def no_word(self) -> Truth:
+        """Whether a step is possible that has no word: an operand of it is no byte."""
+        found: Truth = False
+        for here, _, *operands in self.enabled[0]:
+            for x in operands:
+                found = or_(found, and_(here, or_(n.less(x, 0), n.less(BYTE, x))))
+        return found
+
+    @cached_property
+    def guards(self) -> dict[int, Truth]:
+        """For every step word that some state allows, when it is possible."""
         found: dict[int, Truth] = {}
-        for here, kind, *operands in self.emitted:
+        for here, kind, *operands in self.enabled[0]:
             assert isinstance(kind, int)
             for values in product(*(self.values(x) for x in operands)):
                 test = here
@@ -105,9 +121,9 @@ class Transition:
 
     @staticmethod
     def values(x: n.Integer) -> range:
-        """What an operand can be; what is no byte is no operand."""
+        """What an operand can be; what is no byte is no operand (`no_word`)."""
         lo, hi = n.span(x)
-        return range(max(lo, 0), min(hi, 255) + 1)
+        return range(max(lo, 0), min(hi, BYTE) + 1)
 
     @cached_property
     def actions(self) -> list[Action]:

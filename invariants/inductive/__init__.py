@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from invariants.inductive import (
+    capacity,
     channels,
     choices,
     commits,
@@ -25,7 +26,7 @@ from invariants.registry import Property
 
 __all__ = ["CASES", "CLAUSES", "MODULES", "SHAPES"]
 
-MODULES = (messages, connections, channels, promises, sources, histories, choices, commits, primaries)
+MODULES = (messages, connections, channels, promises, sources, histories, choices, commits, primaries, capacity)
 
 # The clauses that speak of where processes and messages are, and not of what they say: enough to show
 # which definitions a step leaves as they were.
@@ -39,6 +40,7 @@ CLAUSES: tuple[Property, ...] = (
     *choices.CLAUSES,
     *commits.CLAUSES,
     *primaries.CLAUSES,
+    *capacity.CLAUSES,
 )
 
 # The receipts that are asked about for each value of some fields of the leader that receives.

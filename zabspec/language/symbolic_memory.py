@@ -20,8 +20,8 @@ from zabspec.language.schema import Layout
 from zabspec.language.symbolic_terms import Bits, Truth, and_, equal, extract, less, not_, or_, variable
 
 __all__ = [
-    "REGION", "SLOTS", "Cell", "Cells", "Values", "bytes_of", "cell_width", "cells_of", "message_cells", "scratch_keys",
-    "state_cells", "values_of", "variables", "well_formed",
+    "REGION", "SLOTS", "Cell", "Cells", "Values", "at_its_end", "bytes_of", "cell_width", "cells_of", "message_cells",
+    "scratch_keys", "state_cells", "values_of", "variables", "well_formed",
 ]  # fmt: skip
 
 REGION = 1 << 20  # bytes between the places of two things in memory
@@ -234,6 +234,38 @@ def _legal(kind: Kind, cells: Cells, at: int, values: Values) -> Iterator[Truth]
                 yield less(extract(value, kind.shift(name), part.bits), part.hi - part.lo + 1, part.bits)
     elif isinstance(kind, Int) and width:
         yield less(value, kind.hi - kind.lo + 1, width)
+
+
+def at_its_end(layout: Layout, values: Values, widen: str) -> Truth:
+    """Whether some number of a state, of those that this flag widens, is as large as it can be."""
+    cells = state_cells(layout)
+    result: Truth = False
+    for field in layout.schema.fields:
+        for _, at in layout.elements(field.name):
+            if at < layout.size:
+                for condition in _ends(field.kind, cells, at, values, widen):
+                    result = or_(result, condition)
+    return result
+
+
+def _ends(kind: Kind, cells: Cells, at: int, values: Values, widen: str) -> Iterator[Truth]:
+    """For each number of a value that the flag widens, whether it is at its end (what a sequence lacks is zero)."""
+    if isinstance(kind, Seq):
+        for k in range(kind.capacity):
+            yield from _ends(kind.element, cells, at + kind.header + k * kind.element.size, values, widen)
+    elif isinstance(kind, MessageUnion):
+        tag, width = cells_of(kind, cells, at)[0]
+        for number, fields in enumerate(_fields_of(kind)):
+            for part, inner in fields:
+                for condition in _ends(part, cells, at + inner, values, widen):
+                    yield and_(equal(values[tag], number, width), condition)
+    elif isinstance(kind, Record):
+        for name, part in kind.fields.items():
+            if part.bits and part.widen == widen:
+                word = values[cells.key(at, kind.bits)]
+                yield equal(extract(word, kind.shift(name), part.bits), part.hi - part.lo, part.bits)
+    elif isinstance(kind, Int) and kind.bits and kind.widen == widen:
+        yield equal(values[cells.key(at, kind.bits)], kind.hi - kind.lo, kind.bits)
 
 
 @cache

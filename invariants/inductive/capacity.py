@@ -1,0 +1,91 @@
+"""How much there can be: counters and channels that never leave the ranges of their fields."""
+
+from __future__ import annotations
+
+from invariants.inductive.clause import clause
+from invariants.inductive.connections import member
+from invariants.inductive.messages import txn_acked, txn_committed
+from zabspec.language.lang import Node, State
+from zabspec.worlds.connections import OPEN
+from zabspec.zab import ACK, BROADCAST, COMMIT, COMMIT_LD, ESTABLISHED, LEADING
+
+
+def counters(s: State) -> bool:
+    """III: the counter of a transaction is its place among the abcasts of its epoch, from 1."""
+    for k in range(s.TXNS):
+        if k < s.abcasts:
+            place = 1
+            for j in range(k):
+                if s.abcast_txn[j].epoch == s.abcast_txn[k].epoch:
+                    place = place + 1
+            if s.abcast_txn[k].counter != place:
+                return False
+    return True
+
+
+def acks_behind(s: State, f: Node, l: Node, k: int) -> int:
+    """How many acknowledgements of proposals are in flight from f to l from place k on."""
+    count = 0
+    for j in range(s.UP):
+        if j >= k and j < len(s.to_leader[f][l]) and s.to_leader[f][l][j].kind == ACK:
+            count = count + 1
+    return count
+
+
+def acks_in_flight(s: State) -> bool:
+    """f.3.2: while their connection is open, the acknowledgements in flight to an established leader are of
+    the last transactions of the follower's history, one of each, in their order."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.role[l] == LEADING and s.stage[l] == ESTABLISHED and member(s, l, f) and s.link[f][l] == OPEN:
+                for k in range(s.UP):
+                    if k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK:
+                        found = False
+                        for i in range(s.TXNS):
+                            if i + acks_behind(s, f, l, k) == len(s.history[f]):
+                                if s.history[f][i] == txn_acked(s.to_leader[f][l][k]):
+                                    found = True
+                        if not found:
+                            return False
+    return True
+
+
+def commits_behind(s: State, f: Node, k: int) -> int:
+    """How many COMMITs are in flight to f from place k on."""
+    count = 0
+    for j in range(s.DOWN):
+        if j >= k and j < len(s.to_follower[f]) and s.to_follower[f][j].kind == COMMIT:
+            count = count + 1
+    return count
+
+
+def commits_in_flight(s: State) -> bool:
+    """l.3.2: the COMMITs in flight to a follower are of transactions that its leader has committed, one
+    of each, in their order; the commit of NEWLEADER comes before them, once."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.role[l] == LEADING and s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN:
+                for k in range(s.DOWN):
+                    if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT:
+                        found = False
+                        for i in range(s.TXNS):
+                            if i + commits_behind(s, f, k) <= s.committed[l]:
+                                if s.log[l][i] == txn_committed(s.to_follower[f][k]):
+                                    found = True
+                        if not found:
+                            return False
+                    if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
+                        if s.phase[f] == BROADCAST:
+                            return False
+                        for j in range(k):
+                            kind = s.to_follower[f][j].kind
+                            if kind == COMMIT or kind == COMMIT_LD:
+                                return False
+    return True
+
+
+CLAUSES = (
+    clause(counters, "III, l.3.1"),
+    clause(acks_in_flight, "f.3.2"),
+    clause(commits_in_flight, "l.2.2, l.3.2, l.3.4"),
+)
