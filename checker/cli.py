@@ -41,15 +41,17 @@ COMMANDS = {
 EXAMPLES = """\b
 Examples:
   zabcheck --nodes 3 --depth 20            to depth 20, with the default budgets
-  zabcheck --nodes 3 --txns 1 --timeouts 1 --crashes 0 --losses 0
+  zabcheck --nodes 3 --timeouts 1 --crashes 0 --losses 0
                                            every state there is
-  zabcheck --variant no-promise            a rule of the protocol changed
-  zabcheck --property agreement --json     one property, a report for machines
   zabcheck --nodes 2 --timeouts 1 --crashes 0 --losses 0 --require-witness
                                            every premise reached, or no verdict
-  zabcheck --network lossy --drops 1 --keep-going
-                                           the shortest run for each property that breaks
+  zabcheck --nodes 2 --depth 30 --property agreement --json
+                                           one property, a report for machines
+  zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
+                                           a rule of the protocol changed
   zabcheck export run.trace.json --to mermaid
+  zabcheck --nodes 2 --timeouts 0 --crashes 0 --losses 0 --network lossy --drops 1 --keep-going
+                                           the shortest run for each property that breaks
   zabcheck variants
 """
 

@@ -57,31 +57,33 @@ THREE = {
     14: "one-primary-an-epoch", 15: "invariant-1 unique-zxid", 17: "invariant-2",
     20: "integrity invariant-5 delivered-is-chosen", 21: "invariant-3", 24: "invariant-4", 25: "one-leader-an-epoch",
     26: "local-primary-order po-causal-order strict-causality prefix causal-order", 27: "agreement", 28: "total-order",
-    30: "chosen-in-later-histories primary-integrity", 36: "global-primary-order",
+    29: "durability", 30: "chosen-in-later-histories primary-integrity", 36: "global-primary-order",
 }  # fmt: skip
 TWO = {
     14: "one-primary-an-epoch", 15: "invariant-1 unique-zxid", 17: "invariant-2",
     20: "integrity invariant-5 delivered-is-chosen", 22: "invariant-3", 25: "invariant-4",
     26: "one-leader-an-epoch local-primary-order po-causal-order strict-causality prefix causal-order",
-    27: "agreement", 28: "total-order", 31: "chosen-in-later-histories primary-integrity", 37: "global-primary-order",
+    27: "agreement", 28: "total-order", 30: "durability", 31: "chosen-in-later-histories primary-integrity",
+    37: "global-primary-order",
 }  # fmt: skip
 OVERTAKING = {
     14: "one-primary-an-epoch", 15: "invariant-1 unique-zxid", 17: "invariant-2",
     19: "integrity invariant-5 delivered-is-chosen", 20: "local-primary-order po-causal-order prefix causal-order",
     21: "strict-causality", 22: "invariant-3", 23: "total-order agreement", 25: "invariant-4",
-    26: "one-leader-an-epoch", 30: "chosen-in-later-histories", 31: "primary-integrity", 36: "global-primary-order",
+    26: "one-leader-an-epoch", 30: "chosen-in-later-histories durability", 31: "primary-integrity",
+    36: "global-primary-order",
 }  # fmt: skip
 DATAGRAMS = {
     8: "one-primary-an-epoch", 9: "unique-zxid", 10: "integrity delivered-is-chosen",
     11: "local-primary-order po-causal-order strict-causality prefix causal-order", 12: "total-order agreement",
-    15: "one-leader-an-epoch", 17: "chosen-in-later-histories primary-integrity", 18: "delivered-stands",
-    19: "global-primary-order",
+    15: "one-leader-an-epoch", 16: "durability", 17: "chosen-in-later-histories primary-integrity",
+    18: "delivered-stands", 19: "global-primary-order",
 }  # fmt: skip
 ORDERED = {
     8: "one-primary-an-epoch", 9: "unique-zxid", 10: "integrity delivered-is-chosen",
     11: "local-primary-order po-causal-order strict-causality prefix causal-order", 12: "total-order agreement",
-    19: "one-leader-an-epoch", 21: "chosen-in-later-histories primary-integrity", 23: "global-primary-order",
-    24: "delivered-stands",
+    19: "one-leader-an-epoch", 20: "durability", 21: "chosen-in-later-histories primary-integrity",
+    23: "global-primary-order", 24: "delivered-stands",
 }  # fmt: skip
 
 LITERAL = {20: "invariant-5-literal"}

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,8 +20,10 @@ from click.testing import CliRunner, Result
 from checker import signals
 from checker.cli import main
 from checker.commands import ending, explore
+from traces.pipeline import recorded
 from traces.reading import read_bytes, strict_json
 from zabspec.model import ConfigError, Configuration
+from zabspec.protocols import PROTOCOLS, Parts, Sizes
 
 TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
 BROKEN = (*TINY, "--variant", "small-quorum")
@@ -141,6 +144,26 @@ def test_a_budget_of_the_least_number_there_is_is_no_budget_that_was_not_given()
         with pytest.raises(ConfigError, match="must be 0 to 15"):
             Configuration(losses=number)
     assert Configuration().losses == 1
+
+
+def test_a_table_is_refused_to_a_protocol_that_has_not_what_it_is_made_from(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A protocol that never says when a process is ready; its trace is refused to `export` in the same words."""
+    run(*BROKEN, "--trace", "t.json")
+    zab = PROTOCOLS["zab"]
+
+    def parts(sizes: Sizes) -> Parts:
+        made = zab.parts(sizes)
+        return replace(made, fields=tuple(f for f in made.fields if f.name != "ready"))
+
+    monkeypatch.setattr(recorded, "PROTOCOLS", {**PROTOCOLS, "zab": replace(zab, parts=parts)})
+    simulated = ("simulate", "--protocol", "zab", "--table", "out")
+    for words in (simulated, ("export", "t.json", "--to", "parquet", "--output", "out")):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, ""), words
+        assert "an event table needs a field ready or synced of every process, which zab has not" in result.stderr
+        assert not Path("out").exists()
 
 
 # --- what is written -------------------------------------------------------------------------------

@@ -42,10 +42,9 @@ BESIDE_FROM = ("depth", "source", "names", "every", "time_limit", "query_limit",
 
 EXAMPLES = """\b
 Examples:
-  zabcheck bmc --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 12
+  zabcheck bmc --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 12 --trace t.json
+  zabcheck bmc --from t.json:9 --depth 4   from the state after step 9 of a saved trace
   zabcheck bmc --depth 8 --property agreement --time-limit 60
-  zabcheck bmc --from run.trace.json:14 --depth 8
-                                           from the state after step 14 of a saved trace
 """
 
 

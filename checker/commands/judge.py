@@ -36,8 +36,8 @@ EXAMPLES = """\b
 Examples:
   zabcheck simulate --seed 14 --table run.parquet
   zabcheck judge run.parquet
-  zabcheck judge sweep/events --property agreement --violations broken.jsonl
-  zabcheck judge events --engine spark --master spark://host:7077 --json
+  zabcheck judge run.parquet --property agreement --violations broken.jsonl
+  zabcheck judge run.parquet --engine spark --master 'local[2]' --json
 """
 
 

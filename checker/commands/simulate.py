@@ -21,7 +21,7 @@ EXAMPLES = """\b
 Examples:
   zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
   zabcheck simulate --seed 7 --nodes 5 --partition 0,1,1,0 --show
-  zabcheck simulate --seed 57 --check --trace run.trace.json
+  zabcheck simulate --seed 14 --rounds 400 --check --trace run.trace.json
   zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
   zabcheck simulate --seed 14 --table run.parquet
   zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
@@ -83,6 +83,8 @@ def simulate(**options: Any) -> int:
     check_files(options)
     try:
         run = run_of(options)
+        if options["table"] is not None:
+            check_table(run.protocol)
         answer = Answer(run, engine, options)
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
@@ -117,20 +119,19 @@ def check_files(options: dict[str, Any]) -> None:
                 raise click.UsageError(f"--{other} and --{option} name the same file")
     if options["trace"] is not None and not options["check"]:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
-    if options["table"] is not None:
-        check_arrow()
 
 
-def check_arrow() -> None:
+def check_table(protocol: str) -> None:
     """
     Raises:
-        UsageError: what writes tables is not installed.
+        UsageError: what writes tables is not installed, or the protocol has not what they are made from.
     """
-    from traces.pipeline.table import TableError
-    from traces.pipeline.table import check_arrow as check
+    from traces.pipeline.recorded import ready_field
+    from traces.pipeline.table import TableError, check_arrow
 
     try:
-        check()
+        check_arrow()
+        ready_field(protocol)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
 

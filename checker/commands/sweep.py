@@ -28,11 +28,11 @@ MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
 CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
 EXAMPLES = """\b
 Examples:
-  zabcheck sweep out --seeds 1:100001
-  zabcheck sweep out --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
-  zabcheck sweep out --seeds 1:5001 --variant none,no-holes,repaired --faults 3
-  zabcheck sweep out --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
-  zabcheck sweep out                                      go on with what is there
+  zabcheck sweep seeds --seeds 1:100001
+  zabcheck sweep rough --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
+  zabcheck sweep variants --seeds 1:5001 --variant none,no-holes,repaired --faults 3
+  zabcheck sweep sample --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
+  zabcheck sweep sample                                   go on with what is there
 """
 
 

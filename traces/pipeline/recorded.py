@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from traces.events import Listener
-from traces.pipeline.table import OBSERVED, Rows
+from traces.pipeline.table import OBSERVED, Rows, TableError
 from traces.realise import command_line
 from traces.runner import Runner
 from traces.trace import DROPS, Trace
 from traces.values import value_json
 from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols import PROTOCOLS, Sizes
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Run, Simulator, play
 
-__all__ = ["observes", "rows_of_run", "rows_of_trace"]
+__all__ = ["observes", "ready_field", "rows_of_run", "rows_of_trace"]
 
 # What else a run shows: the event of `traces/events.py`, and the columns beside the process.
 PLAIN: dict[str, tuple[str, dict[str, str]]] = {
@@ -54,6 +54,20 @@ def observes(protocol: str) -> tuple[str, ...]:
     return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].revises)
 
 
+def ready_field(protocol: str) -> str:
+    """The field that says that a process is ready (III.A).
+
+    Raises:
+        TableError: the protocol has none, or lacks another field that a table is made from.
+    """
+    fields = {f.name for f in PROTOCOLS[protocol].parts(Sizes(1, 1, 1, 1, {})).fields}
+    for name in ("ready", "synced"):
+        if name in fields and "current_epoch" in fields:
+            return name
+    missing = "current_epoch" if "current_epoch" not in fields else "ready or synced"
+    raise TableError(f"an event table needs a field {missing} of every process, which {protocol} has not")
+
+
 class History:
     """Notes what handlers tell their world as rows: listens to the calls of a program.
 
@@ -70,7 +84,7 @@ class History:
         self.in_pass: dict[int, int] = {}
         self.time = 0
         self.ready: set[int] = set()
-        self.ready_field = "ready" if protocol == "zab" else "synced"
+        self.ready_field = ready_field(protocol)
         self.process = -1
         for name in ("abcast", "abdeliver", "accept", "establish", "revise", "end_pass", "end_leadership"):
             if name in names:

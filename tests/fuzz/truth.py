@@ -1,0 +1,122 @@
+"""What every ending has to be: its exit code, what it says, and whether that is so."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from checker.proof.ensemble import ConfigError, parse
+from traces.reading import strict_json
+
+from .commands import SAMPLES
+from .files import Damaged
+from .running import Outcome, run
+
+__all__ = ["disputed", "faults", "lies"]
+
+ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+REASON = re.compile("(?i)no verdict|undecided|cannot|no quorum|none of|false|interrupted|reached|no end|not")
+MOST_BRUTE = 9  # servers of which all sets are tried
+
+
+def faults(o: Outcome, folder: Path) -> list[str]:
+    """What is wrong with how a command ended, whatever it was asked."""
+    out = []
+    if o.code not in (0, 1, 2, 3):
+        out.append(f"exit code {o.code}")
+    if "Traceback" in o.err or "internal error" in o.err or list(folder.glob("zabcheck-error-*")):
+        out.append("an error that was not foreseen")
+    if ORDERS.search(o.out) or ORDERS.search(o.err):
+        out.append("control characters")
+    if o.code == 2 and (o.out or not re.fullmatch(r"zabcheck: .+\n", o.err)):
+        out.append("2 is one sentence on stderr and nothing on stdout")
+    if o.code == 1 and not o.out:
+        out.append("1 without a word of what was found")
+    if o.code == 3 and not REASON.search(o.out + o.err):
+        out.append("3 without a reason")
+    if o.code == 0 and not o.out and "--output" not in o.words:
+        out.append("0 without an answer")
+    if o.late and o.code != 3:
+        out.append("it was told to end and did not end with 3")
+    return out + said(o)
+
+
+def said(o: Outcome) -> list[str]:
+    """What contradicts the exit code in what is written."""
+    if "--json" in o.words and o.out.startswith("{") and o.words[0] not in ("export", "induct", "prove"):
+        try:
+            report = json.loads(o.out)
+        except ValueError:
+            return ["this is no JSON"]
+        if report.get("exit_code", o.code) != o.code and "cannot write" not in o.err:
+            return [f"the report says {report['exit_code']}, the exit code is {o.code}"]
+    first = o.out.partition("\n")[0]
+    for word, code in (("holds: ", 0), ("premise not reached: ", 0), ("VIOLATED: ", 1), ("no verdict: ", 3)):
+        if first.startswith(word) and o.code not in (code, 3):
+            return [f"{word!r} and exit code {o.code}"]
+    return []
+
+
+def disputed(o: Outcome, folder: Path, limit: float) -> list[str]:
+    """What others say of an exploration: the interpreter, with every state for itself, and the simulator, in which
+    a counterexample that was saved has to be one."""
+    out = []
+    if o.code in (0, 1) and "distinct states" in o.out and "interpret" not in o.words:
+        again = run([*o.words, "--engine", "interpret", "--no-symmetry"], folder, limit)
+        if again.code not in (o.code, 2, 3):
+            out.append(f"the interpreter ends with {again.code}")
+    for path in folder.glob("*.json"):
+        if o.code == 1 and path.name not in SAMPLES and b'"zabcheck-trace"' in path.read_bytes()[:100]:
+            if run(["replay", path.name], folder, limit).code != 0:
+                out.append(f"{path.name}, which was saved, does not replay")
+    return out
+
+
+def lies(o: Outcome, given: Damaged, folder: Path) -> list[str]:
+    """What a command says of a changed file that is not so."""
+    if given.name.endswith(".trace.json"):
+        return forged(o, given, (folder / given.name).read_bytes())
+    if given.name == "zoo.cfg":
+        return miscounted(o, given)
+    return []
+
+
+def forged(o: Outcome, given: Damaged, original: bytes) -> list[str]:
+    """A trace is believed only if it says what the one says that it was made from."""
+    try:
+        same = anyhow(strict_json(given.data)) == anyhow(json.loads(original))
+    except ValueError:
+        same = False
+    if o.code in (0, 1) and not same:
+        return ["a trace that was changed is believed"]
+    if o.code == 2 and same:
+        return ["a trace that says the same is refused"]
+    return []
+
+
+def anyhow(value: Any) -> str:
+    """The text of a trace, whoever wrote it; in it 1 and true are not the same, as they are in Python."""
+    if isinstance(value, dict) and isinstance(value.get("tool"), str):
+        value = value | {"tool": ""}
+    return json.dumps(value, sort_keys=True)
+
+
+def miscounted(o: Outcome, given: Damaged) -> list[str]:
+    """Whether quorums intersect, by trying all sets of servers."""
+    try:
+        ensemble = parse(given.data.decode())
+    except (ConfigError, ValueError):
+        return [] if o.code == 2 else ["a file that is no configuration is taken for one"]
+    everyone = ensemble.participants
+    if len(everyone) > MOST_BRUTE:
+        return []
+    sets = [frozenset(c) for n in range(len(everyone) + 1) for c in itertools.combinations(everyone, n)]
+    quorums = [s for s in sets if ensemble.is_quorum(s)]
+    disjoint = any(not a & b for a in quorums for b in quorums)
+    right = 1 if disjoint else 0 if quorums else 3
+    if o.code != right and not (o.code == 0 and not quorums and ensemble.lightest < 0):
+        return [f"the exit code is {o.code}, and {right} by trying all sets"]
+    return []
