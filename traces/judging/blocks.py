@@ -21,8 +21,8 @@ __all__ = ["HALF_KNOWN", "SHIFT", "Chosen", "Summary", "drilled", "summary_of"]
 
 SHIFT = 12  # a block is the transactions of an epoch with counters within 4096 of each other
 READ = (
-    "process", "position", "kind", "attempt", "pass", "epoch", "counter", "identity", "digest", "time", "primary_epoch",
-    "index",
+    "run", "process", "position", "kind", "attempt", "pass", "epoch", "counter", "identity", "digest", "time",
+    "primary_epoch", "index",
 )  # fmt: skip
 HALF_KNOWN = (G_IDENTITY, G_DIGEST, G_TIME)  # gaps only where other rows of the run are not null
 IN_KERNEL = ("process", "position", "pass", "attempt", "epoch", "counter", "identity", "digest", "time")
@@ -56,6 +56,7 @@ class Summary:
         positions: of each process the first position here and the last.
         times: the first time here and the last; None: there is none.
         seen: what its rows leave unknown.
+        run: the number of the run.
         name: what errors call the part.
     """
 
@@ -64,6 +65,7 @@ class Summary:
     positions: Any
     times: tuple[int, int] | None
     seen: Seen
+    run: int
     name: str
 
 
@@ -78,6 +80,9 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     """
     table = read_part(part, READ)
     name = f"{part.path}, row group {part.groups[0]}"
+    run = words_of(table, "run", name)
+    if (run != run[0]).any():
+        raise TableError(f"{name}: its rows are of more runs than the file says")
     columns = {c: words_of(table, c, name) for c in IN_KERNEL}
     kinds, words = kinds_of(table, name)
     kind_of = codes_of(words)
@@ -104,7 +109,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     return Summary(
         entries[: report[k.ENTRIES]].copy(), epochs[: report[k.EPOCHS]].copy(), seen[: 2 * MOST].reshape(2, MOST),
         (int(known_times[0]), int(known_times[-1])) if len(known_times) else None,
-        looked_at(columns, kind_of.astype(np.int8)[kinds], base), name,
+        looked_at(columns, kind_of.astype(np.int8)[kinds], base), int(run[0]), name,
     )  # fmt: skip
 
 

@@ -117,18 +117,24 @@ class Primaries:
                 wrong &= (own < FAR)[:, None]
             perhaps |= bool((may & wrong).any())
             itself |= bool((relation[1] & self.same_txn & (own < FAR)).any())
-            found = self.worst(sure & wrong, own)
+            # without the first it is the delivery of the second that breaks it
+            found = self.worst(sure & wrong, own, own[:, None] if both_delivered else own[None, :])
             if found is not None and (worst is None or found[0] < worst[0]):
                 worst = found
         return answer(worst, perhaps, met and not itself)
 
-    def worst(self, wrong: Matrix, own: Any) -> tuple[int, ...] | None:
+    def worst(self, wrong: Matrix, own: Any, breaking: Any) -> tuple[int, ...] | None:
         """Of the pairs that are wrong at one process the first to be so: by which row; both broadcasts, and the
-        deliveries of the second and the first."""
+        deliveries of the second and the first.
+
+        Args:
+            own: the rows of the process's deliveries.
+            breaking: those of the deliveries that break a pair.
+        """
         if not wrong.any():
             return None
         row = np.maximum(self.row[:, None], self.row[None, :])
-        by = np.where(wrong, np.maximum(row, own[None, :]), FAR)
+        by = np.where(wrong, np.maximum(row, breaking), FAR)
         a, b = np.unravel_index(int(by.argmin()), by.shape)
         late = int(own[a])
         return int(by[a, b]), int(self.row[a]), int(self.row[b]), int(own[b]), late if late < FAR else -1

@@ -90,7 +90,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     known = judgeable(unit.observes) & asked
     verdicts = concluded(found, broken, met | blocks.counted(found.one), capped, known, asked)
     out = Tally(1, unit.rows)
-    run = int(batch.runs[0]) if batch.rows else unit.parts[0].least or 0  # nothing of it is looked at one by one
+    run = summaries[0].run
     left_open(out, verdicts, more, gaps_of(summaries), run)
     said = 0
     for row, p in enumerate(JUDGED):
@@ -224,6 +224,8 @@ def check_joints(summaries: Sequence[Summary]) -> None:
     passes = np.full(MOST, NULL)
     time = NULL
     for s in summaries:
+        if s.run != summaries[0].run:
+            raise TableError(f"{s.name}: its rows are of more runs than the file says")
         first_position, last_position = s.positions
         here = first_position != NULL
         if (first_position[here] <= last[here]).any():

@@ -13,7 +13,7 @@ from traces.judging.facts import Answer
 from traces.judging.gaps import TOLD, Gap, Where, affected, among, merged
 from traces.judging.runs import BITS, COLUMNS, JUDGED, Batch, judgeable
 from traces.judging.told import Violation, violation
-from traces.pipeline.table import LONGEST, Part, TableError, read_part
+from traces.pipeline.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -247,12 +247,12 @@ def with_gaps(out: Tally, batch: Batch, place: int, found: Sequence[int], asked:
 
 
 def text_of(value: pa.Scalar) -> str | None:
-    """A text of a table, without what a terminal would not show; None if there is none, or it is no text."""
+    """A text of a table; None if there is none, or it is no text."""
     try:
         text: str | None = value.as_py()
     except UnicodeDecodeError:
         return None
-    return text and "".join(c if c.isprintable() else "?" for c in text)
+    return text and printable(text)
 
 
 def too_large(gaps: Sequence[Gap]) -> Answer:

@@ -33,6 +33,7 @@ __all__ = [
     "check_arrow",
     "empty_columns",
     "parts_of",
+    "printable",
     "read_part",
     "schema",
 ]
@@ -334,6 +335,8 @@ def parts_of_file(file: Path) -> Iterator[Part]:
             found, footer = opened.schema_arrow, opened.metadata
     except pa.ArrowInvalid:
         raise TableError(f"{file}: this is not a Parquet file, or not all of it") from None
+    except UnicodeDecodeError:
+        raise TableError(f"{file}: the name of a column is no text") from None
     except (OSError, pa.ArrowException) as problem:
         raise TableError(f"{file}: {first_line(problem)}") from None
     check_schema(file, found)
@@ -344,7 +347,9 @@ def parts_of_file(file: Path) -> Iterator[Part]:
     }
     version = keys.get(BOUNDARY + "table", str(VERSION))
     if version != str(VERSION):
-        raise TableError(f"{file}: this is an event table of version {version}, and this program reads {VERSION}")
+        raise TableError(
+            f"{file}: this is an event table of version {printable(version)}, and this program reads {VERSION}"
+        )
     observes = keys.get(BOUNDARY + "observes")
     at = footer.schema.names.index("run")
     for k in range(footer.num_row_groups):
@@ -359,7 +364,12 @@ def parts_of_file(file: Path) -> Iterator[Part]:
 
 
 def first_line(problem: BaseException) -> str:
-    return str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+    return printable(str(problem).splitlines()[0] if str(problem) else type(problem).__name__)
+
+
+def printable(text: str) -> str:
+    """A text from a file, without what a terminal would obey rather than show."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def check_schema(file: Path, found: pa.Schema) -> None:
@@ -399,5 +409,5 @@ def read_part(part: Part, columns: Sequence[str]) -> pa.Table:
             page_checksum_verification=True,
         ) as opened:
             return opened.read_row_groups(list(part.groups), columns=list(columns), use_threads=False)
-    except (OSError, pa.ArrowException) as problem:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
         raise TableError(f"{part.path}: row group {part.groups[0]} cannot be read: {first_line(problem)}") from None
