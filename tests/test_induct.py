@@ -76,7 +76,9 @@ def move_of(induction: Induction, label: str) -> Move:
 def test_the_properties_follow_from_the_clauses(induction: Induction):
     findings = induction.initially() + induction.implied()
     assert {f.clause for f in findings if f.answer is not Answer.PROVED} == set()
-    assert {"integrity", "agreement", "total-order", "one-leader-an-epoch", "durability"} <= {f.clause for f in findings}
+    assert {"integrity", "agreement", "total-order", "one-leader-an-epoch", "durability"} <= {
+        f.clause for f in findings
+    }
     assert {f.clause for f in findings} == {c.name for c in CLAUSES} | {p.name for p in JUDGED if p.of != STEP}
 
 
