@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from traces.pipeline.session import cores, session
+from traces.pipeline.sweep.again import run_again
 from traces.pipeline.sweep.findings import findings
 from traces.pipeline.sweep.job import block_for, run_missing
 from traces.pipeline.sweep.question import Question
@@ -89,7 +90,7 @@ def on_spark(folder: Path, question: Question) -> tuple[float, float]:
         summary = summarise(spark, store)
         added = time.perf_counter()
     stopped = time.perf_counter()
-    write_report(store, summary, findings(store, summary))
+    write_report(store, summary, findings(store, summary), run_again(store, store.check()))
     reported = time.perf_counter()
     rate = question.count / (ran - ready)
     print(f"{'on Spark, the runs':24} {rate:8,.0f} runs/s, {question.count / used:6,.0f} a CPU-second")

@@ -33,6 +33,7 @@ from traces.judged import judge
 from traces.pipeline import SparkFailed
 from traces.pipeline.session import session
 from traces.pipeline.sweep import job, store
+from traces.pipeline.sweep.again import Again, run_again
 from traces.pipeline.sweep.block import COUNTS, HOLDS, NOT_REACHED, VIOLATED, block_table, properties_of
 from traces.pipeline.sweep.draw import Draws, permuted
 from traces.pipeline.sweep.findings import NotRepeated, findings
@@ -309,7 +310,8 @@ def test_how_a_sweep_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (lambda folder: (folder / "thesis.tex").write_text("x"), "holds something other than a sweep"),
         (lambda folder: (folder / "sweep.json").write_text("{}"), "not of a sweep of this version"),
-        (lambda folder: (folder / "sweep.json").write_text("\\0"), "not of a sweep of this version"),
+        (lambda folder: (folder / "sweep.json").write_text("[]"), "not of a sweep of this version"),
+        (lambda folder: (folder / "sweep.json").write_text("\\0"), "does not say what was asked"),
         (lambda folder: (folder / "sweep.json").mkdir(), "Is a directory"),
         (
             lambda folder: opened(folder, replace(SMALL, nodes=(3, 5))),
@@ -353,7 +355,11 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mon
         place.run_block(0)
     assert list(place.runs.iterdir()) == []
     done = CliRunner().invoke(main, ["sweep", str(tmp_path / "other"), "--seeds", "1:9"])
-    assert (done.exit_code, done.stdout, done.stderr) == (3, "", "zabcheck: No space left on device\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (
+        3,
+        "",
+        "zabcheck: No space left on device; there is no verdict\n",
+    )
 
 
 # --- Spark against a plain loop ------------------------------------------------------------------
@@ -478,7 +484,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Summary]:
     for block in place.missing():
         place.run_block(block)
     summary = plain_summary(SMALL, plain_rows(SMALL))
-    write_report(place, summary, findings(place, summary, run_of_command))
+    write_report(place, summary, findings(place, summary, run_of_command), Again(300, 57_213))
     return place, summary
 
 
@@ -530,6 +536,8 @@ def test_the_report_stands_alone(reported: tuple[Store, Summary]) -> None:
     for name, tally in summary.every.tallies.items():
         assert f"| {name} | {tally.violated:,} | {tally.holds:,} | {tally.not_reached:,} |" in markdown
         assert f'<td>{name}</td><td class="n">{tally.violated:,}</td>' in html
+    assert Again(300, 57_213).sentence in markdown
+    assert Again(300, 57_213).sentence in html
     for f in findings(place, summary):
         assert f.command in markdown
         assert f.command in html
@@ -542,7 +550,7 @@ def test_the_report_is_the_same_when_written_again(reported: tuple[Store, Summar
     place, summary = reported
     files = [*place.folder.glob("report.*"), *place.folder.glob("plots/*")]
     before = {path: path.read_bytes() for path in files}
-    write_report(place, summary, findings(place, summary))
+    write_report(place, summary, findings(place, summary), Again(300, 57_213))
     assert {path: path.read_bytes() for path in files} == before
     assert len(files) == 2 + 1 + len(SMALL.swept)
 
@@ -553,7 +561,7 @@ def test_a_sweep_that_finds_nothing_has_a_report(tmp_path: Path) -> None:
     place.run_block(0)
     summary = plain_summary(question, plain_rows(question))
     assert summary.every.broken == 0
-    write_report(place, summary, findings(place, summary))
+    write_report(place, summary, findings(place, summary), run_again(place, place.check()))
     text = (tmp_path / "report.md").read_text()
     assert "none breaks any of" in text
     assert "this is no proof" in text

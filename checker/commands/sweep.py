@@ -16,8 +16,10 @@ import click
 from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Cannot, Subcommand, at_least, say, table
 
 if TYPE_CHECKING:
+    from traces.pipeline.sweep.again import Again
     from traces.pipeline.sweep.findings import Finding
     from traces.pipeline.sweep.question import Question
+    from traces.pipeline.sweep.seal import Sealed
     from traces.pipeline.sweep.store import Store
     from traces.pipeline.sweep.summary import Summary
     from zabspec.simulator.run import Run
@@ -163,28 +165,31 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, NotRepeated, Cannot: there is no answer, or only a part of it.
         """
+        from traces.pipeline.sweep.again import run_again
         from traces.pipeline.sweep.findings import NotRepeated, findings
         from traces.pipeline.sweep.report import write_report
 
-        summary = self.run(master)
-        self.bar.say("the report")
+        summary, kept = self.run(master)
+        self.bar.say("some runs again")
         try:
             found = findings(self.store, summary, run_of_command)
+            again = run_again(self.store, kept)
         except (NotRepeated, OSError, ValueError):
             self.remove_damaged()
             raise
+        self.bar.say("the report")
         try:
-            files = write_report(self.store, summary, found)
+            files = write_report(self.store, summary, found, again)
         except OSError as problem:
             raise Cannot(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
         self.bar.stop()
         code = VIOLATED if summary.every.broken else NO_VERDICT if summary.every.unfinished else HELD
         if as_json:
-            return say(json.dumps(as_json_of(self.store, summary, found, files, code), indent=1), code)
-        return max(code, show(self.store, summary, found, files))
+            return say(json.dumps(as_json_of(self.store, summary, found, again, files, code), indent=1), code)
+        return max(code, show(self.store, summary, found, again, files))
 
-    def run(self, master: str) -> Summary:
-        """Every block that is missing, and the summary.
+    def run(self, master: str) -> tuple[Summary, dict[int, Sealed]]:
+        """Every block that is missing, the summary, and what each block has.
 
         Raises:
             NoSpark, SparkFailed, Cannot: it is not finished.
@@ -192,21 +197,26 @@ class Sweep:
         from traces.pipeline import NoSpark, SparkFailed
         from traces.pipeline.session import session
         from traces.pipeline.sweep.job import run_missing
+        from traces.pipeline.sweep.store import StoreError
         from traces.pipeline.sweep.summary import summarise
 
         try:
             self.bar.say("starting Spark")
             with session(master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
                 self.bar.begin(self.store.question.count)
-                run_missing(spark, self.store, self.store.missing(), self.bar.tell)
+                kept = self.store.check()
+                missing = [block for block in range(self.store.blocks) if block not in kept]
+                kept |= run_missing(spark, self.store, missing, self.bar.tell)
                 self.bar.say("adding up")
-                return summarise(spark, self.store)
+                summary = summarise(spark, self.store)
+            if summary.every.runs != self.store.question.count:
+                raise StoreError(f"{self.store.runs} holds tables that are not of this sweep, in folders of their own")
+            return summary, kept
         except NoSpark:
             self.store.withdraw()
             raise
         except SparkFailed:
-            if not self.store.missing():
-                self.remove_damaged()
+            self.remove_damaged()
             raise
         except KeyboardInterrupt:
             done = sum(len(self.store.numbers(block)) for block in self.store.finished())
@@ -216,14 +226,14 @@ class Sweep:
             ) from None
 
     def remove_damaged(self) -> None:
-        """When the rows cannot be read, or are not what they should be: have the files that are to blame run again.
+        """When rows cannot be read, or are not what they should be: have the files that are to blame run again.
 
         Raises:
             SparkFailed: there are some.
         """
         from traces.pipeline import SparkFailed
 
-        damaged = self.store.remove_damaged()
+        damaged = len(self.store.finished()) - len(self.store.check())
         if damaged:
             files = "a file was" if damaged == 1 else f"{damaged:,} files were"
             raise SparkFailed(f"{files} damaged, and will be made again")
@@ -241,11 +251,13 @@ def run_of_command(command: str) -> Run:
 # --- what it came to -----------------------------------------------------------------------------
 
 
-def show(store: Store, summary: Summary, found: tuple[Finding, ...], files: tuple[Path, ...]) -> int:
+def show(store: Store, summary: Summary, found: tuple[Finding, ...], again: Again, files: tuple[Path, ...]) -> int:
     """Print the answer."""
     from traces.pipeline.sweep.report import program_name, rate_text, verdict
 
     code = say(verdict(store.question, summary) + "\n", HELD)
+    if again.sentence:
+        code = max(code, say(again.sentence + "\n", HELD))
     rows = [
         (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
     ]
@@ -262,9 +274,10 @@ def show(store: Store, summary: Summary, found: tuple[Finding, ...], files: tupl
 
 
 def as_json_of(
-    store: Store, summary: Summary, found: tuple[Finding, ...], files: tuple[Path, ...], code: int
+    store: Store, summary: Summary, found: tuple[Finding, ...], again: Again, files: tuple[Path, ...], code: int
 ) -> dict[str, Any]:
     """The answer for machines."""
+    from traces.pipeline.sweep.again import CONFIDENCE
     from traces.pipeline.sweep.report import verdict
     from traces.pipeline.sweep.summary import Group
 
@@ -293,6 +306,7 @@ def as_json_of(
             {"program": list(t.program), "properties": list(t.names), "runs": t.runs, "first": t.first}
             for t in summary.together
         ],
+        "again": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
         "table": str(store.runs),
         "report": [str(path) for path in files],
         "exit_code": code,

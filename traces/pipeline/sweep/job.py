@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from traces.pipeline import SparkFailed
 from traces.pipeline.sweep.block import answer
 from traces.pipeline.sweep.question import Question
+from traces.pipeline.sweep.seal import Sealed
 from traces.pipeline.sweep.store import MANIFEST, Store
 
 if TYPE_CHECKING:
@@ -41,21 +42,27 @@ def block_for(question: Question) -> int:
     return max(1, min(by_time, -(-question.count // PARTS)), -(-question.count // MOST_PARTS))
 
 
-def run_missing(spark: SparkSession, store: Store, missing: list[int], tell: Tell = lambda _: None) -> None:
-    """Run the blocks that are missing. Everything finished stays, however this ends.
+def run_missing(
+    spark: SparkSession, store: Store, missing: list[int], tell: Tell = lambda _: None
+) -> dict[int, Sealed]:
+    """Run the blocks that are missing; what they have. Everything finished stays, however this ends.
 
     Args:
         tell: told now and then, from a thread of its own.
 
     Raises:
         SparkFailed: a task has failed as often as Spark allows.
+        StoreError: the folder is another sweep's by now.
     """
+    made: dict[int, Sealed] = {}
     if missing:
         with told(store, tell):
             done = spark.sparkContext.parallelize(missing, len(missing)).mapPartitions(Blocks(store)).collect()
-        if sorted(done) != missing or store.missing():
+        made = store.check(missing)
+        if sorted(done) != missing or sorted(made) != missing:
             raise SparkFailed(f"blocks are missing from {store.runs}; is it one folder for all workers?")
     store.clear()
+    return made
 
 
 class Blocks:
@@ -70,7 +77,7 @@ class Blocks:
             raise FileNotFoundError(f"a worker does not see {self.store.folder}: all must share it")
         for block in blocks:
             # a task that Spark runs a second time, to be sure or to be quick, need not do it over
-            if not self.store.part(block).exists():
+            if self.store.unsealed(block) is None:
                 self.store.run_block(block)
             yield block
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from traces.pipeline.sweep.again import Again
 from traces.pipeline.sweep.block import COUNTS
 from traces.pipeline.sweep.findings import Finding
 from traces.pipeline.sweep.plots import interval, pictures
@@ -20,14 +21,14 @@ __all__ = ["program_name", "question_rows", "verdict", "write_report"]
 MOST_SHOWN = 30  # of the combinations that broke together
 
 
-def write_report(store: Store, summary: Summary, found: tuple[Finding, ...]) -> tuple[Path, ...]:
+def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: Again) -> tuple[Path, ...]:
     """Write `report.html`, which is one file, and `report.md` with its pictures beside it; where they are.
 
     Raises:
         OSError: they cannot be written.
     """
     drawn = pictures(summary)
-    facts = facts_of(store.question, summary, found)
+    facts = facts_of(store.question, summary, found) | {"again": again.sentence}
     loader = PackageLoader("traces.pipeline.sweep")
     html = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     plain = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)

@@ -1,43 +1,47 @@
 """The folder of a sweep: what was asked, and the rows of every block that is finished.
 
-    sweep.json                     the question, the code that answers it, and how it is cut into blocks
+    sweep.json                     the question, the code that answers it, how it is cut into blocks, and their digests
     runs/block-00000017.parquet    the rows of a block, complete whenever the file is there
     report.html, report.md, plots/ what they come to
 
 A block's rows follow from the question alone, and a file is written under a name of its own and
-then renamed. So a block may be run twice, at once or again, and the table is the same.
+then renamed. So a block may be run twice, at once or again, and the table is the same. A file is believed
+when its rows have the digest that it carries, and that is the one of the manifest, if this has one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from traces.pipeline.sweep.block import block_table
-from traces.pipeline.sweep.question import Question, question_of
+from traces.pipeline.sweep.block import block_table, properties_of, schema_of
+from traces.pipeline.sweep.question import NONE, Question, question_of
+from traces.pipeline.sweep.seal import Sealed, read_table, seal, unsealed
 from traces.reading import read_bytes, strict_json
 from zabspec.model import ConfigError
+from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
 __all__ = ["Store", "StoreError", "asked_before", "open_store", "write_whole"]
 
-FORMAT = "zabcheck sweep 1"
+FORMAT = "zabcheck sweep 2"
 LARGEST = 1 << 24  # bytes of a manifest
 MANIFEST = "sweep.json"
 RUNS = "runs"
-MAKERS = ("question", "draw", "block")
+MAKERS = ("question", "draw", "block", "seal")
 NEW = ".new-"  # readers of Parquet folders pass over names that begin with a dot
 # what the rows of a sweep follow from
 SOURCES = ("zabspec", "invariants", "traces/judged.py", *(f"traces/pipeline/sweep/{name}.py" for name in MAKERS))
@@ -60,6 +64,10 @@ class Store:
     folder: Path
     question: Question
     block: int
+
+    def __reduce__(self) -> Any:
+        """A worker digests the texts that it has itself."""
+        return Store, (self.folder, self.question, self.block)
 
     @property
     def runs(self) -> Path:
@@ -97,27 +105,67 @@ class Store:
                 self.folder.rmdir()
 
     def missing(self) -> list[int]:
-        """The blocks to run: those without a file that has all their rows, as its footer tells. Others are removed.
+        """The blocks to run: those without a file that can be believed. Files that cannot are removed.
 
         Raises:
-            StoreError: there is a block that this sweep has not.
+            StoreError, OSError: as for `check`.
         """
-        there = set()
-        for block in self.files():
-            if block >= self.blocks:
-                raise StoreError(f"{self.part(block)} is not of this sweep")
-            if numbers_of(self.part(block)) == self.numbers(block):
-                there.add(block)
-            else:
-                self.part(block).unlink(missing_ok=True)
+        there = self.check()
         return [block for block in range(self.blocks) if block not in there]
 
-    def remove_damaged(self) -> int:
-        """Remove the files of blocks that are not as they were written, all of each read; how many."""
-        damaged = [block for block in self.finished() if not whole(self.part(block))]
-        for block in damaged:
-            self.part(block).unlink(missing_ok=True)
-        return len(damaged)
+    def check(self, blocks: Iterable[int] | None = None) -> dict[int, Sealed]:
+        """Read all of the files of some blocks, or of all, and remove those that are not what was written. What
+        the others have; its digests are in the manifest from then on.
+
+        Raises:
+            StoreError: there is a block that this sweep has not, or the folder is another sweep's by now.
+            OSError: the manifest cannot be written.
+        """
+        files = self.files()
+        for block in files:
+            if block >= self.blocks or not self.part(block).is_file():
+                raise StoreError(f"{self.part(block)} is not of this sweep")
+        asked = files if blocks is None else sorted({*files} & {*blocks})
+        recorded = self.recorded()
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = dict(zip(asked, pool.map(self.unsealed, asked), strict=True))
+        kept: dict[int, Sealed] = {}
+        for block, sealed in found.items():
+            if sealed is not None and recorded.get(block, sealed.digest) == sealed.digest:
+                kept[block] = sealed
+            else:
+                self.part(block).unlink(missing_ok=True)
+        digests = {block: digest for block, digest in recorded.items() if found.get(block, True) is not None}
+        digests |= {block: sealed.digest for block, sealed in kept.items()}
+        if digests != recorded:
+            self.write_manifest(digests)
+        return kept
+
+    def unsealed(self, block: int) -> Sealed | None:
+        """What the file of a block has; none: it is not what was written."""
+        names = properties_of(self.question)
+        return unsealed(self.part(block), schema_of(self.question), self.digest, block, names)
+
+    def recorded(self) -> dict[int, str]:
+        """The digests of blocks in the manifest.
+
+        Raises:
+            StoreError: it is another sweep's, or none.
+        """
+        said = asked_before(self.folder)
+        if said is None or {name: said.get(name) for name in self.manifest} != self.manifest:
+            raise StoreError(f"{self.folder} has become another sweep's")
+        return {int(block): digest for block, digest in said["digests"].items()}
+
+    def write_manifest(self, digests: Mapping[int, str]) -> None:
+        """Say what was asked, and the digests of blocks.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        said = self.manifest | {"digests": {str(block): digests[block] for block in sorted(digests)}}
+        text = json.dumps(said, indent=1) + "\n"
+        write_whole(self.folder / MANIFEST, lambda out: out.write(text.encode()))
 
     def run_block(self, block: int) -> int:
         """Run a block's configurations and put their rows in place; how many there are.
@@ -126,7 +174,7 @@ class Store:
             OSError: they cannot be written.
         """
         numbers = self.numbers(block)
-        table = block_table(self.question, numbers)
+        table = seal(block_table(self.question, numbers), self.digest, block)
         path = self.part(block)
         write_whole(path, lambda out: pq.write_table(table, out, compression="zstd", write_page_checksum=True))
         return len(numbers)
@@ -143,41 +191,38 @@ class Store:
         Raises:
             OSError, ValueError: the file is damaged.
         """
-        table = pq.read_table(self.part(number // self.block), page_checksum_verification=True)
+        table = read_table(self.part(number // self.block))
         found: dict[str, Any] = table.slice(number % self.block, 1).to_pylist()[0]
         return found
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What `sweep.json` says."""
+        """What `sweep.json` says, but for the digests of blocks."""
         return {
             "format": FORMAT,
             "sources": sources_digest(*SOURCES),
+            "texts": texts_digest(self.question),
             "question": self.question.as_json(),
             "configurations": self.question.count,
             "block": self.block,
         }
 
-
-def numbers_of(path: Path) -> range:
-    """Which configurations a file has rows of, by its footer; none where it has none that can be read."""
-    try:
-        footer = pq.read_metadata(path)
-        column = footer.schema.names.index("number")
-        groups = [footer.row_group(k).column(column).statistics for k in range(footer.num_row_groups)]
-        numbers = range(min(g.min for g in groups), max(g.max for g in groups) + 1)
-    except (OSError, pa.ArrowException, ValueError, AttributeError):
-        return range(0)
-    return numbers if len(numbers) == footer.num_rows else range(0)
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what is asked, of the code that answers it, and of how it is cut into blocks."""
+        return hashlib.sha256(json.dumps(self.manifest, sort_keys=True).encode()).hexdigest()
 
 
-def whole(path: Path) -> bool:
-    """Whether all of a file can be read."""
-    try:
-        pq.read_table(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
-        return False
-    return True
+def texts_digest(question: Question) -> str:
+    """A digest of the files that the question's protocols and variants are written in, wherever these are."""
+    files = set()
+    for name, variant, *_ in question.programs:
+        protocol = PROTOCOLS[name]
+        files |= {str(module.__file__) for module in protocol.modules}
+        overrides = protocol.overrides("" if variant == NONE else variant)
+        files |= {function.__code__.co_filename for function in overrides.values()}
+    digests = sorted(hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files)
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -235,6 +280,9 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
         raise StoreError(f"{path} does not say what was asked: {problem}") from None
     if not isinstance(said, dict) or said.get("format") != FORMAT or type(said.get("block")) is not int:
         raise StoreError(f"{path} is not of a sweep of this version of zabcheck")
+    digests = said.setdefault("digests", {})
+    if not isinstance(digests, dict) or not all(re.fullmatch(r"\d{1,8}", block, re.ASCII) for block in digests):
+        raise StoreError(f"{path} does not say what the digests of its blocks are")
     return said
 
 
@@ -264,12 +312,12 @@ def open_store(folder: Path, question: Question | None, block: Callable[[Questio
         store = Store(folder, asked, max(1, said["block"]))
         if question is not None and question != asked:
             raise StoreError(f"{folder} holds a sweep of another question: {difference(question, asked)}")
-        if said != store.manifest:
+        if {name: value for name, value in said.items() if name != "digests"} != store.manifest:
             raise StoreError(f"{folder} holds a sweep made by another version of zabcheck; give it a folder of its own")
     try:
         store.runs.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(store.manifest, indent=1) + "\n"
-        write_whole(folder / MANIFEST, lambda out: out.write(text.encode()))
+        if said is None:
+            store.write_manifest({})
     except OSError as problem:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
