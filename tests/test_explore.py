@@ -6,6 +6,7 @@ import dataclasses
 from types import FunctionType
 
 import pytest
+from conftest import CONFIGURATIONS
 
 from checker import compiled, explore, kernel
 from checker.compiled import Compiled
@@ -19,6 +20,8 @@ from zabspec.model import Configuration, Model
 DEFAULT = [p for p in PROPERTIES if p.default and p.judges("zab")]
 SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
 BROKEN = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
+
+DUPLICATING = CONFIGURATIONS[7]  # breaks a property of steps
 
 
 def answer(r: Exploration) -> dict[str, object]:
@@ -56,6 +59,17 @@ def test_the_size_of_units_and_batches_changes_nothing(monkeypatch: pytest.Monke
     monkeypatch.undo()
     whole = [answer(run(c, symmetry, 2)) for c in (SMALL, BROKEN) for symmetry in (True, False)]
     assert cut == whole
+
+
+@pytest.mark.usefixtures("tiny_units")
+def test_of_the_steps_that_break_a_property_the_first_is_told_however_the_work_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Steps that break invariant 2 are found in several units of a level."""
+    cut = answer(run(DUPLICATING, False, 2, depth=17))
+    monkeypatch.undo()
+    assert cut["violations"].keys() == {"invariant-2"}
+    assert cut == answer(run(DUPLICATING, False, 1, depth=17))
 
 
 def test_tables_grow_without_losing_a_state(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from conftest import SMALL, model
 
 from invariants import PROPERTIES, Property, property_named
-from traces import TraceError, build_trace
+from traces import TraceError, build_trace, verification
 from traces.replay import replay
 from traces.verification import claimed, compare, difference, judge, verify
 from zabspec.language.reference import RangeError
@@ -115,3 +115,31 @@ def test_a_trace_says_of_its_property_what_the_code_says() -> None:
     for name in ("statement", "source"):
         with pytest.raises(TraceError, match=f"header, {name}: the trace says 'x', the property ''"):
             claimed(dataclasses.replace(trace, **{name: "x"}))
+
+
+ORACLE, CEPOCH = 1 << 24, 2 << 24  # process 0 names itself, and as leader receives its own CEPOCH
+
+
+@pytest.mark.parametrize(("hold", "who"), [(verify, "the run gives"), (replay, "the simulator gives")])
+def test_what_the_trace_says_and_what_the_run_gives_are_not_confused(hold: Callable[..., Any], who: str) -> None:
+    trace = build_trace(model(SMALL), None, (ORACLE, CEPOCH))
+    hold(trace)
+    first, second = trace.steps
+    for k, step, field, said, true in ((1, first, "label", "l.9.9", "oracle, f.1.1"), (2, second, "process", 1, 0)):
+        steps = [dataclasses.replace(step, **{field: said}) if s is step else s for s in trace.steps]
+        sentence = f"step {k}, {field}: the trace says {json.dumps(said)}, {who} {json.dumps(true)}"
+        with pytest.raises(TraceError, match=f"^{re.escape(sentence)}$"):
+            hold(dataclasses.replace(trace, steps=tuple(steps)))
+
+
+@pytest.mark.parametrize("hold", [verify, replay])
+def test_a_property_broken_from_the_start_is_no_violation_of_the_last_step(
+    hold: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that the initial state breaks: none of the properties is such."""
+    odd = dataclasses.replace(AGREEMENT, name="odd", holds=AGREEMENT.witness)
+    monkeypatch.setattr(verification, "PROPERTIES", (*PROPERTIES, odd))
+    trace = build_trace(model(SMALL), odd, (ORACLE, CEPOCH))
+    with pytest.raises(TraceError, match=r"^step 0, property: odd breaks here, before the last step \(2\)$"):
+        hold(trace)
+    hold(build_trace(model(SMALL), odd, ()))
