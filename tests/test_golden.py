@@ -31,6 +31,9 @@ EXPLORED: dict[str, tuple[Configuration, bool, int | None]] = {
     "lossy": (CONFIGURATIONS[5], True, 16),
     "unordered": (CONFIGURATIONS[6], False, 18),
     "duplicating": (CONFIGURATIONS[7], False, 22),
+    "inside": (
+        Configuration(variant="clear-then-history", nodes=2, txns=1, timeouts=1, crashes=1, losses=0), True, None
+    ),
     "re-elected": (Configuration(variant="equal-epoch", nodes=1, txns=2, timeouts=2, crashes=0, losses=0), False, None),
     "datagrams": (
         Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1), False, None

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .campaign import ROOT, Campaign, Judged, Tree
 from .edits import Mutant, mutants_of, sampled
@@ -25,19 +26,35 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="every mutant of each file")
     parser.add_argument("--jobs", type=int, default=1, help="mutants judged at once (default 1)")
     parser.add_argument("--again", metavar="LOG", help="only those that survived in a log that --json wrote")
+    parser.add_argument("--beyond", metavar="LOG", help="only those that are not in such a log: to go on after a stop")
     parser.add_argument("--json", action="store_true", help="a JSON object for each mutant, in lines")
     parser.add_argument("--list", action="store_true", help="list the mutants, and judge none")
     return parser.parse_args(arguments)
 
 
+def logged(path: str | None, file: str) -> list[dict[str, Any]]:
+    """What a log says of a file's mutants."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines() if path else []
+    return [entry for entry in map(json.loads, lines) if entry["file"] == file]
+
+
+def key(m: Mutant) -> tuple[object, ...]:
+    return m.at, m.kind, m.before, m.after
+
+
+def key_of(entry: dict[str, Any]) -> tuple[object, ...]:
+    return tuple(entry[name] for name in ("line", "kind", "before", "after"))
+
+
 def chosen(path: str, asked: argparse.Namespace) -> list[Mutant]:
     """The mutants of a file that are asked for."""
     mutants = mutants_of(path, (ROOT / path).read_text(encoding="utf-8"))
+    mutants = mutants if asked.all else sampled(mutants, asked.at_least, asked.seed)
     if asked.again:
-        lines = [json.loads(line) for line in Path(asked.again).read_text(encoding="utf-8").splitlines()]
-        left = {(e["file"], e["before"], e["after"], e["line"]) for e in lines if e["how"] == "survived"}
-        return [m for m in mutants if (m.path, m.before, m.after, m.at) in left]
-    return mutants if asked.all else sampled(mutants, asked.at_least, asked.seed)
+        left = {key_of(e) for e in logged(asked.again, path) if e["how"] == "survived"}
+        mutants = [m for m in mutants if key(m) in left]
+    done = {key_of(e) for e in logged(asked.beyond, path)}
+    return [m for m in mutants if key(m) not in done]
 
 
 def told(judged: Judged) -> str:
@@ -73,6 +90,7 @@ def main(arguments: Sequence[str]) -> int:
         judged: list[Judged] = []
         with Tree(asked.jobs, killers.tables) as tree:
             campaign = Campaign(path, killers)
+            campaign.kills.update(e["test"] for e in logged(asked.beyond, path) if e["test"])
             failing = campaign.measure(tree)
             cost = sum(campaign.costs.values())
             print(f"{path}: {len(mutants)} mutants, {len(campaign.costs)} tests of {cost:.1f} CPU-s", file=sys.stderr)

@@ -27,7 +27,7 @@ LEFT_OUT = shutil.ignore_patterns(
     ".git", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".venv", "*.egg-info"
 )
 AT_ONCE = 0.6  # CPU-seconds of tests that are collected together, the likeliest killers first
-WALL = 10.0, 12.0  # seconds by the clock a child may take: so much, and so many times what its tests cost
+WALL = 60.0, 60.0  # seconds by the clock a child may take: so much, and so many times what its tests cost
 
 
 class Warm:

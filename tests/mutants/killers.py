@@ -44,7 +44,7 @@ PAPER, GOLDEN, PREMISES, EXPLORE, TRACES, REPLAY, SIMULATED, GHOSTS = (
 LITERAL = "tests/test_properties.py::test_invariant_5_literal_breaks_as_the_page_tells"
 PAGE = "tests/test_properties.py::test_counter_history_in_the_ghosts"
 LAB = ("[datagrams]", "[ordered]")
-RARE = ("[alone]", "[unordered]", "[duplicating]", "[re-elected]")
+RARE = ("[alone]", "[inside]", "[unordered]", "[duplicating]", "[re-elected]")
 ZAB = (*RARE, "[two]", "[cut]", "[three]", "[lossy]")
 
 KILLERS = (
