@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Self
 
 from checker import kernel
-from checker.symmetry import why_not_symmetric
+from checker.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STEP, Property
 from zabspec.language import derive, frontend, llvm_text
@@ -149,6 +149,7 @@ class Compiled:
 
     Raises:
         ValueError: more properties than a candidate has bits for: those beyond would never be seen to break.
+        Asymmetric: they are to, and the text tells processes apart.
     """
 
     # what another explorer's kernel has besides, or instead
@@ -188,9 +189,10 @@ class Compiled:
     def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Self, str]:
         """A model compiled with symmetry if that is asked for and sound, else without; with the
         sentence that says why it is not sound (empty: it is, or was not asked for)."""
-        if symmetry and not model.protocol.symmetric:
-            return cls(model, properties, False), f"{model.protocol.name} tells processes apart"
-        code = cls(model, properties, symmetry)
+        try:
+            code = cls(model, properties, symmetry)
+        except Asymmetric as reason:
+            return cls(model, properties, False), str(reason)
         if code.asymmetry:
             return cls(model, properties, False), code.asymmetry
         return code, ""
@@ -291,6 +293,9 @@ class Compiled:
         return front.program
 
     def _make(self) -> tuple[str, dict[str, Any]]:
+        why = asymmetry(self.model, self.properties) if self.symmetry else ""
+        if why:
+            raise Asymmetric(why)
         typed = self._typed()
         assembly = llvm_text.emit_program(typed, self.layout, set(self.exports), has_bit_gather())
         return assembly, {
@@ -357,6 +362,9 @@ class Compiled:
             ordinals: for each step, which successor it is of the state that stands for the orbit.
             broken: the last step must break these step properties (a mask), which others into the
                 same orbit need not.
+
+        Raises:
+            NotRenamings: states of one orbit have different steps.
         """
         size = self.layout.size
         concrete = self.model.program.initial().key()
@@ -365,13 +373,15 @@ class Compiled:
         for ordinal in ordinals:
             target, image = self.canonical(self.next_states(image)[ordinal][1][:size])
             must = broken if len(words) == len(ordinals) - 1 else 0
-            word, after = next(
-                (word, after)
+            same = (
+                (word, after[:size])
                 for word, after in self.next_states(concrete)
                 if self.canonical(after[:size])[0] == target and self.breaks(concrete, after, must) == must
             )
+            word, concrete = next(same, (-1, b""))
+            if word < 0:
+                raise NotRenamings(f"step {len(words) + 1} of the way to a state is not possible in a renamed one")
             words.append(word)
-            concrete = after[:size]
         return tuple(words)
 
     def view(self, data: bytes) -> StateView:

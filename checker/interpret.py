@@ -16,6 +16,7 @@ from checker.result import Exploration, Found, Limits
 from invariants.binding import bound
 from invariants.registry import STEP, Property
 from zabspec.language import derive
+from zabspec.language.lang import NOBODY
 from zabspec.language.reference import RangeError, StateView
 from zabspec.model import STEP_KINDS, Model
 
@@ -181,7 +182,8 @@ class Interpreter:
         """The step under way in s, for a person: its kind, its process, the paper's steps in it."""
         entered = [name for k, name in enumerate(self.steps) if s.steps >> k & 1]
         inside = f" ({', '.join(entered)})" if entered else ""
-        return f"step {STEP_KINDS[s.event]!r}{inside} at process {s.event_process}"
+        where = f" at process {s.event_process}" if s.event_process != NOBODY else ""
+        return f"step {STEP_KINDS[s.event]!r}{inside}{where}"
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
         """The state that stands for a state's orbit, and how many states the orbit has: of the

@@ -1,23 +1,77 @@
-"""Whether renaming processes commutes with stepping, put to the test before it is relied on.
+"""Whether renaming processes commutes with stepping: by the text, then by trial.
 
 Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are
-the renamed steps, and every property says the same of both. The texts of this project are
-symmetric by construction (they compare processes for equality only) and the tests check all of
-them at length; this check is for a protocol, variant or property that is not.
+the renamed steps, and every property says the same of both. It is so by construction where the text
+of world, protocol, variant and properties treats processes as a scalarset (`zabspec/language/symmetry.py`),
+which is what decides (`asymmetry`). Random walks look besides whether it is so (`why_not_symmetric`).
+
+The functions that make numbers of processes, and are trusted, are listed here and nowhere else.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from checker.bridge import masks
+from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
+from zabspec.language.frontend import FrontEnd
 from zabspec.language.schema import Layout
+from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
+from zabspec.worlds import connections, scratch
 
-__all__ = ["Stepped", "why_not_symmetric"]
+__all__ = ["DECODERS", "Asymmetric", "NotRenamings", "Stepped", "asymmetry", "found_in", "why_not_symmetric"]
+
+DECODERS: Mapping[Any, Decoder] = {
+    scratch.no_steps: Decoder("begins the list of steps that are possible, which are words"),
+    scratch.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),
+    scratch.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
+    scratch.process_in: Decoder("takes out of a word what `emit` put there"),
+    scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
+    connections.emit_cuts: Decoder("goes through all cuts of the network, which are masks", lists=True),
+    connections.cuts: Decoder("asks the same of each process on either side of a cut"),
+    connections.part: Decoder("does the same with each process on either side of a cut"),
+    masks.is_in: Decoder("asks a quorum, which is a mask, for a member"),
+    masks.alone: Decoder("makes the mask that has one member"),
+    masks.anybody: Decoder("names a process where all have the same"),
+    masks.any_of_latest: Decoder("names one of several processes where any will do"),
+}
+# Whose functions may call them; and so may what the bridge generates.
+CALLERS = ("zabspec.worlds.connections", "zabspec.worlds.datagrams", "checker.bridge.mapping")
+
+
+class Asymmetric(ValueError):
+    """A text tells processes apart, and was to be explored as if it did not: one sentence says where."""
+
+
+class NotRenamings(RuntimeError):
+    """States that were taken for renamings of each other are not: an error of zabcheck, not of the text."""
+
+
+def found_in(model: Model, properties: Iterable[Property]) -> list[Asymmetry]:
+    """Where the text of a model and of the properties tells processes apart, the schema last."""
+    program = model.program
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
+    trusted = Trusted(DECODERS, CALLERS, model.generated_files)
+    return sorted(
+        asymmetries(front, ("enabled", "apply", "initialize", *judged), trusted), key=lambda found: found.line == 0
+    )
+
+
+def asymmetry(model: Model, properties: Iterable[Property]) -> str:
+    """One sentence saying where a text tells processes apart; empty when it does not."""
+    if model.configuration.nodes == 1:
+        return ""
+    found = found_in(model, properties)
+    if not found:
+        return ""
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"the text tells processes apart: {found[0].sentence()}{more}"
 
 
 class Stepped(Protocol):

@@ -22,7 +22,7 @@ class Programmed(Protocol):
 
 
 def full_namespace(model: Programmed) -> dict[str, Any]:
-    """The program's names together with those of the properties.
+    """The program's names together with those of the properties, their constants included.
 
     Raises:
         ValueError: two of them define the same name.
@@ -30,12 +30,12 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
     names: dict[str, Any] = {}
     for module in MODULES:
         for name, value in own_names(module).items():
-            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                if names.get(name, value) is not value:
+            if not isinstance(value, FunctionType) or value.__module__ == module.__name__:
+                if names.get(name, value) != value:
                     raise ValueError(f"two properties define {name}")
                 names[name] = value
     program = dict(model.program.namespace)
-    clash = [n for n in names if n in program and program[n] is not names[n]]
+    clash = [n for n in names if n in program and program[n] != names[n]]
     if clash:
         raise ValueError(f"a property and the program both define {clash[0]}")
     return names | program

@@ -83,7 +83,7 @@ def agreement(h: State) -> bool:
     for p in range(h.NODES):
         if h.diverged[p]:
             return False
-        for q in range(p):
+        for q in range(h.NODES):
             if lacks(h, p, q) and lacks(h, q, p):
                 return False
     return True

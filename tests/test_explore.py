@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from types import FunctionType
 
 import pytest
@@ -12,6 +13,7 @@ from checker import compiled, explore, kernel
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Exploration, Limits
+from checker.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, property_named
 from invariants.binding import full_namespace
 from zabspec.language.lang import Node, State
@@ -120,14 +122,37 @@ def favours_p0(s: State, f: Node, epoch: int) -> bool:
     return f != 0 and s.promised_epoch[f] <= epoch
 
 
-def test_symmetry_is_left_out_where_it_is_not_sound() -> None:
+def unlike(epochs: int) -> Model:
+    """A model that is not symmetric; `epochs`: a key of its own in the cache."""
     model = Model(SMALL)
     assert isinstance(favours_p0, FunctionType)
     model.program.overrides = {"promises": favours_p0}
-    model.configuration = dataclasses.replace(SMALL, max_epoch=9)  # a key of its own in the cache
-    code, reason = Compiled.of(model, DEFAULT, symmetry=True)
+    model.configuration = dataclasses.replace(SMALL, max_epoch=epochs)
+    return model
+
+
+def test_symmetry_is_left_out_where_it_is_not_sound() -> None:
+    code, reason = Compiled.of(unlike(9), DEFAULT, symmetry=True)
+    assert not code.symmetry
+    line = favours_p0.__code__.co_firstlineno + 2
+    assert reason == (
+        f"the text tells processes apart: a process is compared with the number 0 (tests/test_explore.py:{line})"
+    )
+    with pytest.raises(Asymmetric, match="compared with the number 0"):
+        Compiled(unlike(9), DEFAULT, symmetry=True)
+
+
+def test_the_second_line_finds_what_the_text_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random walks look for renamings that do not commute; and a way to a violation that no renamed state has ends
+    with a sentence."""
+    monkeypatch.setattr("checker.compiled.asymmetry", lambda model, properties: "")
+    code, reason = Compiled.of(unlike(8), DEFAULT, symmetry=True)
     assert reason == "the steps of a renamed state are not its renamed steps"
     assert not code.symmetry
+    count = itertools.count()
+    monkeypatch.setattr(code, "canonical", lambda data: (next(count), data))
+    with pytest.raises(NotRenamings, match="step 1 of the way to a state is not possible in a renamed one"):
+        code.words_along([0])
 
 
 def test_a_value_out_of_its_range_ends_the_exploration_with_a_sentence() -> None:

@@ -16,10 +16,11 @@ from invariants.binding import bound
 from invariants.registry import STEP
 from traces.names import counted, headline, process_name, txn_text
 from traces.stage import ScriptedStage
-from traces.trace import NUMBERS, Step, Trace
+from traces.trace import NUMBERS, PROCESSES, Step, Trace
 from traces.values import message_bytes, state_of
 from traces.verification import claimed, compare, judge
 from zabspec.language.kinds import MessageUnion
+from zabspec.language.lang import NOBODY
 from zabspec.language.reference import StateView
 from zabspec.model import Model
 from zabspec.simulator.dump import Dump, digest
@@ -101,8 +102,9 @@ class Judge:
             return
         self.taken = step.number
         s, a = stage.state, self.after
-        operands = (*step.word.operands.values(), 0, 0)
-        a.event, a.event_process, a.event_peer = NUMBERS[step.word.kind], operands[0], operands[1]
+        processes = [value for name, value in step.word.operands.items() if name in PROCESSES]
+        a.event = NUMBERS[step.word.kind]
+        a.event_process, a.event_peer = (*processes, NOBODY, NOBODY)[:2]
         a.accepts, a.accept_epoch = s.accepts, s.accept_epoch
         if step.message is not None:
             union = self.layout.fields["event_message"].kind

@@ -75,6 +75,8 @@ OPERANDS: dict[str, tuple[str, ...]] = {
     "election_timeout": ("process",),
     "heartbeat": ("process",),
 }
+# Those that are processes.
+PROCESSES = frozenset({"process", "leader", "follower", "source"})
 NUMBERS: dict[str, int] = {
     name: getattr(connections, name.upper(), 0) or getattr(datagrams, name.upper()) for name in OPERANDS
 }

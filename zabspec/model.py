@@ -127,6 +127,11 @@ class Model:
         return ""
 
     @property
+    def generated_files(self) -> Collection[str]:
+        """The files that text generated for the program is registered under."""
+        return ()
+
+    @property
     def judged_after(self) -> Mapping[str, Collection[str]]:
         """For each of a few steps the properties of states that it may change; none: any step may change any."""
         return {}

@@ -67,7 +67,6 @@ class Protocol:
         title: what it is, in a phrase.
         modules: its text.
         connections: it speaks over connections; else over datagrams.
-        symmetric: it never tells processes apart but by comparing them.
         revises: it may replace what it has delivered.
         parts: its kinds and fields at some sizes.
         variants: the protocol with one rule changed.
@@ -77,7 +76,6 @@ class Protocol:
     title: str
     modules: tuple[ModuleType, ...]
     connections: bool
-    symmetric: bool
     revises: bool
     parts: Callable[[Sizes], Parts]
     variants: Mapping[str, Variant]
@@ -129,12 +127,11 @@ def _db19_parts(z: Sizes) -> Parts:
 PROTOCOLS = {
     p.name: p
     for p in (
-        Protocol("zab", "ZAB as DSN'11 states it", (zab,), True, True, False, _zab_parts, variants.VARIANTS),
+        Protocol("zab", "ZAB as DSN'11 states it", (zab,), True, False, _zab_parts, variants.VARIANTS),
         Protocol(
             "db19",
             "the db-19 lab's variant of ZAB",
             (election, db19),
-            False,
             False,
             True,
             _db19_parts,
@@ -144,4 +141,4 @@ PROTOCOLS = {
 }
 
 # ZAB whose leader oracle is played by the lab's election: for the simulator.
-ELECTING = replace(PROTOCOLS["zab"], modules=(election, zab, electing), symmetric=False, parts=_electing_parts)
+ELECTING = replace(PROTOCOLS["zab"], modules=(election, zab, electing), parts=_electing_parts)

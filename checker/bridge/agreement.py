@@ -38,25 +38,37 @@ AGREEMENTS = (
 )
 
 
+AGREEMENT_LIMIT = 18  # more than any of them
+
+
 def unless_fault(s: State, number: int, held: bool) -> None:
     """The first thing that does not hold is the fault of the step."""
     if not held and s.fault == 0:
         s.fault = number
 
 
+def differs(s: State, number: int, agreed: bool) -> None:
+    """Of what the states do not agree on, the first by its number is the fault, whichever process it is of."""
+    if not agreed:
+        s.amiss = max(s.amiss, AGREEMENT_LIMIT - number)
+
+
 def look_whether_agreed(s: State) -> None:
     """Compare what both states speak of."""
+    s.amiss = 0
     for p in range(s.NODES):
-        unless_fault(s, AGREE_PROMISED, s.a_promised[p] == s.promised_epoch[p])
-        unless_fault(s, AGREE_CURRENT, s.a_current[p] == s.current_epoch[p])
-        unless_fault(s, AGREE_SEQUENCE, is_sequence(s, s.history[p]))
+        differs(s, AGREE_PROMISED, s.a_promised[p] == s.promised_epoch[p])
+        differs(s, AGREE_CURRENT, s.a_current[p] == s.current_epoch[p])
+        differs(s, AGREE_SEQUENCE, is_sequence(s, s.history[p]))
         for x in range(s.TXNS + 1):
             here = place_in(s.history[p], x)
-            unless_fault(s, AGREE_HIST, (x in s.a_hist[p]) == (here >= 0))
+            differs(s, AGREE_HIST, (x in s.a_hist[p]) == (here >= 0))
         look_at_deliveries(s, p)
         if s.role[p] == LEADING and s.stage[p] >= SYNCHRONIZING:
             look_at_leader(s, p, s.new_epoch[p])
     look_at_abcasts(s)
+    if s.amiss > 0:
+        unless_fault(s, AGREEMENT_LIMIT - s.amiss, False)
 
 
 def place_in(h: History, x: int) -> int:
@@ -86,37 +98,37 @@ def look_at_deliveries(s: State, p: Node) -> None:
     """What p has delivered, in this pass and ever."""
     for y in range(s.TXNS + 1):
         at = place_in(s.delivered[p], y)
-        unless_fault(s, AGREE_DELIVERED, (y in s.a_delivered[p]) == (at >= 0))
-        unless_fault(s, AGREE_IN_PASS, (y in s.a_in_pass[p]) == (at >= 0 and at <= s.pass_length[p]))
+        differs(s, AGREE_DELIVERED, (y in s.a_delivered[p]) == (at >= 0))
+        differs(s, AGREE_IN_PASS, (y in s.a_in_pass[p]) == (at >= 0 and at <= s.pass_length[p]))
         for x in range(s.TXNS + 1):
             sooner = place_in(s.delivered[p], x)
-            unless_fault(s, AGREE_ORDER, (y in s.a_order[p][x]) == (sooner >= 0 and sooner < at))
-    unless_fault(s, AGREE_ORDER, not s.diverged[p])
+            differs(s, AGREE_ORDER, (y in s.a_order[p][x]) == (sooner >= 0 and sooner < at))
+    differs(s, AGREE_ORDER, not s.diverged[p])
 
 
 def look_at_leader(s: State, l: Node, e: int) -> None:
     """The attempt of a leader that has chosen its initial history."""
-    unless_fault(s, AGREE_CHOSE, e in s.a_chose[l])
-    unless_fault(s, AGREE_LOG_SEQUENCE, is_sequence(s, s.log[l]))
-    unless_fault(s, AGREE_ESTABLISHED, (e in s.a_established[l]) == (s.stage[l] == ESTABLISHED))
-    unless_fault(s, AGREE_READY, (e in s.a_ready[l]) == s.ready[l])
+    differs(s, AGREE_CHOSE, e in s.a_chose[l])
+    differs(s, AGREE_LOG_SEQUENCE, is_sequence(s, s.log[l]))
+    differs(s, AGREE_ESTABLISHED, (e in s.a_established[l]) == (s.stage[l] == ESTABLISHED))
+    differs(s, AGREE_READY, (e in s.a_ready[l]) == s.ready[l])
     for x in range(s.TXNS + 1):
         at = place_in(s.log[l], x)
-        unless_fault(s, AGREE_LOG, (x in s.a_log[l][e]) == (at >= 0))
+        differs(s, AGREE_LOG, (x in s.a_log[l][e]) == (at >= 0))
         done = s.stage[l] == ESTABLISHED and at >= 0 and at <= s.committed[l]
-        unless_fault(s, AGREE_COMMIT, (x in s.a_commit[l][e]) == done)
+        differs(s, AGREE_COMMIT, (x in s.a_commit[l][e]) == done)
 
 
 def look_at_abcasts(s: State) -> None:
     """What was abcast, by whom, and what came before it."""
     for y in range(s.TXNS + 1):
-        unless_fault(s, AGREE_BORN, (y in s.a_born) == (y <= s.abcasts))
+        differs(s, AGREE_BORN, (y in s.a_born) == (y <= s.abcasts))
         for l in range(s.NODES):
             for e in range(s.EPOCHS + 1):
-                unless_fault(s, AGREE_ABCAST, (y in s.a_abcast[l][e]) == was_abcast_by(s, l, e, y))
+                differs(s, AGREE_ABCAST, (y in s.a_abcast[l][e]) == was_abcast_by(s, l, e, y))
         for x in range(s.TXNS + 1):
-            unless_fault(s, AGREE_SOONER, (y in s.a_sooner[x]) == abcast_sooner(s, x, y))
-            unless_fault(s, AGREE_HEARD, (y in s.a_heard[x]) == abcast_after(s, x, y))
+            differs(s, AGREE_SOONER, (y in s.a_sooner[x]) == abcast_sooner(s, x, y))
+            differs(s, AGREE_HEARD, (y in s.a_heard[x]) == abcast_after(s, x, y))
 
 
 def was_abcast_by(s: State, l: Node, e: int, x: int) -> bool:

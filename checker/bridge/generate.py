@@ -142,7 +142,7 @@ class Writer:
         bound = dict(zip(action.parameters, values, strict=True))
         given = [k for x in letters for k in x]
         lines = [
-            f"def {name}(s: State{''.join(f', {k}: int' for k in given)}) -> None:",
+            f"def {name}(s: State{''.join(f', {self.world.typed(k)}' for k in given)}) -> None:",
             "    if s.fault == 0:",
             f"        s.action = {number}",
             *(f"        s.action_{k} = {k}" for k in given),

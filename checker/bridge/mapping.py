@@ -44,7 +44,8 @@ from checker.bridge.actions import (
     world_initialize,
 )
 from checker.bridge.agreement import look_whether_agreed
-from zabspec.language.lang import AnyMessage, Node, State, step
+from checker.bridge.masks import alone, any_of_latest
+from zabspec.language.lang import NOBODY, AnyMessage, Node, State, step
 from zabspec.worlds.connections import (
     ABCAST,
     PARTITION,
@@ -53,6 +54,7 @@ from zabspec.worlds.connections import (
     TO_FOLLOWER,
     TO_LEADER,
 )
+from zabspec.worlds.scratch import peer_in, process_in
 from zabspec.zab import (
     ACK_LD,
     BROADCAST,
@@ -111,12 +113,15 @@ def stutter(s: State) -> None:
 def look_before(s: State, word: int) -> None:
     """What must be known of the state before the step, of the process that takes it."""
     kind = (word >> 24) & 255
-    p = 0 if kind == PARTITION else (word >> 16) & 255
-    f = (word >> 8) & 255 if kind == TO_LEADER or kind == REPEAT_TO_LEADER else p
-    s.was_active = 0
-    for g in range(s.NODES):
-        if s.role[g] == FOLLOWING or s.role[g] == LEADING:
-            s.was_active = s.was_active | (1 << g)
+    if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
+        look_at(s, process_in(word), peer_in(word))
+    elif kind != PARTITION:
+        look_at(s, process_in(word), process_in(word))
+
+
+def look_at(s: State, p: Node, f: Node) -> None:
+    """Of p, which takes the step, and of f, from which it receives if it leads."""
+    s.was_active = 1 if s.role[p] == FOLLOWING or s.role[p] == LEADING else 0
     s.was_phase = s.phase[p]
     s.was_stage = s.stage[p]
     s.was_promised = s.promised_epoch[p]
@@ -131,12 +136,12 @@ def look_before(s: State, word: int) -> None:
     s.was_acked = 0
     for g in range(s.NODES):
         if g in s.acked[p]:
-            s.was_acked = s.was_acked | (1 << g)
+            s.was_acked = s.was_acked | alone(g)
     for k in range(s.TXNS):
         s.was_acks[k] = 0
         for g in range(s.NODES):
             if g in s.acks[p][k]:
-                s.was_acks[k] = s.was_acks[k] | (1 << g)
+                s.was_acks[k] = s.was_acks[k] | alone(g)
 
 
 # --- which actions a step is ---------------------------------------------------------------------
@@ -150,9 +155,9 @@ def follow_step(s: State) -> None:
         follow_leader(s, s.event_process, s.event_peer)
     elif s.event == ABCAST:
         follow_abcast(s, s.event_process)
-    for p in range(s.NODES):
-        if ((s.was_active >> p) & 1) == 1 and s.role[p] != FOLLOWING and s.role[p] != LEADING:
-            abstract_restart(s, p)
+    p = s.event_process
+    if p != NOBODY and s.was_active == 1 and s.role[p] != FOLLOWING and s.role[p] != LEADING:
+        abstract_restart(s, p)
 
 
 def follow_follower(s: State, f: Node, l: Node, m: AnyMessage) -> None:
@@ -202,14 +207,14 @@ def follow_leader(s: State, l: Node, f: Node) -> None:
     if s.was_stage < SYNCHRONIZING and s.stage[l] >= SYNCHRONIZING:
         follow_choice(s, l, e)
     if s.was_stage < ESTABLISHED and s.stage[l] == ESTABLISHED:
-        abstract_l_2_2(s, l, e, s.was_acked | (1 << f))
+        abstract_l_2_2(s, l, e, s.was_acked | alone(f))
     elif s.was_stage == ESTABLISHED:
         if s.event_message.kind == ACK_LD:
             if len(s.to_follower[f]) > s.was_sent:
                 abstract_l_3_4(s, f, l, e, named_in(s, s.to_follower[f][s.was_sent]))
         elif len(s.to_follower[f]) > s.was_sent and s.to_follower[f][s.was_sent].kind == NEWEPOCH:
             abstract_l_3_3(s, l, e, last(s.log[l]).value)
-    follow_commitment(s, l, e, 1 << f)
+    follow_commitment(s, l, e, alone(f))
 
 
 def named_in(s: State, m: COMMIT_LD) -> int:
@@ -220,16 +225,14 @@ def named_in(s: State, m: COMMIT_LD) -> int:
 def follow_choice(s: State, l: Node, e: int) -> None:
     """l.1.2: the history chosen is one that came from a process in Q; of those, one with the latest f.a."""
     best = -1
-    chosen = 0
     q = 0
     h = last(s.log[l]).value
     for p in range(s.NODES):
         if p in s.Q[l]:
-            q = q | (1 << p)
-            if h in s.a_ack_hist[l][p][e] and s.a_ack_current[l][p][e] > best and came_from(s, l, p, e):
-                best = s.a_ack_current[l][p][e]
-                chosen = p
-    abstract_l_1_2(s, l, e, q, chosen, h)
+            q = q | alone(p)
+            if h in s.a_ack_hist[l][p][e] and came_from(s, l, p, e):
+                best = max(best, s.a_ack_current[l][p][e])
+    abstract_l_1_2(s, l, e, q, any_of_latest(s, l, e, h, best), h)
 
 
 def came_from(s: State, l: Node, p: Node, e: int) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from checker.bridge import agreement, mapping
+from checker.bridge import agreement, mapping, masks
 from checker.bridge.generate import MARK, Generated, Refusal, axioms_of, generate
 from checker.bridge.shapes import fields_of
 from invariants.registry import STATE, STEP, Property
@@ -24,7 +24,7 @@ from zabspec.abstract.logic import Symbol, mentions
 from zabspec.abstract.protocol import Action
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.vocabulary import abcast, counter, epoch, prefix
-from zabspec.language import Field, Int, Role, frontend
+from zabspec.language import Field, Int, NodeId, Role, frontend
 from zabspec.language.program import Program, own_names
 from zabspec.model import ConfigError, Configuration, Model
 
@@ -34,7 +34,8 @@ REFINES = "refines"
 CLAUSE = "clause "  # before a clause's name, where it stands among properties
 GENERATED = "<the abstract protocol>"
 MOST = 55  # the explorer's word has 56 bits for properties, and one is that every step refines
-BY_HAND = (agreement, mapping)
+BY_HAND = (agreement, mapping, masks)
+AGREEMENT_LIMIT: int = agreement.AGREEMENT_LIMIT
 STANDS_FOR = {"initialize": "world_initialize", "apply": "world_apply"}
 
 
@@ -71,6 +72,10 @@ class Bridged(Model):
     @cached_property
     def generated(self) -> Generated:
         return generate(self.theory, agreement.AGREE_READY + 1)
+
+    @property
+    def generated_files(self) -> Collection[str]:
+        return (self.file,)
 
     @property
     def extension(self) -> str:
@@ -144,18 +149,22 @@ class Bridged(Model):
         def says(name: str, most: int, doc: str, *axes: int) -> Field:
             return Field(name, Int(0, most), Role.SCRATCH, axes, doc)
 
+        def names(name: str, doc: str) -> Field:
+            return Field(name, NodeId.of(nodes), Role.SCRATCH, (), doc)
+
         sets = (1 << nodes) - 1
         return (
             *fields_of(self),
             says("fault", 2**16 - 1, "what does not hold of the step; 0: nothing"),
+            says("amiss", AGREEMENT_LIMIT, "what the states do not agree on, as `differs` counts it; 0: nothing"),
             says("action", 63, "the last abstract action it took; 0: none; up to its fault, if it has one"),
-            says("action_p", 63, "its process"),
-            says("action_l", 63, "its attempt's process"),
+            names("action_p", "its process"),
+            names("action_l", "its attempt's process"),
             says("action_e", 63, "its attempt's epoch"),
             says("action_q", sets, "its quorum"),
             says("action_h", 63, "its history"),
-            says("was_active", sets, "who was in an iteration"),
-            says("was_phase", 3, "of the process that takes the step: its phase"),
+            says("was_active", 1, "of the process that takes the step: it was in an iteration"),
+            says("was_phase", 3, "its phase"),
             says("was_stage", 4, "its stage"),
             says("was_promised", 255, "its f.p"),
             says("was_length", 255, "the length of its history"),

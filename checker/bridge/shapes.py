@@ -80,7 +80,7 @@ def places(symbol: Symbol) -> list[str]:
 
 def fields_of(model: Model) -> tuple[Field, ...]:
     """The fields of the abstract state, and of the one being made."""
-    txns, epochs, nodes = model.configuration.txns, model.epochs, model.configuration.nodes
+    txns, epochs = model.configuration.txns, model.epochs
     sizes = {ATTEMPT.name: epochs + 1, HISTORY.name: txns + 1}
     made: list[Field] = []
     for symbol in KEPT:
@@ -89,6 +89,6 @@ def fields_of(model: Model) -> tuple[Field, ...]:
         holds: Kind = SetOf(sizes[member]) if member else Int(0, epochs, "--max-epoch")
         made.append(Field(f"a_{symbol.name}", holds, Role.GHOST, (NODE,) * processes + inner, symbol.doc))
         if not symbol.rigid:
-            axes = (nodes,) * processes + inner
+            axes = (NODE,) * processes + inner
             made.append(Field(f"n_{symbol.name}", holds, Role.SCRATCH, axes, f"after the action: {symbol.doc}"))
     return tuple(made)

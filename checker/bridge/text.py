@@ -63,11 +63,21 @@ class Text:
 
     functions: list[str] = field(default_factory=list)
     count: int = 0
+    processes: set[str] = field(default_factory=lambda: {"p", "l"})  # the names that are processes
 
     def fresh(self, sort: Sort) -> Element:
         """A variable that no other text has."""
         self.count += 1
-        return Attempt(f"v{self.count}l", f"v{self.count}e") if sort == ATTEMPT else f"v{self.count}"
+        made = Attempt(f"v{self.count}l", f"v{self.count}e") if sort == ATTEMPT else f"v{self.count}"
+        if isinstance(made, Attempt):
+            self.processes.add(made.leader)
+        elif sort == PROCESS:
+            self.processes.add(made)
+        return made
+
+    def typed(self, name: str) -> str:
+        """A parameter of that name."""
+        return f"{name}: {'Node' if name in self.processes else 'int'}"
 
     def every(self, members: Iterable[Formula]) -> Formula:
         return self.junction(True, members)
@@ -93,6 +103,8 @@ class Text:
 
     def equal(self, left: Any, right: Any) -> Formula:
         if isinstance(left, Attempt) and isinstance(right, Attempt):  # those of epoch 0 are the beginning
+            if "0" in (left.epoch, right.epoch):
+                return Atom(f"{left.epoch} == {right.epoch}")
             same = self.some([Atom(f"{left.epoch} == 0"), Atom(f"{left.leader} == {right.leader}")])
             return self.every([Atom(f"{left.epoch} == {right.epoch}"), same])
         if isinstance(left, str):
@@ -138,7 +150,7 @@ class Text:
                 indent += "    "
         self.count += 1
         name = f"quantified_{self.count}"
-        typed = "".join(f", {g}: int" for g in given)
+        typed = "".join(f", {self.typed(g)}" for g in given)
         head = f"def {name}(s: State{typed}) -> bool:"
         self.functions.append("\n".join([head, *lines, f"{indent}return {not every}", f"    return {every}"]))
         return Atom(f"{name}({', '.join(['s', *given])})")
@@ -161,7 +173,7 @@ def loop_lines(sort: Sort, x: Element, indent: str) -> list[str]:
     if isinstance(x, Attempt):
         return [
             f"{indent}for {x.epoch} in range(s.EPOCHS + 1):",
-            f"{indent}    for {x.leader} in range(s.NODES if {x.epoch} > 0 else 1):",
+            f"{indent}    for {x.leader} in range(s.NODES):",
         ]
     if sort == QUORUM:
         return [f"{indent}for {x} in range(2 ** s.NODES):", f"{indent}    if count_bits({x}) >= s.MAJORITY:"]
@@ -184,7 +196,7 @@ class Ghosts:
 
 
 RIGID_TEXT: dict[Symbol, Callable[..., Any]] = {
-    member: lambda p, q: Atom(f"(({q}) >> ({p})) & 1 == 1"),
+    member: lambda p, q: Atom(f"is_in({q}, {p})"),
     leads: lambda p, c: Junction(True, (Atom(f"{c.epoch} > 0"), Atom(f"{c.leader} == {p}"))),
     ep: lambda c: c.epoch,
     le: lambda e1, e2: Atom(f"{e1} <= {e2}"),
@@ -192,5 +204,5 @@ RIGID_TEXT: dict[Symbol, Callable[..., Any]] = {
     epoch: lambda x: f"epoch_of_history(s, {x})",
     counter: lambda x: f"counter_of_history(s, {x})",
     root: lambda: "0",
-    origin: lambda: Attempt("0", "0"),
+    origin: lambda: Attempt("anybody()", "0"),
 }

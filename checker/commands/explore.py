@@ -88,6 +88,7 @@ def explored(
 
     from checker.compiled import Compiled
     from checker.progress import ProgressLine
+    from checker.symmetry import NotRenamings
 
     started = time.perf_counter()
     symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
@@ -111,11 +112,14 @@ def explored(
         engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
     ready = time.perf_counter() - started
-    if sys.stderr.isatty():
-        with ProgressLine() as progress:
-            exploration = engine.run(limits, options["keep_going"], progress)
-    else:
-        exploration = engine.run(limits, options["keep_going"])
+    try:
+        if sys.stderr.isatty():
+            with ProgressLine() as progress:
+                exploration = engine.run(limits, options["keep_going"], progress)
+        else:
+            exploration = engine.run(limits, options["keep_going"])
+    except NotRenamings as problem:
+        raise Cannot(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
     exploration.compile_seconds = ready
     return exploration, threads, symmetry_off
 

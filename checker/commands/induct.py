@@ -163,6 +163,7 @@ def found(names: Sequence[str], option: str, among: Sequence[Property]) -> list[
 def tell(outcome: Outcome, as_json: bool) -> int:
     """Say what was found; returns the exit code."""
     question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
+    symmetry_off = outcome.symmetry_off
     supposed = [v.clause.name for v in verdicts if v.clause.name in question.clauses and not v.holds]
     proved = [] if obstacles else [v.clause.name for v in verdicts if v.holds]
     if any(v.word == "not inductive" for v in verdicts):
@@ -175,6 +176,7 @@ def tell(outcome: Outcome, as_json: bool) -> int:
             "configuration": question.configuration.as_dict(),
             "assumed_clauses": list(question.assumed),
             "assumptions": outcome.granted,
+            "symmetry_off": symmetry_off or None,
             "no_verdict_because": obstacles,
             "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
             "at_every_depth": [] if supposed or question.assumed or outcome.errors else proved,
@@ -194,6 +196,8 @@ def tell(outcome: Outcome, as_json: bool) -> int:
             lines += ["", *counterexample(v)]
     lines += ["", f"taken for granted: {'; '.join(outcome.granted)}"]
     lines += impossible_lines(outcome)
+    if symmetry_off:
+        lines.append(f"symmetry off, so that each process is asked about by itself: {symmetry_off}")
     if question.assumed:
         lines.append(f"assumed besides: {', '.join(question.assumed)}")
     if supposed and proved:
@@ -291,7 +295,7 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"]}
     limits = Limits(options["depth"], None, options["time_limit"], None)
     make_ready(lambda: Compiled.of(model, clauses, True), "the clauses in machine code")
-    seen, _, _ = explored(model, clauses, limits, engine | {"keep_going": False})
+    seen, _, symmetry_off = explored(model, clauses, limits, engine | {"keep_going": False})
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
     code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"
@@ -306,13 +310,14 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
             "configuration": model.configuration.as_dict(),
             "clauses": [c.name for c in clauses],
             "broken": {name: list(v.words) for name, v in bad.items()},
+            "symmetry_off": symmetry_off or None,
             "states": seen.distinct,
             "complete": seen.complete,
             "depth": options["depth"],
             "seconds": round(seen.seconds, 3),
         }
         return say(json.dumps(content, indent=1), code)
-    lines = [sentence]
+    lines = [sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])]
     for v in bad.values():
         lines += ["", to_text(build_trace(model, v.property, v.words)).rstrip()]
     return say("\n".join(lines), code)

@@ -18,6 +18,7 @@ from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
 from checker.symbolic.possible import EPOCHS, Possible, Taken
 from checker.symbolic.shown import rows
+from checker.symmetry import asymmetry
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.inductive import CASES, CLAUSES, SHAPES
@@ -121,6 +122,11 @@ class Outcome:
     unasked: int = 0
 
     @property
+    def symmetry_off(self) -> str:
+        """Why each process is asked about by itself; empty: of processes that are alike one is."""
+        return told_apart(self.question)
+
+    @property
     def impossible(self) -> dict[str, tuple[str, ...]]:
         """The moves that no state allows in which the clauses hold, and which of them forbid it."""
         return {t.move: t.forbidden_by for t in self.taken if t.impossible}
@@ -184,6 +190,14 @@ def places(sites: Iterable[Site]) -> str:
     return f": {text}" if text else ""
 
 
+@cache
+def told_apart(question: Question) -> str:
+    """One sentence saying where the text tells processes apart, so that each has to be asked about by itself;
+    empty when it does not."""
+    named = (*question.clauses, *question.assumed, *question.targets)
+    return asymmetry(Model(question.configuration), [clause_named(n) for n in named])
+
+
 # --- in a process of its own -------------------------------------------------------------------
 
 
@@ -199,7 +213,7 @@ def induction(question: Question) -> Induction:
         [clause_named(n) for n in question.targets],
         first=[c.name for c in SHAPES],
         cases=CASES,
-        symmetric=model.protocol.symmetric,
+        symmetric=not told_apart(question),
         seconds=question.seconds,
         seed=question.seed,
     )

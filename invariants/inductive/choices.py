@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from invariants.inductive.clause import clause
-from invariants.inductive.sources import holds_txn, tag
+from invariants.inductive.sources import ACK_E_OF, HISTORY_OF, LOG_OF, SOURCES, holds_txn, is_source, tag
 from zabspec.language.lang import Node, State
 from zabspec.zab import PROMISING
 
@@ -23,7 +23,7 @@ def choosable(s: State, c: int, k: int) -> bool:
 
 def stored(s: State, m: Node, c: int, k: int) -> bool:
     """m has transaction k in epoch c, or is in a later one."""
-    return s.current_epoch[m] > c or (s.current_epoch[m] == c and holds_txn(s, m, k + 1))
+    return s.current_epoch[m] > c or (s.current_epoch[m] == c and holds_txn(s, HISTORY_OF, m, m, k + 1))
 
 
 def acceptances(s: State) -> bool:
@@ -40,7 +40,7 @@ def acceptances(s: State) -> bool:
                     return False
             for m in range(s.NODES):
                 if m in s.accepted[c][k]:
-                    if s.current_epoch[m] < c or (s.current_epoch[m] == c and not holds_txn(s, m, k + 1)):
+                    if not stored(s, m, c, k):
                         return False
         if s.chosen_epoch[k] > 0:
             if k >= s.abcasts or s.chosen_epoch[k] < s.abcast_txn[k].epoch:
@@ -56,11 +56,15 @@ def acceptances(s: State) -> bool:
 
 def later_sources(s: State) -> bool:
     """VI: a source of an epoch has every transaction that is chosen, or may yet be, in an earlier one."""
-    for x in range(s.NODES * (s.NODES + 3)):
-        for k in range(s.TXNS):
-            for c in range(s.EPOCHS):
-                if c > 0 and c < tag(s, x) and choosable(s, c, k) and not holds_txn(s, x, k + 1):
-                    return False
+    for w in range(SOURCES):
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                if is_source(w, p, q):
+                    for k in range(s.TXNS):
+                        for c in range(s.EPOCHS):
+                            if c > 0 and c < tag(s, w, p, q) and choosable(s, c, k):
+                                if not holds_txn(s, w, p, q, k + 1):
+                                    return False
     return True
 
 
@@ -78,13 +82,13 @@ def later_established(s: State) -> bool:
 def best_so_far(s: State, l: Node, c: int, k: int) -> bool:
     """The best history that prospective leader l has been sent is of a later epoch than c, or of c and
     has k."""
-    return s.best_epoch[l] > c or (s.best_epoch[l] == c and holds_txn(s, s.NODES + l, k + 1))
+    return s.best_epoch[l] > c or (s.best_epoch[l] == c and holds_txn(s, LOG_OF, l, l, k + 1))
 
 
 def sent_so_far(s: State, m: Node, l: Node, c: int, k: int) -> bool:
     """So is the history in m's ACK-E."""
-    x = 3 * s.NODES + m * s.NODES + l
-    return tag(s, x) > c or (tag(s, x) == c and holds_txn(s, x, k + 1))
+    e = tag(s, ACK_E_OF, m, l)
+    return e > c or (e == c and holds_txn(s, ACK_E_OF, m, l, k + 1))
 
 
 def best_covers(s: State) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from invariants.inductive.clause import clause
-from zabspec.language.lang import Node, State
+from zabspec.language.lang import NOBODY, Node, State
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
 from zabspec.zab import DOWN, ELECTION, ESTABLISHED, FOLLOWING, GATHERING, LEADING, PROMISING, SYNCHRONIZING
 
@@ -55,10 +55,10 @@ def roles(s: State) -> bool:
             for k in range(s.TXNS):
                 if len(s.acks[p][k]) > 0:
                     return False
-        if s.role[p] == FOLLOWING and (s.leader[p] == p or s.leader[p] < 0 or s.phase[p] == 0):
+        if s.role[p] == FOLLOWING and (s.leader[p] == p or s.leader[p] == NOBODY or s.phase[p] == 0):
             return False
         if s.role[p] == ELECTION or s.role[p] == DOWN:
-            if s.leader[p] >= 0 or s.phase[p] != 0 or s.delivered_length[p] != 0 or len(s.to_follower[p]) > 0:
+            if s.leader[p] != NOBODY or s.phase[p] != 0 or s.delivered_length[p] != 0 or len(s.to_follower[p]) > 0:
                 return False
     return True
 

@@ -7,8 +7,17 @@ from invariants.core import was_abcast
 from invariants.inductive.channels import first_down, newleader_at
 from invariants.inductive.clause import clause
 from invariants.inductive.connections import member
-from invariants.inductive.sources import channel_base, channel_length, has_channel_history, length, source_entry, tag
-from zabspec.language.lang import State
+from invariants.inductive.sources import (
+    SOURCES,
+    channel_base,
+    channel_length,
+    has_channel_history,
+    is_source,
+    length,
+    source_entry,
+    tag,
+)
+from zabspec.language.lang import Node, State
 from zabspec.worlds.connections import OPEN
 from zabspec.zab import LEADING, SYNCHRONIZING
 
@@ -16,15 +25,21 @@ from zabspec.zab import LEADING, SYNCHRONIZING
 def sources_known(s: State) -> bool:
     """Every transaction of a source was abcast, under the zxid it has there, in an epoch up to the
     source's; zxids increase along it. A source of no epoch is empty."""
-    for x in range(s.NODES * (s.NODES + 3)):
-        if length(s, x) > s.TXNS or (tag(s, x) == 0 and length(s, x) > 0):
-            return False
-        for i in range(s.TXNS):
-            if i < length(s, x):
-                if not was_abcast(s, source_entry(s, x, i)) or source_entry(s, x, i).epoch > tag(s, x):
-                    return False
-                if i > 0 and not zxid_before(source_entry(s, x, i - 1), source_entry(s, x, i)):
-                    return False
+    for w in range(SOURCES):
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                if is_source(w, p, q):
+                    n = length(s, w, p, q)
+                    e = tag(s, w, p, q)
+                    if n > s.TXNS or (e == 0 and n > 0):
+                        return False
+                    for i in range(s.TXNS):
+                        if i < n:
+                            t = source_entry(s, w, p, q, i)
+                            if not was_abcast(s, t) or t.epoch > e:
+                                return False
+                            if i > 0 and not zxid_before(source_entry(s, w, p, q, i - 1), t):
+                                return False
     return True
 
 
@@ -48,21 +63,27 @@ def abcasts_known(s: State) -> bool:
 def log_matching(s: State) -> bool:
     """A transaction stands at the same place of every source that has it, behind the same ones; and so
     it does in what a process has delivered."""
-    for x in range(s.NODES * (s.NODES + 3)):
-        for y in range(s.NODES * (s.NODES + 3)):
-            if y < x and not matching(s, x, y):
-                return False
+    for w in range(SOURCES):
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                for v in range(w + 1):
+                    for a in range(s.NODES):
+                        for b in range(s.NODES):
+                            if is_source(w, p, q) and is_source(v, a, b) and (v != w or a != p or b != q):
+                                if not matching(s, w, p, q, v, a, b):
+                                    return False
     return True
 
 
-def matching(s: State, x: int, y: int) -> bool:
-    """No transaction stands at different places of x and y, or behind different ones."""
+def matching(s: State, w: int, p: Node, q: Node, v: int, a: Node, b: Node) -> bool:
+    """No transaction stands at different places of two sources, or behind different ones."""
     same = True
     for i in range(s.TXNS):
-        if source_entry(s, x, i) != source_entry(s, y, i):
+        t = source_entry(s, w, p, q, i)
+        if t != source_entry(s, v, a, b, i):
             same = False
         for j in range(s.TXNS):
-            if source_entry(s, x, i).value != 0 and source_entry(s, x, i).value == source_entry(s, y, j).value:
+            if t.value != 0 and t.value == source_entry(s, v, a, b, j).value:
                 if i != j or not same:
                     return False
     return True
@@ -70,30 +91,41 @@ def matching(s: State, x: int, y: int) -> bool:
 
 def delivered_matching(s: State) -> bool:
     """What a process has delivered matches every source, and what every other has delivered."""
-    for p in range(s.NODES):
-        for x in range(s.NODES * (s.NODES + 3)):
-            same = True
-            for i in range(s.TXNS):
-                if source_entry(s, x, i) != s.delivered[p][i]:
-                    same = False
-                for j in range(s.TXNS):
-                    if s.delivered[p][i].value != 0 and s.delivered[p][i].value == source_entry(s, x, j).value:
-                        if i != j or not same:
-                            return False
+    for f in range(s.NODES):
+        for w in range(SOURCES):
+            for p in range(s.NODES):
+                for q in range(s.NODES):
+                    if is_source(w, p, q):
+                        same = True
+                        for i in range(s.TXNS):
+                            t = s.delivered[f][i]
+                            if source_entry(s, w, p, q, i) != t:
+                                same = False
+                            for j in range(s.TXNS):
+                                if t.value != 0 and t.value == source_entry(s, w, p, q, j).value:
+                                    if i != j or not same:
+                                        return False
     return True
 
 
 def one_history_an_epoch(s: State) -> bool:
     """Of two sources of one epoch, one goes on from the other; none is longer than its leader's log."""
-    for x in range(s.NODES * (s.NODES + 3)):
-        for y in range(s.NODES * (s.NODES + 3)):
-            if y < x and tag(s, x) == tag(s, y) and tag(s, x) > 0:
-                for i in range(s.TXNS):
-                    if i < length(s, x) and i < length(s, y) and source_entry(s, x, i) != source_entry(s, y, i):
-                        return False
-        for l in range(s.NODES):
-            if s.stage[l] >= SYNCHRONIZING and tag(s, x) == s.new_epoch[l] and length(s, x) > len(s.log[l]):
-                return False
+    for w in range(SOURCES):
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                if is_source(w, p, q):
+                    e = tag(s, w, p, q)
+                    for v in range(w + 1):
+                        for a in range(s.NODES):
+                            for b in range(s.NODES):
+                                if is_source(v, a, b) and tag(s, v, a, b) == e and e > 0:
+                                    for i in range(s.TXNS):
+                                        if i < length(s, w, p, q) and i < length(s, v, a, b):
+                                            if source_entry(s, w, p, q, i) != source_entry(s, v, a, b, i):
+                                                return False
+                    for l in range(s.NODES):
+                        if s.stage[l] >= SYNCHRONIZING and e == s.new_epoch[l] and length(s, w, p, q) > len(s.log[l]):
+                            return False
     return True
 
 

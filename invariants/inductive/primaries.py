@@ -6,7 +6,7 @@ from __future__ import annotations
 from invariants.analysis import zxid_before
 from invariants.inductive.clause import clause
 from invariants.inductive.messages import of_commit_ld, txn_committed_ld
-from invariants.inductive.sources import channel_entry, holds_txn, tag
+from invariants.inductive.sources import ACK_E_OF, LOG_OF, SOURCES, channel_entry, holds_txn, is_source, tag
 from zabspec.language.lang import Node, State, Txn
 from zabspec.zab import BROADCAST, COMMIT_LD, ESTABLISHED, PROMISING, SYNCHRONIZING
 
@@ -38,19 +38,22 @@ def abcasts_in_order(s: State) -> bool:
                 return False
         for l in range(s.NODES):
             if k < s.abcasts and s.stage[l] == ESTABLISHED and s.abcast_txn[k].epoch == s.new_epoch[l]:
-                if not holds_txn(s, s.NODES + l, k + 1):
+                if not holds_txn(s, LOG_OF, l, l, k + 1):
                     return False
     return True
 
 
 def closed_by_primary(s: State) -> bool:
     """III.A, VI: a source that has a transaction has all that its primary abcast before it."""
-    for x in range(s.NODES * (s.NODES + 3)):
-        for k in range(s.TXNS):
-            for j in range(k):
-                if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch:
-                    if holds_txn(s, x, k + 1) and not holds_txn(s, x, j + 1):
-                        return False
+    for w in range(SOURCES):
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                if is_source(w, p, q):
+                    for k in range(s.TXNS):
+                        for j in range(k):
+                            if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch:
+                                if holds_txn(s, w, p, q, k + 1) and not holds_txn(s, w, p, q, j + 1):
+                                    return False
     return True
 
 
@@ -61,9 +64,11 @@ def closed_by_delivery(s: State) -> bool:
             if j in s.abcast_after[k]:
                 if k >= s.abcasts or j >= k:
                     return False
-                for x in range(s.NODES * (s.NODES + 3)):
-                    if holds_txn(s, x, k + 1) and not holds_txn(s, x, j + 1):
-                        return False
+                for w in range(SOURCES):
+                    for p in range(s.NODES):
+                        for q in range(s.NODES):
+                            if is_source(w, p, q) and holds_txn(s, w, p, q, k + 1) and not holds_txn(s, w, p, q, j + 1):
+                                return False
     return True
 
 
@@ -93,7 +98,7 @@ def best_is_late(s: State) -> bool:
                             if s.best_epoch[l] >= e:
                                 count = count + 1
                         elif m in s.Q[l] and len(s.to_leader[m][l]) > 0:
-                            if tag(s, 3 * s.NODES + m * s.NODES + l) >= e:
+                            if tag(s, ACK_E_OF, m, l) >= e:
                                 count = count + 1
                         elif s.current_epoch[m] >= e:
                             count = count + 1
@@ -106,7 +111,7 @@ def best_is_late(s: State) -> bool:
                             if m in s.acked[l] and s.best_epoch[l] < s.new_epoch[d]:
                                 return False
                             if m in s.Q[l] and len(s.to_leader[m][l]) > 0:
-                                if tag(s, 3 * s.NODES + m * s.NODES + l) < s.new_epoch[d]:
+                                if tag(s, ACK_E_OF, m, l) < s.new_epoch[d]:
                                     return False
     return True
 
@@ -116,9 +121,12 @@ def missing_stays(s: State) -> bool:
     source of that epoch or a later one has."""
     for k in range(s.TXNS):
         if k < s.abcasts and s.missing_epoch[k] > s.abcast_txn[k].epoch:
-            for x in range(s.NODES * (s.NODES + 3)):
-                if tag(s, x) >= s.missing_epoch[k] and holds_txn(s, x, k + 1):
-                    return False
+            for w in range(SOURCES):
+                for p in range(s.NODES):
+                    for q in range(s.NODES):
+                        if is_source(w, p, q) and tag(s, w, p, q) >= s.missing_epoch[k]:
+                            if holds_txn(s, w, p, q, k + 1):
+                                return False
     return True
 
 

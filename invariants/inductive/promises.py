@@ -5,7 +5,7 @@ from __future__ import annotations
 from invariants.inductive.clause import clause
 from invariants.inductive.connections import member
 from invariants.inductive.messages import of_ack_e
-from invariants.inductive.sources import tag
+from invariants.inductive.sources import SOURCES, is_source, tag
 from zabspec.language.lang import Node, State
 from zabspec.zab import ACK, ACK_E, ACK_LD, BROADCAST, ESTABLISHED, LEADING, PROMISING, SYNCHRONIZING
 
@@ -60,8 +60,8 @@ def promise_once(s: State) -> bool:
     """No process has promised one epoch to two prospective leaders."""
     for m in range(s.NODES):
         for l in range(s.NODES):
-            for k in range(l):
-                if promised_to(s, m, l) and promised_to(s, m, k) and s.new_epoch[l] == s.new_epoch[k]:
+            for k in range(s.NODES):
+                if k != l and promised_to(s, m, l) and promised_to(s, m, k) and s.new_epoch[l] == s.new_epoch[k]:
                     return False
     return True
 
@@ -84,9 +84,11 @@ def epoch_settled(s: State) -> bool:
     for e in range(s.EPOCHS + 1):
         if e > 0:
             seen = s.established[e] > 0
-            for x in range(s.NODES * (s.NODES + 3)):
-                if tag(s, x) == e:
-                    seen = True
+            for w in range(SOURCES):
+                for p in range(s.NODES):
+                    for q in range(s.NODES):
+                        if is_source(w, p, q) and tag(s, w, p, q) == e:
+                            seen = True
             if seen and not settled(s, e):
                 return False
     return True
@@ -95,9 +97,10 @@ def epoch_settled(s: State) -> bool:
 def one_synchronizer(s: State) -> bool:
     """No two processes have chosen an initial history for one epoch and still lead."""
     for l in range(s.NODES):
-        for k in range(l):
-            if s.stage[l] >= SYNCHRONIZING and s.stage[k] >= SYNCHRONIZING and s.new_epoch[l] == s.new_epoch[k]:
-                return False
+        for k in range(s.NODES):
+            if k != l and s.stage[l] >= SYNCHRONIZING and s.stage[k] >= SYNCHRONIZING:
+                if s.new_epoch[l] == s.new_epoch[k]:
+                    return False
     return True
 
 

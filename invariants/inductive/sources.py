@@ -2,7 +2,8 @@
 
 A source is a follower's history under f.a, a leader's log, what a channel will make of a follower's
 history, or the history an ACK-E in flight carries. Most of the argument is about sources, and does
-not care where they lie. They are numbered: histories, logs, channels, then ACK-Es by follower and leader.
+not care where they lie. A source is named by its kind w and two processes: an ACK-E by its follower p
+and leader q, any other by its process, twice.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from invariants.inductive.messages import (
 from zabspec.language.lang import Node, State, Txn
 from zabspec.zab import ACK_E, FOLLOWING, LEADING, PROPOSE, SYNCHRONIZATION, SYNCHRONIZING
 
+# The kinds of sources, and how many there are.
+HISTORY_OF, LOG_OF, CHANNEL_TO, ACK_E_OF = range(4)
+SOURCES = 4
+
 
 def has_channel_history(s: State, f: Node) -> bool:
     """What is in flight to f will make, or goes on from, a history of one epoch."""
@@ -30,52 +35,49 @@ def has_channel_history(s: State, f: Node) -> bool:
     return s.phase[f] >= SYNCHRONIZATION and s.current_epoch[f] == s.promised_epoch[f]
 
 
-def tag(s: State, x: int) -> int:
-    """The epoch that source x belongs to."""
-    if x < s.NODES:
-        return s.current_epoch[x]
-    if x < 2 * s.NODES:
-        l = x - s.NODES
-        return s.new_epoch[l] if s.stage[l] >= SYNCHRONIZING else s.best_epoch[l]
-    if x < 3 * s.NODES:
-        f = x - 2 * s.NODES
-        if not has_channel_history(s, f):
+def is_source(w: int, p: Node, q: Node) -> bool:
+    """Whether w, p, q name a source."""
+    return w == ACK_E_OF or p == q
+
+
+def tag(s: State, w: int, p: Node, q: Node) -> int:
+    """The epoch that a source belongs to."""
+    if w == HISTORY_OF:
+        return s.current_epoch[p]
+    if w == LOG_OF:
+        return s.new_epoch[p] if s.stage[p] >= SYNCHRONIZING else s.best_epoch[p]
+    if w == CHANNEL_TO:
+        if not has_channel_history(s, p):
             return 0
-        return first_down(s, f) if newleader_at(s, f) >= 0 else s.current_epoch[f]
-    f = (x - 3 * s.NODES) // s.NODES
-    l = (x - 3 * s.NODES) % s.NODES
-    if len(s.to_leader[f][l]) > 0 and s.to_leader[f][l][0].kind == ACK_E:
-        return of_ack_e(s.to_leader[f][l][0])
+        return first_down(s, p) if newleader_at(s, p) >= 0 else s.current_epoch[p]
+    if len(s.to_leader[p][q]) > 0 and s.to_leader[p][q][0].kind == ACK_E:
+        return of_ack_e(s.to_leader[p][q][0])
     return 0
 
 
-def length(s: State, x: int) -> int:
-    """How many transactions source x has."""
-    if x < s.NODES:
-        return len(s.history[x])
-    if x < 2 * s.NODES:
-        return len(s.log[x - s.NODES])
-    if x < 3 * s.NODES:
-        return channel_length(s, x - 2 * s.NODES)
-    f = (x - 3 * s.NODES) // s.NODES
-    l = (x - 3 * s.NODES) % s.NODES
-    if len(s.to_leader[f][l]) > 0 and s.to_leader[f][l][0].kind == ACK_E:
-        return length_ack_e(s.to_leader[f][l][0])
+def length(s: State, w: int, p: Node, q: Node) -> int:
+    """How many transactions a source has."""
+    if w == HISTORY_OF:
+        return len(s.history[p])
+    if w == LOG_OF:
+        return len(s.log[p])
+    if w == CHANNEL_TO:
+        return channel_length(s, p)
+    if len(s.to_leader[p][q]) > 0 and s.to_leader[p][q][0].kind == ACK_E:
+        return length_ack_e(s.to_leader[p][q][0])
     return 0
 
 
-def source_entry(s: State, x: int, i: int) -> Txn:
-    """The transaction at place i of source x; all zero beyond its end."""
-    if x < s.NODES:
-        return s.history[x][i]
-    if x < 2 * s.NODES:
-        return s.log[x - s.NODES][i]
-    if x < 3 * s.NODES:
-        return channel_entry(s, x - 2 * s.NODES, i)
-    f = (x - 3 * s.NODES) // s.NODES
-    l = (x - 3 * s.NODES) % s.NODES
-    if len(s.to_leader[f][l]) > 0 and s.to_leader[f][l][0].kind == ACK_E:
-        return entry_ack_e(s.to_leader[f][l][0], i)
+def source_entry(s: State, w: int, p: Node, q: Node, i: int) -> Txn:
+    """The transaction at place i of a source; all zero beyond its end."""
+    if w == HISTORY_OF:
+        return s.history[p][i]
+    if w == LOG_OF:
+        return s.log[p][i]
+    if w == CHANNEL_TO:
+        return channel_entry(s, p, i)
+    if len(s.to_leader[p][q]) > 0 and s.to_leader[p][q][0].kind == ACK_E:
+        return entry_ack_e(s.to_leader[p][q][0], i)
     return no_txn()
 
 
@@ -119,9 +121,9 @@ def channel_entry(s: State, f: Node, i: int) -> Txn:
     return no_txn()
 
 
-def holds_txn(s: State, x: int, v: int) -> bool:
-    """Whether source x has the transaction with identity v."""
+def holds_txn(s: State, w: int, p: Node, q: Node, v: int) -> bool:
+    """Whether a source has the transaction with identity v."""
     for i in range(s.TXNS):
-        if source_entry(s, x, i).value == v:
+        if source_entry(s, w, p, q, i).value == v:
             return True
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -54,6 +54,7 @@ class Context(Protocol):
     namespace: Mapping[str, Any]
     types: Mapping[str, Kind]
     handlers: frozenset[str]
+    declares: bool
     program: t.TypedProgram
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
@@ -79,6 +80,7 @@ class Expressions:
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
         self.paper_step: str | None = getattr(python, "paper_step", None)
+        self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
         self.own: str | None = None
         self.loops = 0
         self.reads: set[str] = set()
@@ -157,8 +159,10 @@ class Expressions:
             raise self.fail(node, f"{field.name} takes {len(sizes)} indices, and {len(indices)} are given")
         offset, strides = layout.strides(field)
         terms = [
-            t.Term(self.integer(i), stride, size, self.site(node, field.name, f"has no entry beyond {size - 1}"))
-            for i, stride, size in zip(indices[: len(sizes)], strides, sizes, strict=True)
+            t.Term(
+                self.integer(i), stride, size, self.site(node, field.name, f"has no entry beyond {size - 1}"), a == NODE
+            )
+            for i, stride, size, a in zip(indices[: len(sizes)], strides, sizes, field.axes, strict=True)
         ]
         base = t.Var(t.STATE, state)
         memory: t.Expr = self.memory(base, offset, terms, field.kind, field.name, base)
@@ -424,14 +428,27 @@ class Expressions:
         if len(target.params) != len(node.args):
             raise self.fail(node, f"{name} takes {len(target.params)} arguments, and {len(node.args)} are given")
         args = [self.coerce(self.expr(a), kind, node) for a, (_, kind) in zip(node.args, target.params, strict=True)]
-        if self.is_handler and name in self.front.handlers and len(args) > 1 and target.params[0][1] == t.STATE:
-            second = args[1]
-            if target.params[1][1] == t.INT and not (isinstance(second, t.Var) and second.name == self.own):
-                raise self.fail(node, f"a handler calls {name} for its own process only: {self.own}")
+        if self.is_handler:
+            self.check_acts(name, target, args, node)
         self.reads |= self.front.program.reads[name]
         if self.is_handler and name not in self.front.handlers and target.returns != t.VOID:
             self.check_no_ghost(name, node)
         return t.Call(target.returns, name, args)
+
+    def check_acts(self, name: str, target: t.Function, args: list[t.Expr], node: ast.AST) -> None:
+        """Whoever acts in a function that a handler calls is the handler's own process: in another
+        handler the process it is of, in what a world provides the one that its declaration names. A
+        world that declares what it provides provides nothing else; in one that does not, the process
+        after the state acts."""
+        acting = own_process(target.params, target.processes)
+        if name not in self.front.handlers and self.front.declares:
+            acting = getattr(self.front.namespace[name], "acts", None)
+            if acting is None and any(kind == t.STATE for _, kind in target.params):
+                raise self.fail(node, f"no world provides {name} to a handler")
+        if acting:
+            given = args[[parameter for parameter, _ in target.params].index(acting)]
+            if not (isinstance(given, t.Var) and given.name == self.own):
+                raise self.fail(node, f"a handler calls {name} for its own process only: {self.own or 'it has none'}")
 
     def check_no_ghost(self, name: str, node: ast.AST) -> None:
         """What the world gives back to a handler may not come from a ghost, a new identity excepted."""
@@ -472,6 +489,13 @@ class Expressions:
             site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
             parts.append((fname, self.integer(given[fname]), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
+
+
+def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str]) -> str | None:
+    """Whose handler a function is: the process after the state."""
+    if len(params) > 1 and params[0][1] == t.STATE and params[1][0] in processes:
+        return params[1][0]
+    return None
 
 
 def kind_type(kind: Kind) -> t.AnyType:

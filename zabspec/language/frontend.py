@@ -44,6 +44,7 @@ class FrontEnd:
         self.namespace = namespace
         self.types = types
         self.handlers = frozenset(handlers)
+        self.declares = any(hasattr(value, "acts") for value in namespace.values())  # what the world provides
         self.program = t.TypedProgram()
         self._busy: set[str] = set()
 

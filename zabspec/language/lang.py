@@ -21,6 +21,7 @@ __all__ = [
     "Zxid",
     "forget",
     "new_identity",
+    "provided",
     "step",
 ]
 
@@ -73,6 +74,18 @@ def new_identity(function: Any) -> Any:
     an identity that nothing but equality is asked of."""
     function.new_identity = True
     return function
+
+
+def provided(acts: str = "") -> Any:
+    """Declares a function that a world provides to handlers. `acts`: the parameter that says which
+    process acts in it, which must be the handler's own; none: no process does. What a world defines
+    under this name is held to it (`Program.namespace`)."""
+
+    def mark(function: Any) -> Any:
+        function.acts = acts
+        return function
+
+    return mark
 
 
 def forget(s: State, p: Node) -> None:

@@ -55,6 +55,8 @@ class Program:
                 if isinstance(value, FunctionType) and value.__module__ != module.__name__:
                     out.setdefault(name, value)
                 else:
+                    if module in self.world and hasattr(own.get(name), "acts"):
+                        value.acts = own[name].acts
                     own[name] = value
         out.update(own)
         for name, function in self.overrides.items():

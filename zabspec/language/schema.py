@@ -52,7 +52,10 @@ class Field:
 
     @property
     def node_axes(self) -> int:
+        """How many axes of processes lead, by which its blocks are repeated: none of what is scratch."""
         count = 0
+        if self.role is Role.SCRATCH:
+            return count
         for axis in self.axes:
             if axis != NODE:
                 break
@@ -125,10 +128,9 @@ class Layout:
             return "history-node" if f.node_axes else "history"
         return ("plain", "node", "pair")[f.node_axes]
 
-    @staticmethod
-    def inner_axes(f: Field) -> tuple[int, ...]:
+    def inner_axes(self, f: Field) -> tuple[int, ...]:
         """The sizes of the axes after the leading process axes."""
-        return tuple(int(a) for a in f.axes[f.node_axes :])
+        return self.axis_sizes(f)[f.node_axes :]
 
     def plain_count(self, f: Field) -> int:
         out = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from zabspec.language import tree as t
-from zabspec.language.expressions import Expressions
+from zabspec.language.expressions import Expressions, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
 
 __all__ = ["FunctionTyper"]
@@ -22,8 +22,12 @@ class FunctionTyper(Expressions):
             kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
             self.params.append((arg.arg, kind))
             self.locals[arg.arg] = kind
-        if self.is_handler and len(self.params) > 1 and self.params[0][1] == t.STATE:
-            self.own = self.params[1][0]
+            if names_process(arg.annotation):
+                self.processes.add(arg.arg)
+        if self.is_handler:
+            self.own = own_process(self.params, self.processes)
+        if names_process(self.node.returns):
+            self.processes.add("return")
         if self.node.returns is not None:
             self.returns = self.annotation(self.node.returns, "the result")
             if isinstance(self.returns, (t.SeqType, t.MessageType)):
@@ -35,8 +39,9 @@ class FunctionTyper(Expressions):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
         local = {k: v for k, v in self.locals.items() if k not in dict(self.params)}
         return t.Function(
-            self.name, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step
-        )
+            self.name, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
+            frozenset(self.processes),
+        )  # fmt: skip
 
     # --- statements --------------------------------------------------------------------------
 
@@ -87,7 +92,8 @@ class FunctionTyper(Expressions):
                 self.declare(name, t.INT, node)
                 if self.is_handler:
                     self.largest[name] = self.bound(bounds[-1], node)
-                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name))]
+                before = self.assigned or frozenset()
+                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name), before)]
             case ast.For():
                 raise self.fail(node, "a loop must be `for name in range(...)`, without else")
             case ast.While(orelse=[]):
@@ -228,6 +234,11 @@ class FunctionTyper(Expressions):
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
         raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
+
+
+def names_process(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says that a value is a process."""
+    return annotation is not None and ast.unparse(annotation).strip("'\"") == "Node"
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:

@@ -80,6 +80,7 @@ class Term:
     stride: int
     bound: int
     site: int
+    process: bool = False  # the axis is one of processes
 
 
 @dataclass
@@ -278,6 +279,7 @@ class For(Stmt):
     start: Expr
     stop: Expr
     body: list[Stmt]
+    before: frozenset[str] = frozenset()  # the local names that have a value when it begins
 
 
 @dataclass
@@ -313,6 +315,7 @@ class Function:
     locals: dict[str, AnyType]
     body: list[Stmt]
     paper_step: str | None = None
+    processes: frozenset[str] = frozenset()  # parameters annotated as processes, and "return" if the result is
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 A program binds these names to the functions of its protocol and its world (`Program.load`); here
 they only say what each means, so that the text of either can be read, and checked, without the
 other. A protocol speaks over connections (`zab`) or over datagrams (`db19`).
+
+What a world provides says which of its parameters is the process that acts. A handler passes its own
+process there and no other: the front end checks.
 """
 
 from __future__ import annotations
 
-from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.lang import AnyMessage, History, Node, State, Txn, provided
 
 # The roles a world knows.
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
@@ -106,18 +109,22 @@ def on_timer(s: State, p: Node, timer: int) -> None:
 # --- what a world of connections provides --------------------------------------------------------
 
 
+@provided(acts="f")
 def connect(s: State, f: Node, l: Node) -> None:
     """Follower f opens a connection to l."""
 
 
+@provided(acts="p")
 def disconnect(s: State, p: Node) -> None:
     """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
 
 
+@provided(acts="f")
 def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
     """The follower sends m to the leader it follows."""
 
 
+@provided(acts="l")
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
     """The leader sends m to follower f."""
 
@@ -125,10 +132,12 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 # --- what a world of datagrams provides ----------------------------------------------------------
 
 
+@provided(acts="p")
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """Process p sends m to q."""
 
 
+@provided(acts="p")
 def arm_timer(s: State, p: Node, timer: int) -> None:
     """Arm one of p's timers again, from now."""
 
@@ -136,11 +145,56 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 # --- what every world provides -------------------------------------------------------------------
 
 
+@provided()
 def choose(s: State, alternatives: int) -> int:
     """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
     return 0
 
 
+@provided()
 def durable(s: State, point: int) -> bool:
     """Whether the process crashes at this point of its handler, which must then return."""
     return False
+
+
+# --- what every world observes (`zabspec/history.py`) --------------------------------------------
+
+
+@provided(acts="p")
+def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
+    """Primary p abcasts a new transaction under zxid <epoch, counter>."""
+
+
+@provided(acts="p")
+def abdeliver(s: State, p: Node, t: Txn) -> None:
+    """Process p delivers t, at the next place of its pass."""
+
+
+@provided(acts="p")
+def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
+    """Process p accepts the proposal <epoch, t>."""
+
+
+@provided()
+def establish(s: State, epoch: int, initial: History) -> None:
+    """A quorum has accepted NEWLEADER(epoch, initial): its leader is established."""
+
+
+@provided(acts="p")
+def revise(s: State, p: Node, history: History) -> None:
+    """Process p has replaced its history."""
+
+
+@provided(acts="p")
+def end_pass(s: State, p: Node) -> None:
+    """Process p gives up its iteration."""
+
+
+@provided(acts="p")
+def end_leadership(s: State, p: Node) -> None:
+    """Process p leads no longer."""
+
+
+@provided(acts="p")
+def end_synchronization(s: State, p: Node) -> None:
+    """What process p has delivered in this pass, it delivered in Phase 2."""

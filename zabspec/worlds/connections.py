@@ -16,7 +16,7 @@ each does (`apply`). A step is one word: kind, then three operands (see `STEP_KI
 from __future__ import annotations
 
 from zabspec.language import NODE, Field, Int, MessageUnion, Role, Seq
-from zabspec.language.lang import AnyMessage, Node, State, Words
+from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
     DOWN,
     ELECTION,
@@ -35,7 +35,7 @@ from zabspec.worlds.actor import (
     receive_as_follower,
     receive_as_leader,
 )
-from zabspec.worlds.scratch import begin_step, emit
+from zabspec.worlds.scratch import begin_step, emit, emit_alone, no_steps, peer_in, process_in
 
 # The state of a connection, by which ends still have something to learn.
 NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
@@ -114,7 +114,7 @@ def connect(s: State, f: Node, l: Node) -> None:
 def disconnect(s: State, p: Node) -> None:
     """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
     l = s.leader[p]
-    if l >= 0:
+    if l != NOBODY:
         s.to_follower[p].clear()
         if s.link[p][l] == FOLLOWER_OPEN or l == p or s.role[l] != LEADING:
             s.link[p][l] = NONE
@@ -154,11 +154,11 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 
 def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
-    out[0] = 0
+    no_steps(out)
     for p in range(s.NODES):
         role = s.role[p]
         if role == DOWN:
-            emit(out, RECOVER, p, 0, 0)
+            emit_alone(out, RECOVER, p)
         else:
             if role == ELECTION:
                 for l in range(s.NODES):
@@ -169,13 +169,11 @@ def enabled(s: State, out: Words) -> None:
                 if role == LEADING:
                     enabled_at_leader(s, out, p)
                 if s.timeouts_left > 0 and may_time_out(s, p):
-                    emit(out, TIMEOUT, p, 0, 0)
+                    emit_alone(out, TIMEOUT, p)
             if s.crashes_left > 0:
-                emit(out, CRASH, p, 0, 0)
+                emit_alone(out, CRASH, p)
     if s.partitions_left > 0:
-        for side in range(2 ** (s.NODES - 1) - 1):
-            if cuts(s, 2 * side + 2):
-                emit(out, PARTITION, 2 * side + 2, 0, 0)
+        emit_cuts(s, out)
 
 
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:
@@ -215,7 +213,14 @@ def enabled_at_leader(s: State, out: Words, l: Node) -> None:
             if link != OPEN:
                 emit(out, LEADER_LEARNS, l, f, 0)
     if s.abcasts < s.TXNS and may_abcast(s, l):
-        emit(out, ABCAST, l, 0, 0)
+        emit_alone(out, ABCAST, l)
+
+
+def emit_cuts(s: State, out: Words) -> None:
+    """Every cut that some open connection crosses, by its side without process 0: each once."""
+    for side in range(2 ** (s.NODES - 1) - 1):
+        if cuts(s, 2 * side + 2):
+            emit(out, PARTITION, 2 * side + 2, 0, 0)
 
 
 def cuts(s: State, side: int) -> bool:
@@ -233,10 +238,10 @@ def cuts(s: State, side: int) -> bool:
 def apply(s: State, word: int) -> None:
     """Take the step: s becomes the state after it."""
     kind = (word >> 24) & 255
-    a = (word >> 16) & 255
-    b = (word >> 8) & 255
+    a = NOBODY if kind == PARTITION else process_in(word)
+    b = peer_in(word) if has_peer(kind) else NOBODY
     c = word & 255
-    begin_step(s, word)
+    begin_step(s, word, a, b)
     if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
         s.event_message = s.to_leader[b][a][c]
         if kind == TO_LEADER:
@@ -261,11 +266,27 @@ def apply(s: State, word: int) -> None:
         on_leader_lost(s, a)
     elif kind == ABCAST:
         on_abcast(s, a)
+    elif kind == PARTITION:
+        s.partitions_left = s.partitions_left - 1
+        part(s, (word >> 16) & 255)
     else:
         apply_fault(s, kind, a, b, c)
 
 
-def apply_fault(s: State, kind: int, a: int, b: int, c: int) -> None:
+def has_peer(kind: int) -> bool:
+    """Whether a kind of step has a process at the other end."""
+    return kind <= FOLLOWER_LEARNS or kind == LOSE_CONNECTION or kind >= DROP_TO_LEADER
+
+
+def part(s: State, side: int) -> None:
+    """The network is cut: every open connection with one end in `side` and the other not is lost."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.link[f][l] == OPEN and ((side >> f) & 1) != ((side >> l) & 1):
+                lose(s, f, l)
+
+
+def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
     """Take a step that costs a budget, or recover."""
     if kind == TIMEOUT:
         s.timeouts_left = s.timeouts_left - 1
@@ -278,12 +299,6 @@ def apply_fault(s: State, kind: int, a: int, b: int, c: int) -> None:
     elif kind == LOSE_CONNECTION:
         s.losses_left = s.losses_left - 1
         lose(s, a, b)
-    elif kind == PARTITION:
-        s.partitions_left = s.partitions_left - 1
-        for f in range(s.NODES):
-            for l in range(s.NODES):
-                if s.link[f][l] == OPEN and ((a >> f) & 1) != ((a >> l) & 1):
-                    lose(s, f, l)
     elif kind == DROP_TO_LEADER:
         s.drops_left = s.drops_left - 1
         s.to_leader[b][a].remove(c)

@@ -13,7 +13,7 @@ This module has the untimed world's steps, as `connections` has its own.
 from __future__ import annotations
 
 from zabspec.language import Field, Int, MessageUnion, NodeId, Role, Seq
-from zabspec.language.lang import AnyMessage, Node, State, Words
+from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
     DOWN,
     ELECTION_TIMER,
@@ -28,7 +28,7 @@ from zabspec.worlds.actor import (
     timer_armed,
 )
 from zabspec.worlds.connections import ABCAST, CRASH, RECOVER
-from zabspec.worlds.scratch import begin_step, emit
+from zabspec.worlds.scratch import begin_step, emit, emit_alone, no_steps, peer_in, process_in
 
 # The kinds of step that this world adds to those of `connections`.
 (
@@ -99,19 +99,19 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 
 def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
-    out[0] = 0
+    no_steps(out)
     for p in range(s.NODES):
         if s.role[p] == DOWN:
-            emit(out, RECOVER, p, 0, 0)
+            emit_alone(out, RECOVER, p)
         else:
             if s.timeouts_left > 0 and timer_armed(s, p, ELECTION_TIMER):
-                emit(out, ELECTION_TIMEOUT, p, 0, 0)
+                emit_alone(out, ELECTION_TIMEOUT, p)
             if s.heartbeats_left > 0 and timer_armed(s, p, HEARTBEAT_TIMER):
-                emit(out, HEARTBEAT, p, 0, 0)
+                emit_alone(out, HEARTBEAT, p)
             if s.abcasts < s.TXNS and may_abcast(s, p):
-                emit(out, ABCAST, p, 0, 0)
+                emit_alone(out, ABCAST, p)
             if s.crashes_left > 0:
-                emit(out, CRASH, p, 0, 0)
+                emit_alone(out, CRASH, p)
     for k in range(len(s.in_flight)):
         if s.role[s.in_flight[k].target] != DOWN:
             emit(out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
@@ -123,10 +123,10 @@ def enabled(s: State, out: Words) -> None:
 def apply(s: State, word: int) -> None:
     """Take the step: s becomes the state after it."""
     kind = (word >> 24) & 255
-    a = (word >> 16) & 255
-    b = (word >> 8) & 255
+    a = process_in(word)
+    b = peer_in(word) if kind == RECEIVE else NOBODY
     c = word & 255
-    begin_step(s, word)
+    begin_step(s, word, a, b)
     if kind == RECEIVE:
         s.event_message = s.in_flight[c]
         take_out(s, c)

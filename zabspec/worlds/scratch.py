@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.language import Field, Int, MessageUnion, NodeId, Role
-from zabspec.language.lang import State, Words
+from zabspec.language.lang import Node, State, Words
 
 __all__ = ["step_fields"]
 
@@ -23,25 +23,45 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
         says("accepts", Int(0, 2**32 - 1), "proposals accepted"),
         says("accept_epoch", Int(0, 2**32 - 1), "the epoch they were accepted in"),
         says("event", Int(0, 255), "its kind"),
-        says("event_process", Int(0, 255), "operand a: the process that took it, or a cut"),
-        says("event_peer", NodeId.of(nodes), "operand b: the other end"),
+        says("event_process", NodeId.of(nodes), "the process that took it; nobody: a cut of the network"),
+        says("event_peer", NodeId.of(nodes), "who is at the other end of its connection, or sent what it receives"),
         says("event_message", message, "the message received"),
     )
 
 
-def emit(out: Words, kind: int, a: int, b: int, c: int) -> None:
-    """Append a step word; out[0] counts them."""
+def no_steps(out: Words) -> None:
+    """Nothing is possible yet."""
+    out[0] = 0
+
+
+def emit(out: Words, kind: int, a: Node, b: Node, c: int) -> None:
+    """Append a step word of process a, with b at the other end; out[0] counts them."""
     out[0] = out[0] + 1
     out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
 
 
-def begin_step(s: State, word: int) -> None:
-    """A step begins: what the last one said of itself is gone."""
+def emit_alone(out: Words, kind: int, a: Node) -> None:
+    """Append a step word of process a, of a kind that has nobody at the other end."""
+    emit(out, kind, a, 0, 0)
+
+
+def process_in(word: int) -> Node:
+    """Operand a of a step word whose kind has a process there."""
+    return (word >> 16) & 255
+
+
+def peer_in(word: int) -> Node:
+    """Operand b of a step word whose kind has a process there."""
+    return (word >> 8) & 255
+
+
+def begin_step(s: State, word: int, a: Node, b: Node) -> None:
+    """A step begins: what the last one said of itself is gone. `a` takes it, `b` is at the other end."""
     s.steps = 0
     s.accepts = 0
     s.accept_epoch = 0
     s.choices = 1
     s.choice = (word >> 32) & 255
     s.event = (word >> 24) & 255
-    s.event_process = (word >> 16) & 255
-    s.event_peer = (word >> 8) & 255
+    s.event_process = a
+    s.event_peer = b

@@ -1,0 +1,344 @@
+"""What a piece of text reads and writes: what the independence of a loop's rounds is judged by.
+
+A place is known by its field and by the names that index its axes of processes: parameters of the
+function, and the names of loops around it; of any other index nothing is known (`None`). A call has
+the effects of the function it calls, with what is passed in the place of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+from zabspec.language import tree as t
+from zabspec.language.kinds import Seq
+from zabspec.language.schema import NODE, Layout, Role
+
+__all__ = ["Access", "Effects", "EffectsOf", "Write"]
+
+UNKNOWN = "?"  # a field that is not known
+STEPS = "the steps that are possible"  # what `enabled` makes
+
+
+@dataclass(frozen=True)
+class Access:
+    """A field, or what a parameter that is passed by reference stands for (`@` before its name), and the
+    names that index its axes of processes."""
+
+    field: str
+    keys: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write, and how it changes what is there.
+
+    `how`: `= c` for a constant, `+ c` for a constant added, `max`, `min`, `add`, `discard`, `append` to
+    a bag, `list` for a step that is listed; empty for any other.
+    """
+
+    at: Access
+    how: str
+    line: int
+
+
+@dataclass
+class Effects:
+    """Of a piece of text."""
+
+    reads: set[Access] = field(default_factory=set)
+    writes: list[Write] = field(default_factory=list)
+    names_read: set[str] = field(default_factory=set)
+    names_written: list[tuple[str, str, int]] = field(default_factory=list)  # name, how, line
+
+    def take(self, other: Effects) -> None:
+        self.reads |= other.reads
+        self.writes += other.writes
+        self.names_read |= other.names_read
+        self.names_written += other.names_written
+
+
+class EffectsOf:
+    """The effects of one function's statements.
+
+    Args:
+        function: typed.
+        layout: of the state.
+        functions: those it calls.
+        called: their effects, as seen from outside.
+    """
+
+    def __init__(
+        self, function: t.Function, layout: Layout, functions: Mapping[str, t.Function], called: Mapping[str, Effects]
+    ) -> None:
+        self.function, self.layout, self.functions, self.called = function, layout, functions, called
+        self.line = function.line
+        assigned = set(assigned_in(function.body))
+        self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
+        self.loops: list[str] = []
+        self.aliases: dict[str, set[Access]] = {}
+
+    def outside(self) -> Effects:
+        """As a caller sees it: what it does to parameters and to the state."""
+        whole = self.block(self.function.body)
+        params = {name for name, _ in self.function.params}
+
+        def seen(a: Access) -> Access:
+            return Access(a.field, tuple(k if k in params else None for k in a.keys))
+
+        reads = {seen(a) for a in whole.reads}
+        return Effects(reads, [Write(seen(w.at), w.how, w.line) for w in whole.writes])
+
+    # --- statements --------------------------------------------------------------------------
+
+    def block(self, body: Iterable[t.Stmt]) -> Effects:
+        out = Effects()
+        for s in body:
+            out.take(self.statement(s))
+        return out
+
+    def statement(self, s: t.Stmt) -> Effects:
+        self.line = s.line
+        match s:
+            case t.Assign():
+                return self.assign(s)
+            case t.Store() | t.Copy() | t.SetChange() | t.Clear() | t.Append() | t.Remove():
+                return self.change(s)
+            case t.PutWord():
+                out = self.of(s.array, s.index, s.value)
+                out.writes.append(Write(Access(UNKNOWN), "", s.line))
+                return out
+            case t.Evaluate():
+                return self.of(s.value)
+            case t.If():
+                out = self.of(s.test)
+                out.take(self.block(s.then))
+                out.take(self.block(s.other))
+                return out
+            case t.For():
+                return self.loop(s)
+            case t.While():
+                out = self.of(s.test)
+                out.take(self.block(s.body))
+                return out
+            case t.Return():
+                return self.of(s.value) if s.value is not None else Effects()
+        return Effects()
+
+    def loop(self, s: t.For) -> Effects:
+        out = self.of(s.start, s.stop)
+        out.take(self.body(s))
+        out.names_written.append((s.name, "", s.line))
+        return out
+
+    def body(self, s: t.For) -> Effects:
+        """Of one round of a loop."""
+        self.loops.append(s.name)
+        out = self.block(s.body)
+        self.loops.pop()
+        return out
+
+    def assign(self, s: t.Assign) -> Effects:
+        how, rest = gathered(s.value, lambda e: isinstance(e, t.Var) and e.name == s.name)
+        out = self.of(rest)
+        if isinstance(s.value, t.Memory) or isinstance(s.value.type, (t.SeqType, t.MessageType)):
+            self.aliases.setdefault(s.name, set()).update(out.reads)
+        if how in ("or", "and") and out.writes:
+            how, out = "", self.of(s.value)  # whether it writes depends on what was gathered before
+        out.names_written.append((s.name, how, s.line))
+        return out
+
+    def change(self, s: t.Store | t.Copy | t.SetChange | t.Clear | t.Append | t.Remove) -> Effects:
+        out = self.indices(s.place)
+        how = ""
+        match s:
+            case t.Store():
+                how, rest = gathered(s.value, lambda e: isinstance(e, t.Load) and alike(e.place, s.place))
+                if how == "sum":
+                    how = ""  # of what is not constant: its range may be left in one order and not in another
+                out.take(self.of(s.value if not how else rest))
+            case t.Copy():
+                out.take(self.of(s.value))
+            case t.SetChange():
+                how = "add" if s.add else "discard"
+                out.take(self.of(s.item))
+            case t.Clear():
+                how = "= empty"
+            case t.Append():
+                how = "append" if isinstance(s.place.kind, Seq) and s.place.kind.bag else ""
+                out.take(self.of(s.value))
+            case t.Remove():
+                out.take(self.of(s.index))
+        out.writes += [Write(at, how, s.line) for at in self.accesses(s.place)]
+        return out
+
+    # --- expressions -------------------------------------------------------------------------
+
+    def of(self, *expressions: t.Expr) -> Effects:
+        out = Effects()
+        for e in expressions:
+            out.take(self.one(e))
+        return out
+
+    def one(self, e: t.Expr) -> Effects:
+        match e:
+            case t.Var():
+                return self.variable(e)
+            case t.Load():
+                return self.one(e.place)
+            case t.Memory():
+                out = self.indices(e)
+                out.reads |= self.accesses(e)
+                return out
+            case t.Call():
+                return self.call(e)
+            case t.Builtin(op="forget"):
+                return self.forgotten(e)
+            case t.MakeRecord() | t.MakeMessage():
+                return self.of(*(part[-2] for part in e.parts))
+        return self.of(*inside(e))
+
+    def variable(self, e: t.Var) -> Effects:
+        out = Effects(names_read={e.name})
+        if isinstance(e.type, (t.SeqType, t.MessageType)):
+            out.reads |= self.referred(e.name)
+        return out
+
+    def referred(self, name: str) -> set[Access]:
+        """What a name that holds a sequence or a message refers to."""
+        if any(name == p for p, _ in self.function.params):
+            return {Access("@" + name)}
+        return {Access(a.field, (None,) * len(a.keys)) for a in self.aliases.get(name, {Access(UNKNOWN)})}
+
+    def indices(self, place: t.Memory) -> Effects:
+        out = self.of(*(term.index for term in place.terms))
+        if not isinstance(place.base, t.Var):
+            out.take(self.of(place.base))
+        return out
+
+    def accesses(self, place: t.Memory) -> set[Access]:
+        base = place.base
+        if not isinstance(base, t.Var):
+            return {Access(UNKNOWN)}
+        if base.type != t.STATE:
+            return self.referred(base.name)
+        keys = tuple(self.key(term.index) for term in place.terms if term.process)
+        return {Access(self.field_at(place.offset), keys)}
+
+    def key(self, index: t.Expr) -> str | None:
+        """The name that an index is, if it holds one process as long as the loops around are in one round."""
+        if isinstance(index, t.Var) and (index.name in self.known or index.name in self.loops):
+            return index.name
+        return None
+
+    def field_at(self, offset: int) -> str:
+        """The field whose first element is, or holds, what lies at an offset."""
+        for name, f in self.layout.fields.items():
+            start = self.layout.strides(f)[0]
+            if start <= offset < start + self.layout.plain_count(f) * f.kind.size:
+                return name
+        return UNKNOWN
+
+    def forgotten(self, e: t.Builtin) -> Effects:
+        """`forget`: every volatile field of a process."""
+        out = self.of(e.args[1])
+        key = self.key(e.args[1])
+        for f in self.layout.fields.values():
+            if f.role is Role.VOLATILE:
+                keys = (key, *(None for _ in range(f.node_axes - 1))) if NODE in f.axes else ()
+                out.writes.append(Write(Access(f.name, keys), "" if keys else "= empty", self.line))
+        return out
+
+    def call(self, e: t.Call) -> Effects:
+        target, params = self.called[e.function], self.functions[e.function].params
+        given = {name: value for (name, _), value in zip(params, e.args, strict=True)}
+        out = Effects()
+        for name, value in given.items():
+            if any(a.field == "@" + name for a in (*target.reads, *(w.at for w in target.writes))):
+                out.take(self.indices(value) if isinstance(value, t.Memory) else Effects())
+                if not isinstance(value, (t.Memory, t.Var)):
+                    out.take(self.of(value))
+            else:
+                out.take(self.of(value))
+        for a in target.reads:
+            out.reads |= self.seen(a, given)
+        for w in target.writes:
+            out.writes += [Write(at, w.how, self.line) for at in self.seen(w.at, given)]
+        return out
+
+    def seen(self, a: Access, given: Mapping[str, t.Expr]) -> set[Access]:
+        """What a callee's access is, here."""
+        if a.field.startswith("@"):
+            value = given[a.field[1:]]
+            if isinstance(value, t.Memory):
+                return self.accesses(value)
+            if isinstance(value, t.Var):
+                return self.referred(value.name)
+            return set()
+        return {Access(a.field, tuple(None if k is None else self.key(given[k]) for k in a.keys))}
+
+
+def inside(e: t.Expr) -> list[t.Expr]:
+    """The expressions that an expression is made of."""
+    match e:
+        case t.Binary() | t.Compare() | t.SameSeq():
+            return [e.left, e.right]
+        case t.Logic():
+            return e.parts
+        case t.Not() | t.SetSize() | t.RecordField():
+            return [e.value]
+        case t.Choice():
+            return [e.test, e.then, e.other]
+        case t.Builtin():
+            return e.args
+        case t.SetHas():
+            return [e.value, e.item]
+        case t.SeqLength():
+            return [e.seq]
+        case t.MessageKind():
+            return [e.message]
+    return []
+
+
+def alike(a: object, b: object) -> bool:
+    """Whether two expressions are the same, wherever they stand."""
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
+    if type(a) is not type(b) or not isinstance(a, (t.Expr, t.Term)):
+        return a == b
+    return all(alike(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "site")
+
+
+def assigned_in(body: Iterable[t.Stmt]) -> Iterable[str]:
+    """The names that statements give a value."""
+    for s in body:
+        match s:
+            case t.Assign():
+                yield s.name
+            case t.For():
+                yield s.name
+                yield from assigned_in(s.body)
+            case t.While():
+                yield from assigned_in(s.body)
+            case t.If():
+                yield from assigned_in(s.then)
+                yield from assigned_in(s.other)
+
+
+def gathered(value: t.Expr, itself: Callable[[t.Expr], bool]) -> tuple[str, t.Expr]:
+    """How what is stored goes on from what was there, and what it takes besides."""
+    match value:
+        case t.Const():
+            return f"= {value.value}", value
+        case t.Binary(op="+" | "|" | "&", left=left, right=right) if itself(left) != itself(right):
+            rest = right if itself(left) else left
+            if value.op == "+" and isinstance(rest, t.Const):
+                return "+ " + ("1" if rest.value >= 0 else "-1"), rest
+            return {"+": "sum", "|": "union", "&": "intersection"}[value.op], rest
+        case t.Binary(op="-", left=left, right=t.Const() as rest) if itself(left):
+            return "+ " + ("-1" if rest.value >= 0 else "1"), rest
+        case t.Builtin(op="min" | "max", args=[left, right]) if itself(left) != itself(right):
+            return value.op, right if itself(left) else left
+        case t.Logic(op=op, parts=[left, *rest]) if itself(left) and len(rest) == 1:
+            return op, rest[0]
+    return "", value

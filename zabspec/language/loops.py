@@ -1,0 +1,151 @@
+"""Whether a loop over processes comes to the same in whichever order it visits them.
+
+It does if no round of it sees what another did, and what they all write is the same whoever writes
+last. What is accepted, of what a round leaves behind:
+
+    at the loop's own process      anything, of fields that it reads at its own process only
+    elsewhere                      one constant; a constant added; a minimum, maximum, union; members
+                                   added to a set, or taken out; what is appended to a bag; a step
+                                   that is listed; of fields that it does not read
+    a local name                   the same, and sums, of names that it does not read
+    an early end                   `break` or `return` of one constant, with or without constants set
+                                   just before it, of a loop that leaves nothing behind otherwise
+
+What a name holds within a round only is the round's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from zabspec.language import tree as t
+from zabspec.language.effects import UNKNOWN, Access, Effects, EffectsOf, Write
+from zabspec.language.scalarset import Asymmetry
+
+__all__ = ["in_loop"]
+
+
+def in_loop(s: t.For, function: t.Function, effects: EffectsOf) -> list[Asymmetry]:
+    """What of a loop over processes depends on their order.
+
+    Args:
+        effects: of the function, with the loops around this one entered.
+    """
+    round_ = effects.body(s)
+    found = list(early_ends(s, round_, effects))
+    if not any(ends_in(s.body)):
+        found = [*left_in_state(s, round_), *left_in_names(s, round_)]
+    return [Asymmetry(function.file, line or s.line, why) for line, why in found]
+
+
+def lasting(s: t.For, round_: Effects) -> list[tuple[str, str, int]]:
+    """The local names that a round leaves behind: those that have a value before the loop."""
+    return [written for written in round_.names_written if written[0] in s.before]
+
+
+# --- loops that go through -----------------------------------------------------------------------
+
+
+def left_in_state(s: t.For, round_: Effects) -> Iterable[tuple[int, str]]:
+    """What of the state depends on the order."""
+    places: dict[str, list[Write]] = {}
+    for w in round_.writes:
+        places.setdefault(w.at.field, []).append(w)
+    for name, writes in places.items():
+        reads = [r for r in round_.reads if r.field in (name, UNKNOWN)]
+        if name == UNKNOWN:
+            yield writes[0].line, f"what a round of the loop over {s.name} writes is not known"
+        elif not own(s.name, [w.at for w in writes], reads):
+            ways = {w.how for w in writes}
+            if "" in ways or len(ways) > 1:
+                line = next((w.line for w in writes if not w.how), writes[0].line)
+                yield line, f"what {shown(name)} holds depends on the order in which the loop visits processes"
+            elif reads:
+                yield writes[0].line, f"the loop over {s.name} reads {shown(name)}, which its other rounds write"
+
+
+def own(loop: str, writes: Sequence[Access], reads: Sequence[Access]) -> bool:
+    """Whether one axis of processes is indexed by the loop's name wherever a field is read or written."""
+    axes = min(len(a.keys) for a in (*writes, *reads))
+    return any(all(a.keys[k] == loop for a in (*writes, *reads)) for k in range(axes))
+
+
+def left_in_names(s: t.For, round_: Effects) -> Iterable[tuple[int, str]]:
+    """What of the local names depends on the order."""
+    names: dict[str, list[tuple[str, int]]] = {}
+    for name, how, line in lasting(s, round_):
+        names.setdefault(name, []).append((how, line))
+    for name, writes in names.items():
+        ways = {how for how, _ in writes}
+        if "" in ways or len(ways) > 1:
+            line = next((line for how, line in writes if not how), writes[0][1])
+            yield line, f"what {name} holds depends on the order in which the loop visits processes"
+        elif name in round_.names_read:
+            yield writes[0][1], f"the loop over {s.name} reads {name}, which its other rounds write"
+
+
+# --- loops that end early ------------------------------------------------------------------------
+
+
+def ends_in(body: list[t.Stmt], inner: bool = False) -> Iterable[list[t.Stmt]]:
+    """The blocks that end a loop early."""
+    for s in body:
+        match s:
+            case t.If():
+                yield from ends_in(s.then, inner)
+                yield from ends_in(s.other, inner)
+            case t.For() | t.While():
+                yield from ends_in(s.body, True)
+            case t.Return():
+                yield body
+            case t.Break() if not inner:
+                yield body
+
+
+def early_ends(s: t.For, round_: Effects, effects: EffectsOf) -> Iterable[tuple[int, str]]:
+    """What of a loop with early ends depends on the order."""
+    blocks = list(ends_in(s.body))
+    said, writes, names = set(), 0, 0
+    for block in blocks:
+        done = [effects.statement(r) for r in block]
+        kept = [lasting(s, d) for d in done]
+        writes, names = writes + sum(len(d.writes) for d in done), names + sum(map(len, kept))
+        end, value = block[-1], "break"
+        if isinstance(end, t.Return):
+            value = repr(end.value.value) if isinstance(end.value, t.Const) else "" if end.value else "return"
+        if not value:
+            yield end.line, f"what the loop over {s.name} returns depends on which process it visits first"
+        told = [fixed(r, effects) for r, d, k in zip(block, done, kept, strict=True) if d.writes or k]
+        if "" in told:
+            yield end.line, f"what the loop over {s.name} does before it ends depends on which process it visits first"
+        said.add((value, tuple(sorted(told))))
+    if len(said) > 1:
+        yield blocks[-1][-1].line, f"the loop over {s.name} ends in more than one way: which depends on its order"
+    if blocks and (len(round_.writes) > writes or len(lasting(s, round_)) > names):
+        yield blocks[0][-1].line, f"the loop over {s.name} may end before it has done what it does for each process"
+
+
+def fixed(s: t.Stmt, effects: EffectsOf) -> str:
+    """What a statement sets to which constant, whoever's round it is in; empty: that is not what it does."""
+    match s:
+        case t.Assign(value=t.Const(value=value)):
+            return f"{s.name} = {value}"
+        case t.Store(value=t.Const(value=value)) if all(invariant(term.index, effects) for term in s.place.terms):
+            return f"{place_of(s.place)} = {value}"
+        case t.Clear() if all(invariant(term.index, effects) for term in s.place.terms):
+            return f"{place_of(s.place)} empty"
+    return ""
+
+
+def invariant(index: t.Expr, effects: EffectsOf) -> bool:
+    """Whether an index is the same in every round."""
+    return isinstance(index, t.Const) or (isinstance(index, t.Var) and index.name in effects.known)
+
+
+def place_of(place: t.Memory) -> str:
+    names = (i.index.name if isinstance(i.index, t.Var) else str(getattr(i.index, "value", "")) for i in place.terms)
+    return f"{place.field} {place.offset} {' '.join(names)}"
+
+
+def shown(field: str) -> str:
+    return f"what {field[1:]} refers to" if field.startswith("@") else field

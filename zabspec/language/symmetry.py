@@ -1,0 +1,106 @@
+"""Whether a program tells processes apart: `scalarset.py` asked of each function, `loops.py` of each loop.
+
+A few functions make numbers of processes and processes of numbers: step words and cuts are said in
+bits. They are listed, and trusted; only texts beside them may call them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zabspec.language import tree as t
+from zabspec.language.effects import STEPS, Access, Effects, EffectsOf, Write
+from zabspec.language.frontend import FrontEnd
+from zabspec.language.kinds import MessageUnion
+from zabspec.language.loops import in_loop
+from zabspec.language.scalarset import Asymmetry, Sorts, in_layout
+
+__all__ = ["Asymmetry", "Decoder", "Trusted", "asymmetries"]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A function that is trusted to do the same with every process although it does it with numbers.
+
+    Attributes:
+        why: what it makes of what, and why that is the same for all.
+        lists: it adds to the steps that are possible, of which there is no order.
+    """
+
+    why: str
+    lists: bool = False
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """The functions that are listed, and who may call them.
+
+    Attributes:
+        decoders: by the function itself: one of its name from elsewhere is another.
+        modules: those whose own functions may call them.
+        generated: the files of generated text, whose functions may too.
+    """
+
+    decoders: Mapping[Any, Decoder]
+    modules: Collection[str] = ()
+    generated: Collection[str] = ()
+
+    def may_call(self, function: Any) -> bool:
+        """Whether a function is of a text that may call them."""
+        if function.__code__.co_filename in self.generated:
+            return True
+        module = sys.modules.get(function.__module__)
+        return function.__module__ in self.modules and getattr(module, function.__name__, None) is function
+
+
+def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list[Asymmetry]:
+    """Where the functions of a program, and the schema it is typed against, tell processes apart.
+
+    Args:
+        front: of the program.
+        roots: the functions asked about; what they call is asked too.
+
+    Raises:
+        LanguageError: something is outside the language.
+    """
+    for root in roots:
+        front.function(root)
+    union = front.types.get("AnyMessage")
+    found = in_layout(front.layout, union if isinstance(union, MessageUnion) else None)
+    effects: dict[str, Effects] = {}
+    for name, function in front.program.functions.items():  # whatever is called comes before its callers
+        decoder = trusted.decoders.get(front.namespace[name])
+        of = EffectsOf(function, front.layout, front.program.functions, effects)
+        effects[name] = of.outside()
+        if decoder is None:
+            found += in_function(function, front, of, refusing(front, name, trusted))
+        elif decoder.lists:
+            effects[name] = Effects(writes=[Write(Access(STEPS), "list", function.line)])
+    return found
+
+
+def in_function(
+    function: t.Function, front: FrontEnd, effects: EffectsOf, refused: Callable[[str], str]
+) -> list[Asymmetry]:
+    """Where one function tells processes apart."""
+    sorts = Sorts(function, front.program, front.layout.schema.nodes, refused)
+    found = list(sorts.asymmetries)
+    for loop in sorts.loops:
+        if sorts.is_of_processes(loop):
+            found += in_loop(loop.statement, function, effects)
+    return found
+
+
+def refusing(front: FrontEnd, caller: str, trusted: Trusted) -> Callable[[str], str]:
+    """Which functions the caller may not call in a text with symmetry, with the reason."""
+    allowed = trusted.may_call(front.namespace[caller])
+
+    def refused(name: str) -> str:
+        if not allowed and front.namespace[name] in trusted.decoders:
+            return f"{name} reads processes as numbers, and is for the world alone"
+        return ""
+
+    return refused
