@@ -131,7 +131,7 @@ def test_without_axioms_of_quorums_the_proof_fails():
 def test_every_witness_is_reached_and_every_action_taken():
     reached, untaken = witnesses(ZAB)
     assert None not in reached.values()
-    assert len(reached) == len(WITNESSES) == 7
+    assert len(reached) == len(WITNESSES) == 8
     assert untaken == ()
 
 
@@ -177,6 +177,27 @@ def test_the_run_of_a_mutant_breaks_a_property_and_the_sound_protocol_refuses_it
     # what refuses it is the rule that the mutant breaks
     changed = {guard for _, guard in MUTANTS[name].guards} | set(MUTANTS[name].removed)
     assert refused.by in changed
+
+
+@pytest.mark.parametrize(
+    "name", ["stale-newleader", "commit-below-quorum", "proposal-against-promise", "history-by-epoch", "counter-reused"]
+)
+def test_what_loses_a_delivered_transaction_breaks_durability_first_and_alone(name):
+    """The other properties break when a later primary goes on without it."""
+    run = take(MUTANTS[name].theory, RUNS[name])
+    assert isinstance(run, Run)
+    broken = [{p.name for p in ZAB.properties if not truth(p.formula, state)} for state in run.states]
+    assert next(b for b in broken if b) == {"durability"}
+    assert "durability" in run.broken
+
+
+def test_durability_is_not_proved_of_what_a_quorum_need_not_have_accepted(prover):
+    """Every quorum having a member that accepted is not all of one: without the clause that says so, no proof."""
+    kept = tuple(c for c in CLAUSES if c.name != "committed is accepted by all of a quorum")
+    weak = Prover(replace(ZAB, clauses=kept), seconds=2)
+    query = next(q for q in weak.implied() if q.clause == "durability")
+    assert weak.ask(query).answer is not Answer.PROVED
+    assert prover.ask(query).answer is Answer.PROVED
 
 
 @pytest.mark.parametrize("name", ["equal-epoch", "history-by-zxid", "joiner-commit", "accept-with-gap"])

@@ -97,6 +97,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     ),
     "initiation | committed is accepted by a quorum": (
     ),
+    "initiation | committed is accepted by all of a quorum": (
+    ),
     "initiation | committed of the log": (
         "histories are a tree",
     ),
@@ -449,6 +451,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "consecution f.2.1 | committed is accepted by a quorum": (
         "committed is accepted by a quorum",
     ),
+    "consecution f.2.1 | committed is accepted by all of a quorum": (
+        "committed is accepted by all of a quorum",
+    ),
     "consecution f.2.1 | delivered without gaps": (
         "histories are a tree",
         "delivered without gaps",
@@ -461,6 +466,10 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "quorums intersect",
         "the initial history is accepted",
         "committed is accepted by a quorum",
+    ),
+    "consecution l.2.2 | committed is accepted by all of a quorum": (
+        "the initial history is accepted",
+        "committed is accepted by all of a quorum",
     ),
     "consecution l.2.2 | committed of the log": (
         "initial histories are closed",
@@ -635,6 +644,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "consecution f.3.2 | committed is accepted by a quorum": (
         "committed is accepted by a quorum",
     ),
+    "consecution f.3.2 | committed is accepted by all of a quorum": (
+        "committed is accepted by all of a quorum",
+    ),
     "consecution f.3.2 | delivered without gaps": (
         "delivered without gaps",
     ),
@@ -642,6 +654,10 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "quorums intersect",
         "accepted without gaps",
         "committed is accepted by a quorum",
+    ),
+    "consecution l.3.2 | committed is accepted by all of a quorum": (
+        "accepted without gaps",
+        "committed is accepted by all of a quorum",
     ),
     "consecution l.3.2 | committed of the log": (
         "histories are a tree",
@@ -759,6 +775,19 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "established with acknowledgements",
     ),
     "implied | delivered-is-chosen": (
+        "delivered is committed",
+    ),
+    "implied | durability": (
+        "epochs are ordered",
+        "acknowledged at most promised",
+        "the root is in all",
+        "acknowledged a chosen one",
+        "histories follow the log",
+        "every f.a was set by a NEWLEADER",
+        "accepted of the log",
+        "the history is what was accepted",
+        "committed is accepted by all of a quorum",
+        "committed is in later histories",
         "delivered is committed",
     ),
     "initiation | one connection at a time": (

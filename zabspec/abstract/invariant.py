@@ -321,6 +321,16 @@ CLAUSES = (
         ),
     ),
     clause(
+        "committed is accepted by all of a quorum",
+        "The acknowledgements that commit a transaction (l.2.2, l.3.2) are those of a whole quorum.",
+        forall(
+            lambda c, x: implies(
+                commit(c, x),
+                disj(x == root(), exists(lambda q: forall(lambda p: implies(member(p, q), accepted(p, c, x))))),
+            )
+        ),
+    ),
+    clause(
         "committed of the log",
         "A leader commits what is in its log, and all that precedes it, once it is established.",
         forall(

@@ -13,7 +13,9 @@ from zabspec.abstract.vocabulary import (
     epoch,
     established,
     heard,
+    hist,
     lt,
+    member,
     order,
     root,
     sooner,
@@ -69,5 +71,12 @@ PROPERTIES = (
         "delivered-is-chosen",
         forall(lambda p, x: implies(delivered(p, x), exists(lambda c: commit(c, x)))),
         "A process delivers chosen transactions only.",
+    ),
+    Clause(
+        "durability",
+        forall(
+            lambda p, x: implies(delivered(p, x), exists(lambda q: forall(lambda g: implies(member(g, q), hist(g, x)))))
+        ),
+        "What a process has delivered is, from then on, in the histories of all members of some quorum.",
     ),
 )

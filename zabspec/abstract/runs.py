@@ -73,8 +73,8 @@ def digits(who: str) -> str:
 
 
 EVERYTHING = Told(
-    "Two epochs; each delivers, and in the first a follower joins late.",
-    ("p1 e1", "p2 e2"),
+    "Two epochs deliver, and in the first a follower joins late; a third begins while a process lacks the last of it.",
+    ("p1 e1", "p2 e2", "p2 e3"),
     ("- e1 n1", "h1 e1 n2", "h2 e2 n1"),
     (
         *lead("a1", "p1", "p1+p2"),
@@ -90,6 +90,7 @@ EVERYTHING = Told(
         *lead("a2", "p2", "p2+p3", "h2"),
         *propose("a2", "p2", "h3", "p2+p3"),
         *commit("a2", "p2+p3", "h3", "p2+p3"),
+        *lead("a3", "p2", "p2+p3", "h3"),
     ),
 )
 

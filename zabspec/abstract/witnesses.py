@@ -11,6 +11,7 @@ from zabspec.abstract.vocabulary import (
     ep,
     epoch,
     established,
+    hist,
     in_pass,
     initial,
     lt,
@@ -50,5 +51,10 @@ WITNESSES = (
         "a follower joins late",
         exists(lambda p, c, h: newleader(c, h) & ~initial(c, h) & commit_ld(p, c, h) & in_pass(p, h)),
         "l.3.3 and l.3.4 are taken, with a log that has grown, and the commit delivers from it.",
+    ),
+    Clause(
+        "an epoch is established when a process lacks what an earlier one delivered",
+        exists(lambda p, g, c, x: delivered(p, x) & ~hist(g, x) & established(c) & lt(epoch(x), ep(c))),
+        "The premise of durability: not every process has it, and others' histories have been replaced.",
     ),
 )
