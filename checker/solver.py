@@ -8,6 +8,7 @@ z3 runs in a thread of its own, so that Ctrl-C reaches Python at once and stops 
 from __future__ import annotations
 
 import enum
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ __all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
 T = TypeVar("T")
 
 GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted
+STUBBORN = 60.0  # and when its time is over: the next query must not begin beside this one
+LEFT_BEHIND: list[BaseException] = []  # what stopped work that may be going on
 LONGEST = 1e6  # seconds: z3 counts milliseconds in 32 bits
 
 
@@ -169,17 +172,19 @@ class Solver:
         try:
             worker.join(limit + GRACE)
         except KeyboardInterrupt:
-            self.interrupt(worker)
+            self.interrupt(worker, GRACE)
             raise
         if worker.is_alive():
-            self.interrupt(worker)
+            self.interrupt(worker, STUBBORN)
+        if worker.is_alive():
+            raise SolverError(f"z3 has not stopped {STUBBORN:.0f} s after its time was over")
         if trouble and not any(sign in trouble[0] for sign in ("cancel", "interrupt", "timeout")):
             return None, trouble[0]
         return (word[0] if word else None), ""
 
-    def interrupt(self, worker: threading.Thread) -> None:
-        """Tell z3 to stop, until it does or its grace is over."""
-        end = time.perf_counter() + GRACE
+    def interrupt(self, worker: threading.Thread, grace: float) -> None:
+        """Tell z3 to stop, until it does or so many seconds are over."""
+        end = time.perf_counter() + grace
         while worker.is_alive() and time.perf_counter() < end:
             self.z3.interrupt()
             worker.join(0.02)
@@ -190,6 +195,9 @@ def interruptibly(work: Callable[[], T]) -> T:
 
     A signal that arrives inside z3's Python layer can be lost there, or come out as another error; so the
     work is done in a thread of its own, and the main thread does nothing but wait for the signal.
+
+    What is left behind still has z3, which does not stand two threads at once: the terms that this thread holds
+    are kept, since giving them back tears z3's memory, and `checker.commands` ends the process where it stands.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the work is left behind, and the process must end soon.
@@ -209,7 +217,9 @@ def interruptibly(work: Callable[[], T]) -> T:
     try:
         while worker.is_alive():
             worker.join(0.2)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        gc.disable()
+        LEFT_BEHIND.append(stop)  # its frames are kept, and with them their terms
         z3.main_ctx().interrupt()
         raise
     if problems:

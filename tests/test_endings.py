@@ -101,6 +101,7 @@ def test_a_report_goes_where_temporary_files_do_if_it_cannot_be_here(
         (MemoryError(), "out of memory"),
         (RuntimeError("can't start new thread"), "out of threads"),
         (OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), "Cannot allocate memory"),
+        (ImportError("libz3.so: failed to map segment from shared object"), "out of memory"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "Too many open files"),
         (BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "Resource temporarily unavailable"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
@@ -113,6 +114,13 @@ def test_what_runs_out_is_exit_3_and_no_fault_of_ours(
     assert result.exit_code == 3
     assert result.stderr == f"zabcheck: {sentence}; there is no verdict\n"
     assert not list(folder.iterdir())
+
+
+def test_what_runs_out_is_so_too_when_it_was_made_another_error_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As llvmlite does with what the loader says."""
+    problem = OSError("Could not find/load shared object file")
+    problem.__context__ = OSError("failed to map segment from shared object")
+    assert fails(monkeypatch, problem).stderr == "zabcheck: out of memory; there is no verdict\n"
 
 
 def test_only_what_could_not_be_answered_is_3_and_a_wrong_question_always_2(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,6 +328,35 @@ def test_a_signal_while_the_command_is_loaded_is_as_clean_as_later(script: list[
         assert (code, out, err) == (3, "", "zabcheck: interrupted; there is no verdict\n"), (number, part)
         clean += 1
     assert clean
+
+
+TORN = """
+import os, signal, sys, threading, time, z3
+from checker.cli import main
+from checker.commands import prove
+from checker.solver import Solver, interruptibly
+
+def hard():
+    solver = Solver(seconds=60)
+    x = z3.Ints(" ".join(f"x{k}" for k in range(40)))
+    solver.add(sum(v * v * v for v in x) == 10**9 + 1, *(v > 0 for v in x), z3.Distinct(*x))
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+    return solver.check()
+
+def proved(*_):
+    held = [z3.And(*(z3.Int("y") > k for k in range(2000)))]
+    interruptibly(hard)
+    return held
+
+prove.proved = proved
+main(["prove"])
+"""
+
+
+def test_work_that_z3_is_left_with_is_ended_where_it_stands() -> None:
+    """Its terms given back by the main thread meanwhile, z3 tore its memory now and then: the process was aborted."""
+    done = subprocess.run([sys.executable, "-c", TORN], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "zabcheck: interrupted; there is no verdict\n")
 
 
 def test_under_nohup_a_lost_terminal_ends_nothing(script: list[str]) -> None:

@@ -25,6 +25,7 @@ from checker.commands.ending import (
     WRONG,
     Cannot,
     complain,
+    end_where_it_stands,
     ended,
     hush,
     one_line,
@@ -118,6 +119,7 @@ class Commands(click.Group):
             work = super().main
             code = ended(lambda: work(words, prog_name or "zabcheck", **extra), words)
             settle()
+            end_where_it_stands(code)
         finally:
             signals.leave(before)
         sys.exit(code)

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,11 +17,13 @@ from typing import TextIO
 import click
 
 __all__ = [
-    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Cannot", "complain", "ended", "hush", "one_line",
+    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Cannot", "complain", "end_where_it_stands",
+    "ended", "hush", "one_line",
     "open_streams", "plain", "say", "settle",
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
+LEFT = ("work", "z3", "compile")  # the threads of `checker.solver` and `commands.bridge`
 INTERRUPTED = "interrupted; there is no verdict"
 LONGEST = 2000  # characters of a sentence: what it quotes may be larger than any screen
 
@@ -28,6 +31,8 @@ LONGEST = 2000  # characters of a sentence: what it quotes may be larger than an
 SPENT = (
     errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
 )  # fmt: skip
+# How the loader says that a library finds no memory to be loaded into.
+UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
 # What a terminal takes for an order, or shows in another place than where it stands.
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -116,6 +121,14 @@ def settle() -> None:
             nowhere(stream)
 
 
+def end_where_it_stands(code: int) -> None:
+    """End the process at once if work was left behind in a thread that Python's own end would wait for in vain, or
+    take the ground from under: z3's, or the compiler's. In tests, which have other streams, do nothing."""
+    busy = any(thread.daemon and thread.name in LEFT for thread in threading.enumerate())
+    if busy and sys.stdout is sys.__stdout__:
+        os._exit(code)
+
+
 # --- the end ---------------------------------------------------------------------------------------
 
 
@@ -145,9 +158,11 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
     return code if isinstance(code, int) else HELD
 
 
-def spent(problem: BaseException) -> str:
-    """What the machine ran out of; empty: of nothing."""
-    if isinstance(problem, MemoryError):
+def spent(problem: BaseException | None) -> str:
+    """What the machine ran out of, also if that was made another error of; empty: of nothing."""
+    if problem is None:
+        return ""
+    if isinstance(problem, MemoryError) or any(sign in str(problem) for sign in UNMAPPED):
         return "out of memory; there is no verdict"
     if isinstance(problem, OSError) and problem.errno in SPENT:
         return f"{problem.strerror or problem}; there is no verdict"
@@ -156,7 +171,7 @@ def spent(problem: BaseException) -> str:
             return "out of threads; there is no verdict"
         if type(problem).__name__ == "BrokenProcessPool":
             return "a process was killed, as it is when memory runs out; there is no verdict"
-    return ""
+    return spent(problem.__cause__ or problem.__context__)
 
 
 def unforeseen(problem: BaseException, words: Sequence[str]) -> str:
