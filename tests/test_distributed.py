@@ -659,13 +659,13 @@ def same_as_local(output: str, symmetry: bool, configuration: Configuration = SM
 
 @pytest.mark.slow
 def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
-    """Ended by Ctrl-C, resumed and killed, resumed again: its answer is that of a run that nobody disturbed. The levels
-    in which that happens are as large as levels of this question get: they are jobs."""
+    """Ended by SIGTERM, as by Ctrl-C, resumed and killed, resumed again: its answer is that of a run that nobody
+    disturbed. The levels in which that happens are as large as levels of this question get: they are jobs."""
     options = ("--master", "local[2]", "--checkpoint", str(tmp_path / "levels"))
     checkpoint = Checkpoint(Storage(str(tmp_path / "levels")))
     process = command(*options, question_words=LONGER)
     wait_for(tmp_path / "levels" / "level-00031.json", process)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: all the processes get it
+    os.killpg(process.pid, signal.SIGTERM)  # as a terminal does it with SIGINT: all the processes get it
     _, trouble = process.communicate(timeout=60)
     assert process.returncode == 3
     assert "--resume goes on from it" in trouble
