@@ -9,6 +9,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -191,9 +192,11 @@ def decided(words: set[str]) -> bool:
 
 
 def judged_so_far() -> list[tuple[int, list[Row], dict[str, set[str]]]]:
-    """The tables, with what the definitions say."""
-    out = []
-    for seed in range(TABLES):
+    """So many tables, with what the definitions say; those that can be completed in too many ways are left out."""
+    out: list[tuple[int, list[Row], dict[str, set[str]]]] = []
+    for seed in count():
+        if len(out) == TABLES:
+            break
         made = Made(seed).made()
         words = judged_by_definition(made)
         if words is not None:

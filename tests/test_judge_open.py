@@ -187,7 +187,7 @@ def test_what_is_judged_with_care_comes_to_what_the_kernel_says() -> None:
         _, broken, met, unknown = found[0].tolist()
         if unknown:
             continue
-        care, kernel = judge_carefully(batch, 0), batch.witness(0)
+        care, kernel = judge_carefully(batch, 0, judged_by_care), batch.witness(0)
         assert care is not None
         for name in judged_by_care:
             bit = 1 << BITS[name]

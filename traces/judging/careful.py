@@ -8,7 +8,7 @@ open which all completions would decide, but never the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,12 +52,13 @@ OF_PRIMARIES: dict[str, Callable[[Primaries], Answer]] = {
 judged_by_care = (*OF_FACTS, *OF_PRIMARIES)
 
 
-def judge_carefully(batch: Batch, place: int) -> dict[str, Answer] | None:
-    """What is said of each property in a run of a batch, which the kernel has found no fault with. None: it
+def judge_carefully(batch: Batch, place: int, names: Collection[str]) -> dict[str, Answer] | None:
+    """What is said of these properties in a run of a batch, which the kernel has found no fault with. None: it
     is too large.
 
     Args:
         place: of the run in the batch. Rows of the answers are numbered in the batch.
+        names: of `judged_by_care`.
     """
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
@@ -74,14 +75,14 @@ def judge_carefully(batch: Batch, place: int) -> dict[str, Answer] | None:
     ways = completions(columns.transactions)
     if ways is None:
         return None
-    every = [judged(Facts(columns, txn)) for txn in ways]
-    return {name: moved(one_of([answers[name] for answers in every]), start) for name in judged_by_care}
+    every = [judged(Facts(columns, txn), names) for txn in ways]
+    return {name: moved(one_of([answers[name] for answers in every]), start) for name in names}
 
 
-def judged(f: Facts) -> dict[str, Answer]:
+def judged(f: Facts, names: Collection[str]) -> dict[str, Answer]:
     """What is said where the transactions of all rows are known."""
     of = Primaries(f)
-    return {n: judge(f) for n, judge in OF_FACTS.items()} | {n: judge(of) for n, judge in OF_PRIMARIES.items()}
+    return {n: OF_FACTS[n](f) if n in OF_FACTS else OF_PRIMARIES[n](of) for n in names}
 
 
 def one_of(answers: list[Answer]) -> Answer:

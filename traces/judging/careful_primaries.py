@@ -240,6 +240,8 @@ class Primaries:
                 for t in some[:j]:
                     at, bt = f.broadcast[t], f.broadcast[u]
                     begin = max(own[t], own[u], at, bt)
+                    if sure[u].get(t, FAR) <= begin or sure[t].get(u, FAR) <= begin:
+                        continue
                     perhaps |= f.ended(begin, self.related(sure, t, u))[1]
                     if (worst is None or begin < worst[0]) and f.ended(begin, self.related(may, t, u))[0]:
                         worst = (begin, own[t], own[u], at, bt)

@@ -88,7 +88,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     for _, judged in batch.judged():
         broken, met, more = judged[0, 1:4].tolist()
     known = judgeable(unit.observes) & asked
-    verdicts = concluded(found, broken, met | blocks.counted(found.one), capped, known, asked)
+    verdicts = concluded(found, (broken, met, blocks.counted(found.one)), capped, known, asked)
     out = Tally(1, unit.rows)
     run = summaries[0].run
     left_open(out, verdicts, more, gaps_of(summaries), run)
@@ -165,14 +165,16 @@ def joined(pieces: Sequence[tuple[Any, Any]], name: str) -> tuple[Batch, Any, An
     return Batch(table, name), table, np.concatenate([n for _, n in pieces])
 
 
-def concluded(found: Open, broken: int, met: int, capped: bool, known: int, asked: int) -> dict[str, str]:
+def concluded(found: Open, looked_at: tuple[int, int, int], capped: bool, known: int, asked: int) -> dict[str, str]:
     """The verdicts.
 
     Args:
-        broken, met: of the restricted history.
+        looked_at: of the restricted history the masks of what is broken and what premises are met; and the
+            mask of those that are met as counts tell, where what is delivered was abcast, and once in a pass.
         capped: not all that was left open was looked at.
         known: the mask of what the table says anything of.
     """
+    broken, met, counted = looked_at
     order, abcasts, one = found.order and not capped, found.abcasts and not capped, found.one
     out: dict[str, str] = {}
 
@@ -204,8 +206,12 @@ def concluded(found: Open, broken: int, met: int, capped: bool, known: int, aske
             out[name] = "not judged"
         elif broken & bit and name != "strict-causality":  # which a chain of those left out may mend
             out[name] = "violated"
-        elif enough[name]:
-            out[name] = "held" if met & bit else "premise not reached"
+        elif not enough[name]:
+            out[name] = "undecided"
+        elif met & bit or (counted & bit and (name == "unique-zxid" or stands("integrity", "total-order"))):
+            out[name] = "held"
+        elif not counted & bit:
+            out[name] = "premise not reached"
         else:
             out[name] = "undecided"
     return out

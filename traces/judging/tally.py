@@ -217,7 +217,7 @@ def with_gaps(out: Tally, batch: Batch, place: int, found: Sequence[int], asked:
     """
     _, broken, met, mask = found
     unsure = affected(mask)
-    careful = judge_carefully(batch, place) if any(known >> BITS[n] & 1 for n in unsure) else {}
+    careful = judge_carefully(batch, place, [n for n in unsure if known >> BITS[n] & 1])
     rows: dict[str, tuple[int, ...]] = {}
     said = 0
     for row, p in enumerate(JUDGED):
