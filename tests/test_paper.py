@@ -1020,6 +1020,24 @@ def test_f_3_3_delivers_what_is_committed() -> None:
     assert run.delivered(1) == ["1.1"]
 
 
+def test_f_3_3_follows_f_2_2() -> None:
+    """COMMIT is of Phase 3: where the commit of NEWLEADER was lost, one that comes after it delivers nothing."""
+    run = Run(network="lossy", drops=1).gather(0, 1)
+    for f in (0, 1):
+        run.follower(f)
+        run.leader(0, f)
+    for f in (0, 1):
+        run.follower(f)
+        run.leader(0, f)
+    run.take(c.DROP_TO_FOLLOWER, 1, 0, 0)
+    run.settle(0, 1)
+    run.abcast(0)
+    run.settle(0, 1)
+    assert run.s.phase[1] == SYNCHRONIZATION
+    assert run.history(1) == ["1.1"]
+    assert (run.delivered(0), run.delivered(1)) == (["1.1"], [])
+
+
 def test_f_3_3_delivers_all_that_precede_it_first() -> None:
     """... and it has committed all transactions <v', z'> such that <v', z'> is in h_f and z' precedes z."""
     run = Run().establish(0, 1, 2)
@@ -1228,6 +1246,27 @@ def test_V_only_an_iteration_can_time_out() -> None:
     assert not any(w >> 24 == c.TIMEOUT for w in run.possible())
     run.oracle(0, 0)
     assert run.can(c.TIMEOUT, 0)
+
+
+def test_V_who_is_in_an_iteration_and_who_is_still_recovering() -> None:
+    """What the simulator's timers ask: one in ELECTION or down has nothing to abandon; Phases 1 and 2 are recovery."""
+    run = Run()
+
+    def says(name: str) -> list[bool]:
+        return [bool(run.names[name](run.s, p)) for p in range(3)]
+
+    assert says("may_time_out") == [False, False, False]
+    run.elect(0, 1)
+    assert says("may_time_out") == [True, True, False]
+    assert says("recovering")[:2] == [True, True]
+    while run.s.phase[1] != BROADCAST:
+        assert says("recovering")[:2] == [run.s.phase[0] != BROADCAST, True]
+        word = next(w for w in run.possible() if w >> 24 in (c.TO_LEADER, c.TO_FOLLOWER))
+        run.take(word >> 24, word >> 16 & 255, word >> 8 & 255)
+    run.settle(0, 1)
+    assert says("recovering")[:2] == [False, False]
+    run.crash(1)
+    assert says("may_time_out") == [True, False, False]
 
 
 def test_V_budgets_run_out() -> None:
