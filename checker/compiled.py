@@ -4,11 +4,9 @@ explorer's kernel, as one piece of machine code."""
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self
 
@@ -18,6 +16,7 @@ from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STEP, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
+from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
 from zabspec.language.tree import TypedProgram
@@ -72,32 +71,21 @@ def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
         again += meet
     lines += ["    return broken"]
     again += ["    return met"]
-    step = [
-        "def judge_step(before: State, after: State, report: Words, live: int, want: int,",
-        "               parent: int, ordinal: int) -> None:",
-        "    seen = report[R_STEP_WITNESSES]",
-    ]
+    step = ["def judge_step(before: State, after: State, live: int) -> int:", "    broken = 0"]
+    premise = ["def witness_step(before: State, after: State, want: int) -> int:", "    met = 0"]
     for k, p in enumerate(properties):
         if p.of == STEP:
             step += [
                 f"    if (live & {1 << k}) != 0 and not {p.holds.__name__}(before, after, after):",
-                f"        if report[R_BROKEN + {k}] == 0:",
-                f"            report[R_BROKEN + {k}] = parent + 1",
-                f"            report[R_BROKEN_ORDINAL + {k}] = ordinal",
-                f"    if (want & {1 << k}) != 0 and (seen & {1 << k}) == 0:",
-                f"        if {p.witness.__name__}(before, after, after):",
-                f"            seen = seen | {1 << k}",
+                f"        broken = broken | {1 << k}",
             ]
-    step.append("    report[R_STEP_WITNESSES] = seen")
-    extra = """
-def witness_state(s: State, want: int) -> int:
-    return witness(s, want, True)
-
-
-def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
-    judge_step(before, after, report, live, want, 0, 0)
-"""
-    return "\n\n".join(["\n".join(lines), "\n".join(again), "\n".join(step), extra])
+            premise += [
+                f"    if (want & {1 << k}) != 0 and {p.witness.__name__}(before, after, after):",
+                f"        met = met | {1 << k}",
+            ]
+    step.append("    return broken")
+    premise.append("    return met")
+    return "\n\n\n".join("\n".join(text) for text in (lines, again, step, premise))
 
 
 def same_text(size: int) -> str:
@@ -127,18 +115,6 @@ def after_text(properties: Sequence[Property], steps: Sequence[str], after: Mapp
     return "\n".join([*what, f"    return {' | '.join(bits)}", "", "", *lines, "    return asked"])
 
 
-def sources_digest() -> str:
-    """A hash of every source file that the compiled code is made from."""
-    root = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for folder in ("zabspec", "invariants"):
-        for path in sorted((root / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
-    for name in ("kernel.py", "compiled.py", "symmetry.py"):
-        digest.update((root / "checker" / name).read_bytes())
-    return digest.hexdigest()
-
-
 class Compiled:
     """A model in machine code.
 
@@ -163,7 +139,7 @@ class Compiled:
 
     def also_key(self) -> tuple[object, ...]:
         """What else the machine code depends on."""
-        return ()
+        return (self.also_text(),)
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
         self.model = model
@@ -177,9 +153,7 @@ class Compiled:
         tables = derive.Permutations(nodes)
         self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
         self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
-        names = [p.name for p in properties]
-        key = repr((model.configuration, model.extension, names, symmetry, sources_digest(), *self.also_key()))
-        code = compile_cached(key, self._make, self._examine)
+        code = compile_cached(self._key(), self._make, self._examine)
         self._bind(code)
         self.sites: list[str] = code.facts["sites"]
         self.steps: list[str] = code.facts["steps"]
@@ -196,6 +170,21 @@ class Compiled:
         if code.asymmetry:
             return cls(model, properties, False), code.asymmetry
         return code, ""
+
+    def _key(self) -> str:
+        """A digest of all that the machine code follows from."""
+        model, program = self.model, self.model.program
+        names = full_namespace(model)
+        for module in (kernel, *self.also_modules):
+            names |= {f"{module.__name__}.{name}": value for name, value in own_names(module).items()}
+        kinds = [kind for kind in type(self).__mro__ if kind is not object]
+        return digest_of(
+            program_digest(self.layout, names, program.types, program.handlers, program.steps),
+            compiler_digest(*(kind.__module__ for kind in kinds)),
+            [vars(kind)["exports"] for kind in kinds if "exports" in vars(kind)],
+            [(p.name, p.of, p.holds.__name__, p.witness.__name__) for p in self.properties],
+            (self.symmetry, self.numbers, model.judged_after, self.also_key()),
+        )
 
     def _bind(self, code: MachineCode) -> None:
         self.code = code
@@ -246,6 +235,7 @@ class Compiled:
             "WORK": image_at + ring * total,
             "MARGIN": (self.model.most_steps + ring) * (self.header + limit),
             "PACKED_LIMIT": limit,
+            "PROPERTIES": len(self.properties),
         }
 
     def typed_namespace(self) -> dict[str, Any]:
@@ -344,6 +334,16 @@ class Compiled:
         raw = ctypes.string_at(out, n * (total + 8))
         pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
         return [(int.from_bytes(piece[:8], "little"), piece[8:]) for piece in pieces]
+
+    def judged_state(self, data: bytes, live: int) -> tuple[int, int, str]:
+        """Which of the properties in a mask a state breaks, whose premise it meets, and what is wrong with the
+        first that reads past an end (empty: none does)."""
+        state = self.state(data)
+        at = self.layout.offset("error")
+        broken, site = self.judge_state(state, live), int.from_bytes(state[at : at + 4], "little")
+        met = self.witness_state(state, live)
+        site = site or int.from_bytes(state[at : at + 4], "little")
+        return broken, met, self.sites[site - 1] if site else ""
 
     def breaks(self, before: bytes, after: bytes, live: int) -> int:
         """Which of the step properties in a mask the step between two states breaks; `after` with

@@ -165,6 +165,8 @@ class Explorer:
         code = self.code
         initial = code.model.program.initial().key()
         fingerprint, state = code.canonical(initial)
+        broken, met, self.result.error = code.judged_state(state, self.all & ~self.steps_properties)
+        self.result.expanded_levels = -1 if self.result.error else 0
         level = [LevelGroup() for _ in range(GROUPS)]
         g = (fingerprint >> 60) & 15
         capacity = self.groups[g].capacity
@@ -179,11 +181,9 @@ class Explorer:
         self.result.levels.append(1)
         self.result.raw_levels.append(1)
         self.keep_predecessors(level)
-        broken = code.judge_state(code.state(state), self.all & ~self.steps_properties)
         for k, p in enumerate(code.properties):
             if broken >> k & 1:
                 self.result.violations[p.name] = Found(p, ())
-        met = code.witness_state(code.state(state), self.all & ~self.steps_properties)
         self.meet(met, 0)
         return level
 
@@ -204,6 +204,8 @@ class Explorer:
         r.levels[-1] = sum(g.count for g in new)
         self.keep_predecessors(new)
         self.look_at_reports(new)
+        if not r.stopped and not r.error:
+            r.expanded_levels += 1
         return new
 
     def expand_all(self, level: list[LevelGroup], new: list[LevelGroup], pool: ThreadPoolExecutor | None) -> None:
@@ -230,7 +232,6 @@ class Explorer:
             if self.cut_short():
                 return
             batch = list(islice(units, BATCH))
-        r.expanded_levels += 1
 
     def units(self, level: list[LevelGroup]) -> Iterator[tuple[Chunk, int]]:
         first = 0
@@ -327,8 +328,11 @@ class Explorer:
                 self.result.witnessed.setdefault(p.name, depth)
 
     def look_at_reports(self, new: list[LevelGroup]) -> None:
-        """Premises met, and violations found, while this level was made."""
+        """Premises met, violations found, and the first error, while this level was made."""
         r, depth = self.result, self.result.depth
+        errors = [slot.report.words(0, kernel.R_BROKEN) for slot in self.slots if slot.report.get(kernel.R_ERROR)]
+        if errors:
+            r.error = self.code.sites[min(errors, key=lambda w: w[kernel.R_ERROR_AT])[kernel.R_ERROR] - 1]
         for slot in self.slots:
             self.meet(slot.report.get(kernel.R_WITNESSES) | slot.report.get(kernel.R_STEP_WITNESSES), depth)
         for k, p in enumerate(self.code.properties):
@@ -357,19 +361,16 @@ class Explorer:
             self.result.violations[p.name] = Found(p, self.words_to(self.result.depth - 1, parent, ordinal, 1 << k))
 
     def cut_short(self) -> bool:
-        """Whether a limit, or an error, ends the exploration here."""
+        """Whether a limit ends the exploration here. An error ends it with the level: what other steps of it
+        break is told too."""
         r, limits = self.result, self.limits
-        for slot in self.slots:
-            site = slot.report.get(kernel.R_ERROR)
-            if site:
-                r.error = self.code.sites[site - 1]
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
         elif time.perf_counter() > self.deadline:
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
         elif limits.memory is not None and resident_bytes() > limits.memory:
             r.stopped = f"--memory-limit {limits.memory // (1 << 20)} MiB reached"
-        return bool(r.stopped or r.error)
+        return bool(r.stopped)
 
     def collect_counts(self) -> None:
         """Add up what the slots have counted."""

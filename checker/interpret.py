@@ -70,8 +70,6 @@ class Interpreter:
             level = self.first_level()
             while not self.finished(level, keep_going):
                 level = self.next_level(level)
-        except RangeError as problem:
-            r.error = str(problem)
         except KeyboardInterrupt:
             r.stopped = "interrupted"
         except MemoryError:
@@ -83,7 +81,7 @@ class Interpreter:
 
     def finished(self, level: list[bytes], keep_going: bool) -> bool:
         r = self.result
-        if r.stopped or (r.violations and not keep_going):
+        if r.stopped or r.error or (r.violations and not keep_going):
             return True
         if not level:
             r.complete = True
@@ -100,14 +98,11 @@ class Interpreter:
         self.result.levels.append(1)
         self.result.raw_levels.append(self.orbit(state)[1])
         self.judge_state(state)
+        self.result.expanded_levels = -1 if self.result.error else 0
         return [state]
 
     def next_level(self, level: list[bytes]) -> list[bytes]:
-        """Expand every state of a level; returns the level of their new successors.
-
-        Raises:
-            RangeError: a value would leave its range.
-        """
+        """Expand every state of a level; returns the level of their new successors."""
         r = self.result
         new: list[bytes] = []
         parents: list[tuple[int, int]] = []
@@ -119,8 +114,11 @@ class Interpreter:
                 return new
             before = StateView(self.layout, state)
             steps = 0
-            for word, after in self.successors(state):
+            for word, after in self.attempts(state):
                 steps += 1
+                if isinstance(after, RangeError):
+                    self.note(after)
+                    continue
                 if self.bags and derive.is_idle(self.layout, state, after.key()):
                     continue  # a receipt that changes nothing may as well come later
                 self.count(after)
@@ -138,7 +136,7 @@ class Interpreter:
             if self.limits.max_states is not None and r.distinct >= self.limits.max_states:
                 r.stopped = f"--max-states {self.limits.max_states} reached"
                 return new
-        r.expanded_levels += 1
+        r.expanded_levels += 0 if r.error else 1
         return new
 
     def cut_short(self, expanded: int, size: int) -> bool:
@@ -155,14 +153,25 @@ class Interpreter:
 
     # --- the program -----------------------------------------------------------------------------
 
-    def successors(self, state: bytes) -> Iterator[tuple[int, StateView]]:
-        """The steps possible in a state (word with choice), each with the state after it.
+    def note(self, error: RangeError) -> None:
+        """A value would leave its range: the first such error is told when the level is done."""
+        self.result.error = self.result.error or str(error)
 
-        Raises:
-            RangeError: a value would leave its range; says in which step.
-        """
+    def successors(self, state: bytes) -> Iterator[tuple[int, StateView]]:
+        """The steps possible in a state (word with choice), each with the state after it."""
+        for word, after in self.attempts(state):
+            if isinstance(after, StateView):
+                yield word, after
+
+    def attempts(self, state: bytes) -> Iterator[tuple[int, StateView | RangeError]]:
+        """The same with the steps that have no successor, since a value would leave its range: each with the
+        error, which says in which step. Where even the question which steps are possible ends in one, it alone."""
         out: dict[int, int] = {}
-        self.names["enabled"](StateView(self.layout, state), out)
+        try:
+            self.names["enabled"](StateView(self.layout, state), out)
+        except RangeError as problem:
+            yield 0, problem
+            return
         for k in range(1, out[0] + 1):
             choice, choices = 0, 1
             while choice < choices:
@@ -171,11 +180,10 @@ class Interpreter:
                 try:
                     self.names["apply"](after, word)
                 except RangeError as problem:
-                    raise RangeError(
-                        problem.field, f"{problem.problem} in {self.step_named(after)}", problem.widen
-                    ) from None
+                    yield word, said_in(problem, self.step_named(after))
+                else:
+                    yield word, after
                 choices = after.choices
-                yield word, after
                 choice += 1
 
     def step_named(self, s: StateView) -> str:
@@ -210,25 +218,32 @@ class Interpreter:
     def judge_state(self, state: bytes) -> None:
         """Judge the state just found, which is the last of the last level."""
         r = self.result
-        s = StateView(self.layout, state)
         for p in self.properties:
-            if p.of == STEP:
-                continue
-            if p.name not in r.witnessed and self.names[p.witness.__name__](s):
-                r.witnessed[p.name] = r.depth
-            if p.name not in r.violations and not self.names[p.holds.__name__](s):
+            if p.of != STEP and self.judge(p, StateView(self.layout, state)):
                 r.violations[p.name] = Found(p, self.words_to(r.depth, len(self.parents[-1]) - 1))
 
     def judge_step(self, before: StateView, word: int, after: StateView, index: int) -> None:
         """Judge a step out of state `index` of the level that is being expanded."""
         r = self.result
         for p in self.properties:
-            if p.of != STEP:
-                continue
-            if p.name not in r.witnessed and self.names[p.witness.__name__](before, after, after):
-                r.witnessed[p.name] = r.depth
-            if p.name not in r.violations and not self.names[p.holds.__name__](before, after, after):
+            if p.of == STEP and self.judge(p, before, after, after):
                 r.violations[p.name] = Found(p, self.words_to(r.depth - 1, index, word, p))
+
+    def judge(self, p: Property, *states: StateView) -> bool:
+        """Whether states break a property that was not broken yet; meets its premise. A property that reads past
+        an end says nothing of them: that is an error of its own."""
+        r = self.result
+        broken = False
+        try:
+            broken = p.name not in r.violations and not self.names[p.holds.__name__](*states)
+        except RangeError as problem:
+            self.note(said_in(problem, p.name))
+        try:
+            if p.name not in r.witnessed and self.names[p.witness.__name__](*states):
+                r.witnessed[p.name] = r.depth
+        except RangeError as problem:
+            self.note(said_in(problem, p.name))
+        return broken
 
     # --- the way back ----------------------------------------------------------------------------
 
@@ -269,3 +284,8 @@ class Interpreter:
         s = StateView(self.layout, state)
         self.names["apply"](s, word)
         return s.key()
+
+
+def said_in(error: RangeError, where: str) -> RangeError:
+    """An error with the step or the property in which it was met."""
+    return RangeError(error.field, f"{error.problem} in {where}", error.widen)

@@ -9,6 +9,9 @@ threads. The first to reach a state is its least parent, since buffers are read 
 A fingerprint's top four bits are its group; within the group its place is its remaining bits
 scaled to the group's size, then the next free one.
 
+A step in which a value would leave its range has no successor: nothing is judged, counted or kept of it
+but the error, of which the report has the first (by parent, then by the order of its steps).
+
 Names not defined here (`unpack`, `pack`, `canonical`, `enabled`, `apply`, `judge_...`) are the
 program's: see `checker/compiled.py`.
 """
@@ -27,8 +30,8 @@ MOST_PROPERTIES = 56
 
 # Words of a unit's report
 (
-    R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES,
-) = range(6)  # fmt: skip
+    R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES, R_ERROR_AT,
+) = range(7)  # fmt: skip
 R_STEPS = 8  # 64 counters: transitions that entered each paper step
 R_EVENTS = 72  # 32 counters: transitions of each kind of event
 R_BROKEN = 104  # for each of 64 step properties: first parent + 1 that breaks it
@@ -83,8 +86,12 @@ def expand(
         if full:
             break
         offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
+        parent.error = 0
         enabled(parent, steps)
-        if steps[0] == 0:
+        if parent.error != 0:  # which steps are possible is not known
+            note_error(report, parent.error, first + done, 0)
+            steps[0] = 0
+        elif steps[0] == 0:
             report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
         ordinal = 0
         for k in range(steps[0]):
@@ -97,6 +104,9 @@ def expand(
                 apply(child, steps[1 + k] | (choice << 32))
                 choices = child.choices
                 choice = choice + 1
+                if child.error != 0:
+                    note_error(report, child.error, first + done, 2 * ordinal)
+                    continue
                 ordinal = ordinal + 1
                 if SKIPS:  # a receipt that changes nothing may as well come later
                     if idle(parent, child):
@@ -108,9 +118,10 @@ def expand(
                     at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
                     report[at] = report[at] + 1
                     taken = taken & (taken - 1)
-                judge_step(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
-                if report[R_ERROR] == 0:
-                    report[R_ERROR] = child.error
+                broken = judge_step(parent, child, live_steps)
+                met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
+                if (broken | met | parent.error | child.error) != 0:
+                    judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
                 changed = observed_changed(parent, child)
                 if SYMMETRY:
                     image = state_at(work, IMAGE_AT + slot * TOTAL)
@@ -137,6 +148,70 @@ def expand(
         tail = tail + 1
     report[R_OFFSET] = offset
     return done
+
+
+def note_error(report: Words, site: int, parent: int, order: int) -> None:
+    """Note an error if it is the first: that of the least parent, of its errors that of the least order."""
+    at = (parent << 17) | order
+    if report[R_ERROR] == 0 or at < report[R_ERROR_AT]:
+        report[R_ERROR] = site
+        report[R_ERROR_AT] = at
+
+
+def judge_taken(before: State, after: State, report: Words, live: int, want: int, parent: int, ordinal: int) -> None:
+    """Judge a step, and say what it breaks and whose premise it meets in the report."""
+    want = want & (-1 ^ report[R_STEP_WITNESSES])
+    broken = judge_step(before, after, live)
+    met = witness_step(before, after, want)
+    if before.error != 0 or after.error != 0:
+        site = before.error if before.error != 0 else after.error
+        note_error(report, site, parent, 2 * ordinal + 1)
+        broken = 0
+        met = 0
+        for k in range(PROPERTIES):
+            before.error = 0
+            after.error = 0
+            one = judge_step(before, after, live & (1 << k))
+            if before.error == 0 and after.error == 0:
+                broken = broken | one
+            before.error = 0
+            after.error = 0
+            one = witness_step(before, after, want & (1 << k))
+            if before.error == 0 and after.error == 0:
+                met = met | one
+        before.error = 0
+        after.error = 0
+    report[R_STEP_WITNESSES] = report[R_STEP_WITNESSES] | met
+    while broken != 0:
+        k = count_bits((broken & (0 - broken)) - 1)
+        if report[R_BROKEN + k] == 0:
+            report[R_BROKEN + k] = parent + 1
+            report[R_BROKEN_ORDINAL + k] = ordinal
+        broken = broken & (broken - 1)
+
+
+def judge_alone(s: State, live: int, changed: bool) -> int:
+    """`judge`, each property alone: what one reads past an end says nothing of another."""
+    broken = 0
+    for k in range(PROPERTIES):
+        s.error = 0
+        one = judge(s, live & (1 << k), changed)
+        if s.error == 0:
+            broken = broken | one
+    s.error = 0
+    return broken
+
+
+def witness_alone(s: State, want: int, changed: bool) -> int:
+    """`witness`, each property alone."""
+    met = 0
+    for k in range(PROPERTIES):
+        s.error = 0
+        one = witness(s, want & (1 << k), changed)
+        if s.error == 0:
+            met = met | one
+    s.error = 0
+    return met
 
 
 def settle(
@@ -190,11 +265,16 @@ def write_out(
     changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
     same = meta[4 * slot + 3] >> 32
     asked = judged_after((meta[4 * slot + 3] >> 17) & 32767)
-    store_word(out, at + 16, judge(s, live & asked, changed) | (same << MOST_PROPERTIES))
+    broken = judge(s, live & asked, changed)
+    met = 0
     if (want & asked) != 0:
-        report[R_WITNESSES] = report[R_WITNESSES] | witness(s, want & asked, changed)
-    if report[R_ERROR] == 0:
-        report[R_ERROR] = s.error  # a property read past an end
+        met = witness(s, want & asked, changed)
+    if s.error != 0:  # a property reads past an end
+        note_error(report, s.error, meta[4 * slot + 2], 2 * (meta[4 * slot + 3] & 65535) + 1)
+        broken = judge_alone(s, live & asked, changed)
+        met = witness_alone(s, want & asked, changed)
+    store_word(out, at + 16, broken | (same << MOST_PROPERTIES))
+    report[R_WITNESSES] = report[R_WITNESSES] | met
     filled[g] = filled[g] + HEADER + size
     return at
 
@@ -285,7 +365,10 @@ def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
     """Every successor of a state as it is, in order: a word (the step and its choice), then the
     state with its scratch. Returns how many; -1 if there is no room."""
     steps = words_at(work, STEPS_AT)
+    source.error = 0
     enabled(source, steps)
+    if source.error != 0:
+        return 0
     n = 0
     for k in range(steps[0]):
         choice = 0
@@ -300,7 +383,8 @@ def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
             apply(child, steps[1 + k] | (choice << 32))
             choices = child.choices
             choice = choice + 1
-            n = n + 1
+            if child.error == 0:
+                n = n + 1
     return n
 
 
@@ -334,5 +418,27 @@ def unpack_state(source: Bytes, s: State) -> int:
 
 
 def judge_state(s: State, live: int) -> int:
-    """The properties among `live` that the state breaks."""
-    return judge(s, live, True)
+    """The properties among `live` that the state breaks; `s.error`: the first that reads past an end."""
+    s.error = 0
+    broken = judge(s, live, True)
+    site = s.error
+    if site != 0:
+        broken = judge_alone(s, live, True)
+    s.error = site
+    return broken
+
+
+def witness_state(s: State, want: int) -> int:
+    """The properties among `want` whose premise the state meets; `s.error` as in `judge_state`."""
+    s.error = 0
+    met = witness(s, want, True)
+    site = s.error
+    if site != 0:
+        met = witness_alone(s, want, True)
+    s.error = site
+    return met
+
+
+def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
+    """Judge one step by itself; see `judge_taken`."""
+    judge_taken(before, after, report, live, want, 0, 0)

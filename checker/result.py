@@ -51,7 +51,7 @@ class Exploration:
     complete: bool = False  # no state is left to expand
     stopped: str = ""  # why it was cut short; empty: it was not
     error: str = ""  # a value would have left its range
-    expanded_levels: int = 0  # levels whose states were all expanded
+    expanded_levels: int = 0  # levels whose states were all expanded, without an error; -1: the first was not judged
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0

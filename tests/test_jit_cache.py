@@ -6,18 +6,22 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from conftest import import_text
 
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Limits
 from invariants import PROPERTIES
 from zabspec.language import jit
+from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
 TINY = Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0)
@@ -111,6 +115,105 @@ def test_a_damaged_entry_of_a_model_is_made_again(folder: Path, compilations: li
     path.write_bytes(path.read_bytes()[:-1000])
     assert explored() == first
     assert len(compilations) == 2
+
+
+PROMISES = """from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+
+LEAST = {least}
+
+
+def promises(s: State, f: Node, epoch: int) -> bool:
+    return epoch > LEAST{more}
+"""
+
+
+def levels_of(module: ModuleType) -> list[int]:
+    """The levels of a tiny model in which a function of a module outside the package stands for the protocol's."""
+    model = Model(TINY)
+    model.program.overrides = {"promises": module.promises}
+    model.program.extra = {"LEAST": module.LEAST}
+    return Explorer(Compiled(model, PROPERTY, False), 1).run(Limits()).levels
+
+
+def test_a_text_outside_the_package_that_is_edited_is_compiled_anew(
+    folder: Path, tmp_path: Path, compilations: list[str]
+) -> None:
+    """The same file, module and function with another text, or another constant, are other code; the same again is not."""
+    texts = [PROMISES.format(least=least, more=more) for least, more in ((0, ""), (5, ""), (0, " + 5"), (0, ""))]
+    found = [levels_of(import_text(tmp_path, "outside", text)) for text in texts]
+    assert found[0] == found[3] != found[1] == found[2]
+    assert len(compilations) == 3
+    assert max(map(len, found)) > 2
+
+
+def test_a_text_that_was_changed_after_it_was_loaded_is_refused(folder: Path, tmp_path: Path) -> None:
+    """What Python runs and what the compiler would read are not the same: nothing is compiled of it."""
+    module = import_text(tmp_path, "outside", PROMISES.format(least=0, more=""))
+    for changed in (PROMISES.format(least=0, more=" + 5"), "\n" + PROMISES.format(least=0, more=""), "not a text ("):
+        (tmp_path / "outside.py").write_text(changed)
+        with pytest.raises(LanguageError, match="the text of promises was changed after it was loaded"):
+            levels_of(module)
+    (tmp_path / "outside.py").unlink()
+    with pytest.raises(LanguageError, match="the text of promises cannot be read"):
+        levels_of(module)
+    assert not list(folder.glob("*.o"))
+
+
+def two_entries() -> list[int]:
+    """What two pieces of code say, each from the cache if it is there."""
+    texts = {k: f"define i64 @f() {{\n  ret i64 {k}\n}}\n" for k in (7, 8)}
+    codes = [jit.compile_cached(f"key {k}", lambda text=text: (text, {}), lambda code: {}) for k, text in texts.items()]
+    return [code.function("f", ctypes.c_int64)() for code in codes]
+
+
+def test_an_entry_under_the_name_of_another_is_made_again(folder: Path, compilations: list[str]) -> None:
+    """Swapped files, and one whose code is of another assembly than it says, are whole files of this user's."""
+    assert two_entries() == two_entries() == [7, 8]
+    assert len(compilations) == 2
+    one, other = folder.glob("*.o")
+    whole = one.read_bytes(), other.read_bytes()
+    one.write_bytes(whole[1])
+    other.write_bytes(whole[0])
+    assert two_entries() == [7, 8] and len(compilations) == 4
+    head = len(jit.MAGIC) + jit.DIGEST
+    mixed = whole[0][head : head + 2 * jit.DIGEST] + whole[1][head + 2 * jit.DIGEST :]
+    one.write_bytes(jit.MAGIC + hashlib.sha256(mixed).digest() + mixed)
+    assert two_entries() == [7, 8] and len(compilations) == 5
+
+
+def test_no_code_from_what_others_can_write(folder: Path, tmp_path: Path, compilations: list[str]) -> None:
+    """A file or a folder that the group or all may write, one of another user, a link, a pipe: none is read."""
+    assert two_entries() == [7, 8] and len(compilations) == 2
+    assert folder.stat().st_mode & 0o777 == 0o700
+    paths = sorted(folder.glob("*.o"))
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in paths)
+    for mode in (0o620, 0o602):
+        paths[0].chmod(mode)
+        before = len(compilations)
+        assert two_entries() == [7, 8] and len(compilations) == before + 1
+    for mode in (0o770, 0o777):
+        folder.chmod(mode)
+        before = len(compilations)
+        assert two_entries() == [7, 8] and len(compilations) == before + 2
+    folder.chmod(0o700)
+    aside = tmp_path / "aside.o"
+    paths[0].rename(aside)
+    paths[0].symlink_to(aside)
+    before = len(compilations)
+    assert two_entries() == [7, 8] and len(compilations) == before + 1
+    paths[0].unlink()
+    os.mkfifo(paths[0], 0o600)
+    assert two_entries() == [7, 8] and len(compilations) == before + 2
+    assert two_entries() == [7, 8] and len(compilations) == before + 2
+
+
+def test_no_code_of_another_user(folder: Path, monkeypatch: pytest.MonkeyPatch, compilations: list[str]) -> None:
+    assert two_entries() == [7, 8] and len(compilations) == 2
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    assert two_entries() == [7, 8] and len(compilations) == 4
 
 
 def test_a_folder_that_cannot_be_made_does_no_harm(

@@ -32,7 +32,7 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     while s.now < until and s.error == 0:
         before = s.observations
         tick(s)
-        if histories_changed(s) or s.observations != before:
+        if s.error == 0 and (histories_changed(s) or s.observations != before):
             fresh = newly_broken(s, ALL - broken)
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
@@ -76,7 +76,6 @@ class Judged(Simulator):
     """
 
     exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
-    sources = ("zabspec", "invariants", "traces/judged.py")
     ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals a tick takes milliseconds to judge
 
     def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:

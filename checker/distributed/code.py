@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from checker import compiled
@@ -45,7 +44,7 @@ class Code(Compiled):
         return derive.hash_text(self.layout, "hash_second", 6) if self.wide else ""
 
     def also_key(self) -> tuple[object, ...]:
-        return ("distributed", self.wide, hashlib.sha256(Path(str(kernel.__file__)).read_bytes()).hexdigest())
+        return ("distributed", self.wide, *super().also_key())
 
     @cached_property
     def numbers(self) -> dict[str, int]:

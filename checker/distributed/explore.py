@@ -149,7 +149,7 @@ class SparkExplorer:
             parts.append(Part(states, predecessors, (run,)))
         level = Level(0, parts, [1], [1], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
-        broken, met = code.judge_state(code.state(state), all_), code.witness_state(code.state(state), all_)
+        broken, met, level.error = code.judged_state(state, all_)
         level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}
         level.witnessed = {p.name: 0 for k, p in enumerate(code.properties) if met >> k & 1}
         return level
@@ -175,8 +175,9 @@ class SparkExplorer:
             for k, p in enumerate(self.code.properties):
                 if (w[kernel.R_WITNESSES] | w[kernel.R_STEP_WITNESSES]) >> k & 1:
                     new.witnessed.setdefault(p.name, new.depth)
-            if w[kernel.R_ERROR] and not new.error:
-                new.error = self.code.sites[w[kernel.R_ERROR] - 1]
+        erring = [w for w in words if w[kernel.R_ERROR]]  # the first is told, whichever order they were run in
+        if erring:
+            new.error = self.code.sites[min(erring, key=lambda w: w[kernel.R_ERROR_AT])[kernel.R_ERROR] - 1]
         for k, p in enumerate(self.code.properties):
             if p.name not in level.violations:
                 found = self.broken_step(level, words, k) if p.of == STEP else self.broken_state(new, answers, k)
@@ -206,7 +207,7 @@ class SparkExplorer:
         r, code, totals = self.result, self.code, level.totals
         named: dict[str, Property] = {p.name: p for p in code.properties}
         r.levels, r.raw_levels = list(level.levels), list(level.raw_levels)
-        r.expanded_levels = level.depth
+        r.expanded_levels = level.depth - 1 if level.error else level.depth
         r.generated, r.terminal = totals[kernel.R_GENERATED], totals[kernel.R_DEADLOCKS]
         r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
         r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_EVENTS + 32]) if v}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from traces.judging import blocks_kernel, conclusions, deliveries, kernel, planes
 from zabspec.language import Field, Int, Role, Schema, frontend, llvm_text
 from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
+from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.schema import Layout
 
 __all__ = ["code_of", "function"]
@@ -57,20 +56,16 @@ def code_of(exports: dict[str, tuple[Any, ...]], *modules: ModuleType) -> Machin
     """Kernels in machine code, from the cache or made now: the exports of the first module, which call
     what is in the others."""
 
+    layout, names = no_state(), namespace(modules)
+
     def make() -> tuple[str, dict[str, Any]]:
-        layout = no_state()
-        names = namespace(modules)
         front = frontend.FrontEnd(layout, names, {}, ())
         for name in exports:
             front.function(name)
         return llvm_text.emit_program(front.program, layout, set(exports), has_bit_gather()), {}
 
-    digest = hashlib.sha256()
-    for path in sorted(Path(frontend.__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    for module in modules:
-        digest.update(Path(str(module.__file__)).read_bytes())
-    return compile_cached(digest.hexdigest() + repr(sorted(exports)), make, lambda _: {})
+    key = digest_of(program_digest(layout, names, {}, (), ()), compiler_digest(), sorted(exports))
+    return compile_cached(key, make, lambda _: {})
 
 
 @cache

@@ -47,6 +47,9 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
 }
 
 
+NOTED = "error.state"  # the parameter, which no text can name, of a function that has no state and may meet an error
+
+
 class Context(Protocol):
     """The program that a function is typed in."""
 
@@ -79,6 +82,8 @@ class Expressions:
         self.locals: dict[str, t.AnyType] = {}
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
+        self.is_kernel = not self.is_handler and works_on_words(self.node)
+        self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
         self.own: str | None = None
@@ -170,9 +175,7 @@ class Expressions:
             memory = self.index(memory, extra, node)
         return memory
 
-    def memory(
-        self, base: t.Expr, offset: int, terms: list[t.Term], kind: Kind, field: str, state: t.Expr | None
-    ) -> t.Memory:
+    def memory(self, base: t.Expr, offset: int, terms: list[t.Term], kind: Kind, field: str, state: t.Expr) -> t.Memory:
         return t.Memory(kind_type(kind), base, offset, terms, kind, field, state)
 
     def check_access(self, field: Field, indices: list[ast.expr], node: ast.expr) -> None:
@@ -198,11 +201,13 @@ class Expressions:
             return self.memory(base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
         raise self.fail(node, f"a {base.type.name} has no index")
 
-    def state_in_scope(self) -> t.Expr | None:
+    def state_in_scope(self) -> t.Expr:
+        """The state that errors are noted in: the function's own, or that of whoever calls it."""
         for name, kind in self.params:
             if kind == t.STATE:
                 return t.Var(t.STATE, name)
-        return None
+        self.needs_state = True
+        return t.Var(t.STATE, NOTED)
 
     # --- expressions -------------------------------------------------------------------------
 
@@ -344,11 +349,11 @@ class Expressions:
             return self.constant(int(eval(f"({left.value}) {symbol} ({right.value})", {})), node)
         if symbol == "**":
             raise self.fail(node, "** takes constants only")
-        if symbol in ("//", "%") and not (isinstance(right, t.Const) and right.value > 0) and self.is_handler:
+        if symbol in ("//", "%") and not (isinstance(right, t.Const) and right.value > 0) and not self.is_kernel:
             raise self.fail(node, f"{symbol} takes a positive constant divisor")
-        site = 0
-        if self.is_handler and symbol in ("*", "<<", ">>"):
-            site = self.site(node, "an integer", "would leave 64 bits")
+        if self.is_kernel or symbol not in ("*", "<<", ">>"):
+            return t.Binary(t.INT, symbol, left, right)
+        site = self.site(node, "an integer", "would leave 64 bits")
         return t.Binary(t.INT, symbol, left, right, site, self.state_in_scope())
 
     def compare(self, node: ast.Compare) -> t.Expr:
@@ -425,11 +430,14 @@ class Expressions:
         if node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         target = self.front.function(name)
-        if len(target.params) != len(node.args):
-            raise self.fail(node, f"{name} takes {len(target.params)} arguments, and {len(node.args)} are given")
-        args = [self.coerce(self.expr(a), kind, node) for a, (_, kind) in zip(node.args, target.params, strict=True)]
+        wanted = [kind for parameter, kind in target.params if parameter != NOTED]
+        if len(wanted) != len(node.args):
+            raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
+        args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
         if self.is_handler:
             self.check_acts(name, target, args, node)
+        if len(wanted) < len(target.params):
+            args.append(self.state_in_scope())
         self.reads |= self.front.program.reads[name]
         if self.is_handler and name not in self.front.handlers and target.returns != t.VOID:
             self.check_no_ghost(name, node)
@@ -496,6 +504,13 @@ def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str])
     if len(params) > 1 and params[0][1] == t.STATE and params[1][0] in processes:
         return params[1][0]
     return None
+
+
+def works_on_words(node: ast.FunctionDef) -> bool:
+    """Whether a function is a kernel's: it works on words and bytes, and its integers wrap."""
+    typed = {ast.unparse(a.annotation).strip("'\"") for a in node.args.args if a.annotation is not None}
+    called = {part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+    return bool(typed & {"Words", "Bytes"} or called & KERNEL.keys())
 
 
 def kind_type(kind: Kind) -> t.AnyType:

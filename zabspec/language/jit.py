@@ -1,21 +1,25 @@
 """Machine code: LLVM assembly compiled once, kept in the user's cache folder, loaded by address.
 
-The cache is content-addressed: the key is a hash of everything the code depends on. An entry is
-written to a name of its own and then renamed, so that processes may race for it; it carries a
-checksum, so that a damaged one is made again; and where the folder cannot be written the code is
-compiled each time.
+The cache is content-addressed: the key is a hash of everything the code depends on (`loaded.py`). An entry is
+written to a name of its own and then renamed, so that processes may race for it. It says its key and the digest of
+the assembly that it was compiled from, which the code says too, and carries a checksum over all of it: one that is
+damaged, or stands under another's name, is made again. Machine code is taken only from a folder and a file that this
+user owns and nobody else can write; against whoever can write files as this user there is no help. Where the
+folder cannot be used the code is compiled each time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +28,10 @@ import llvmlite.binding as llvm
 
 __all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
 
-MAGIC = b"zabcheck object 1\n"
+MAGIC = b"zabcheck object 2\n"
+DIGEST = 32  # bytes of a digest
+ORIGIN = "zabcheck_assembly"  # the name under which machine code holds the digest of its assembly
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ready = False
 
 
@@ -68,6 +75,12 @@ class MachineCode:
         self._engine = llvm.create_mcjit_compiler(module, self._machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
+
+    @property
+    def origin(self) -> bytes:
+        """The digest of the assembly that it was compiled from; empty: it does not say."""
+        address = self._engine.get_global_value_address(ORIGIN)
+        return ctypes.string_at(address, DIGEST) if address else b""
 
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """An exported function by name, called through ctypes (which lets other threads run).
@@ -125,42 +138,86 @@ def compile_cached(
         make: gives the assembly and JSON-able facts to keep beside the code.
         examine: runs the new code once, for more such facts.
     """
-    name = hashlib.sha256(f"{key}\n{machine_name()}".encode()).hexdigest()
-    path = cache_folder() / f"{name[:40]}.o"
-    found = _read(path)
+    known = hashlib.sha256(f"{key}\n{machine_name()}".encode()).digest()
+    name = f"{known.hex()[:40]}.o"
+    found = _read(name, known)
     if found is not None:
-        return MachineCode(*found)
+        return found
     assembly, facts = make()
-    code = compile_text(assembly)
+    origin = hashlib.sha256(assembly.encode()).digest()
+    code = compile_text(assembly + origin_text(origin))
     made = MachineCode(code, dict(facts))
     made.facts.update(examine(made))
-    _write(path, code, made.facts)
+    _write(name, known, origin, code, made.facts)
     return made
 
 
-def _read(path: Path) -> tuple[bytes, dict[str, Any]] | None:
+def origin_text(digest: bytes) -> str:
+    """The line of assembly by which machine code says what it was compiled from."""
+    escaped = "".join(f"\\{byte:02X}" for byte in digest)
+    return f'\n@{ORIGIN} = constant [{len(digest)} x i8] c"{escaped}"\n'
+
+
+@contextlib.contextmanager
+def _trusted_folder() -> Iterator[int]:
+    """The cache folder, open; nobody but this user can write it.
+
+    Raises:
+        OSError: there is none, or it is not so.
+    """
+    folder = os.open(cache_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        data = path.read_bytes()
+        check_own(os.fstat(folder))
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def check_own(found: os.stat_result) -> None:
+    """
+    Raises:
+        OSError: this user does not own it, or others can write it.
+    """
+    if found.st_uid != os.geteuid() or found.st_mode & OTHERS_WRITE:
+        raise OSError(errno.EPERM, "others can write it")
+
+
+def _read(name: str, key: bytes) -> MachineCode | None:
+    """An entry, if it is there, whole, and what its name says."""
+    try:
+        with _trusted_folder() as folder:
+            opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+            with os.fdopen(opened, "rb") as file:
+                status = os.fstat(opened)
+                check_own(status)
+                data = file.read() if stat.S_ISREG(status.st_mode) else b""
     except OSError:
         return None
     head = len(MAGIC)
-    if data[:head] != MAGIC or hashlib.sha256(data[head + 32 :]).digest() != data[head : head + 32]:
+    body = memoryview(data)[head + DIGEST :]
+    if data[:head] != MAGIC or hashlib.sha256(body).digest() != data[head : head + DIGEST]:
         return None
-    size = int.from_bytes(data[head + 32 : head + 40], "little")
-    facts = json.loads(data[head + 40 : head + 40 + size])
-    return data[head + 40 + size :], facts
+    if bytes(body[:DIGEST]) != key:
+        return None
+    at = 2 * DIGEST + 8
+    size = int.from_bytes(body[2 * DIGEST : at], "little")
+    code = MachineCode(bytes(body[at + size :]), json.loads(bytes(body[at : at + size])))
+    return code if code.origin == bytes(body[DIGEST : 2 * DIGEST]) else None
 
 
-def _write(path: Path, code: bytes, facts: dict[str, Any]) -> None:
+def _write(name: str, key: bytes, origin: bytes, code: bytes, facts: dict[str, Any]) -> None:
     text = json.dumps(facts).encode()
-    body = len(text).to_bytes(8, "little") + text + code
+    body = key + origin + len(text).to_bytes(8, "little") + text + code
     with contextlib.suppress(OSError):
+        path = cache_folder()
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(MAGIC + hashlib.sha256(body).digest() + body)
-            os.replace(temporary, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        path.mkdir(mode=0o700, exist_ok=True)
+        with _trusted_folder():
+            handle, temporary = tempfile.mkstemp(dir=path, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as out:
+                    out.write(MAGIC + hashlib.sha256(body).digest() + body)
+                os.replace(temporary, path / name)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)

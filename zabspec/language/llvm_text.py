@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from zabspec.language import tree as t
+from zabspec.language.expressions import NOTED
 from zabspec.language.kinds import Bool, Int, Kind, Seq, SetOf
 from zabspec.language.schema import Layout, Role
+from zabspec.language.source import LanguageError
 
 __all__ = ["emit_program"]
 
@@ -34,6 +36,8 @@ declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
 
 OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+RARE = ", !prof !0"
+WEIGHTS = '!0 = !{!"branch_weights", i32 1, i32 4000}'
 PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
 CALL = re.compile(r"\bcall \w+ @(\w+)\(")
 SMALL, LARGE = 60, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
@@ -48,14 +52,21 @@ def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bi
 
     Args:
         bit_gather: the processor has instructions that gather and scatter bits (x86 BMI2).
+
+    Raises:
+        LanguageError: an exported function may meet an error, and has no state to note it in.
     """
+    for name in sorted(exported):
+        f = program.functions[name]
+        if any(parameter == NOTED for parameter, _ in f.params):
+            raise LanguageError(f.file, f.line, f"{name} is called from outside and has no state to note an error in")
     functions = {
         name: _Emitter(function, program, layout, name in exported, bit_gather).run()
         for name, function in program.functions.items()
     }
     for name in worth_inlining(functions) - exported:
         functions[name] = functions[name].replace(PLAIN, INLINED, 1)
-    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", *functions.values()])
+    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", *functions.values(), WEIGHTS, ""])
 
 
 def worth_inlining(functions: Mapping[str, str]) -> set[str]:
@@ -114,8 +125,9 @@ class _Emitter:
             self.emit(f"br label {name}")
             self.closed = True
 
-    def branch(self, test: str, then: str, other: str) -> None:
-        self.emit(f"br i1 {test}, label {then}, label {other}")
+    def branch(self, test: str, then: str, other: str, rare: bool = False) -> None:
+        """Go on at `then`, which is `rare` (errors are: what follows them is kept out of the way), or at `other`."""
+        self.emit(f"br i1 {test}, label {then}, label {other}{RARE if rare else ''}")
         self.closed = True
 
     def run(self) -> str:
@@ -145,12 +157,10 @@ class _Emitter:
 
     # --- memory --------------------------------------------------------------------------------
 
-    def report(self, bad: str, state: t.Expr | None, site: int) -> None:
+    def report(self, bad: str, state: t.Expr, site: int) -> None:
         """If `bad`, record the site in the state's error field, unless one is there already."""
-        if state is None:
-            return
         on, after = self.new("bad"), self.new("ok")
-        self.branch(bad, on, after)
+        self.branch(bad, on, after, rare=True)
         self.label_only(on)
         self.record_error(state, site)
         self.jump(after)
@@ -195,7 +205,7 @@ class _Emitter:
             return self.value(f"add i64 {wide}, {kind.lo}")
         return wide
 
-    def store(self, place: str, kind: Kind, value: str, state: t.Expr | None, site: int) -> None:
+    def store(self, place: str, kind: Kind, value: str, state: t.Expr, site: int) -> None:
         bits = 8 * kind.size
         if isinstance(kind, Bool):
             self.emit(f"store i{bits} {self.value(f'zext i1 {value} to i{bits}')}, ptr {place}, align 1")
@@ -204,10 +214,9 @@ class _Emitter:
             moved = self.value(f"sub i64 {value}, {kind.lo}") if kind.lo else value
             bad = self.value(f"icmp ugt i64 {moved}, {kind.hi - kind.lo}")
             on, good, after = self.new("bad"), self.new("good"), self.new("after")
-            self.branch(bad, on, good)
+            self.branch(bad, on, good, rare=True)
             self.label_only(on)
-            if state is not None:
-                self.record_error(state, site)
+            self.record_error(state, site)
             self.jump(after)
             self.label_only(good)
             self.narrow_store(place, bits, moved)
@@ -292,12 +301,12 @@ class _Emitter:
         left, right = self.expr(e.left), self.expr(e.right)
         if e.op in ("//", "%"):
             return self.floor(e.op, left, right)
-        if e.op == "*" and e.site:
+        if e.op == "*" and e.state is not None:
             pair = self.value(f"call {{i64, i1}} @llvm.smul.with.overflow.i64(i64 {left}, i64 {right})")
             self.report(self.value(f"extractvalue {{i64, i1}} {pair}, 1"), e.state, e.site)
             return self.value(f"extractvalue {{i64, i1}} {pair}, 0")
-        if e.op in ("<<", ">>") and e.site:
-            return self.checked_shift(e, left, right)
+        if e.op in ("<<", ">>") and e.state is not None:
+            return self.checked_shift(e, left, right, e.state)
         return self.value(f"{OPS[e.op]} i64 {left}, {right}")
 
     def floor(self, op: str, left: str, right: str) -> str:
@@ -310,7 +319,7 @@ class _Emitter:
         quotient = self.value(f"sdiv i64 {left}, {right}")
         return self.value(f"sub i64 {quotient}, {self.value(f'zext i1 {inexact} to i64')}")
 
-    def checked_shift(self, e: t.Binary, left: str, right: str) -> str:
+    def checked_shift(self, e: t.Binary, left: str, right: str, state: t.Expr) -> str:
         """A shift by 0..63 that loses no bit to the left."""
         wide = self.value(f"icmp ugt i64 {right}, 63")
         by = self.value(f"select i1 {wide}, i64 0, i64 {right}")
@@ -319,7 +328,7 @@ class _Emitter:
         if e.op == "<<":
             back = self.value(f"icmp ne i64 {self.value(f'ashr i64 {moved}, {by}')}, {left}")
             bad = self.value(f"or i1 {wide}, {back}")
-        self.report(bad, e.state, e.site)
+        self.report(bad, state, e.site)
         return moved
 
     def logic(self, e: t.Logic) -> str:
@@ -585,10 +594,9 @@ class _Emitter:
         count = self.length(place, kind)
         full = self.value(f"icmp uge i64 {count}, {kind.capacity}")
         on, good, after = self.new("full"), self.new("room"), self.new("after")
-        self.branch(full, on, good)
+        self.branch(full, on, good, rare=True)
         self.label_only(on)
-        if s.place.state is not None:
-            self.record_error(s.place.state, s.site)
+        self.record_error(s.place.state, s.site)
         self.jump(after)
         self.label_only(good)
         element = self.element(place, kind, count)
@@ -614,10 +622,9 @@ class _Emitter:
         count = self.length(place, kind)
         bad = self.value(f"icmp uge i64 {index}, {count}")
         on, good, after = self.new("none"), self.new("some"), self.new("after")
-        self.branch(bad, on, good)
+        self.branch(bad, on, good, rare=True)
         self.label_only(on)
-        if s.place.state is not None:
-            self.record_error(s.place.state, s.site)
+        self.record_error(s.place.state, s.site)
         self.jump(after)
         self.label_only(good)
         size = kind.element.size

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
-from types import FunctionType
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType, FunctionType
 
-__all__ = ["LanguageError", "definition", "register_source"]
+__all__ = ["LanguageError", "definition", "register_source", "text_digest"]
 
 
 class LanguageError(Exception):
@@ -16,36 +21,89 @@ class LanguageError(Exception):
         self.file, self.line, self.reason = file, line, reason
 
 
-_parsed: dict[str, dict[str, ast.FunctionDef]] = {}
-_generated: dict[str, str] = {}
+@dataclass(frozen=True)
+class Text:
+    """What a file says: its digest, and once it is asked for its functions, by name and line."""
+
+    file: str
+    text: bytes
+    stamp: tuple[int, ...]  # of the file when it was read; empty: generated
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self.text).hexdigest()
+
+    @cached_property
+    def functions(self) -> dict[str, tuple[ast.FunctionDef, CodeType | None]]:
+        tree = ast.parse(self.text, self.file)
+        codes = dict(codes_in(compile(tree, self.file, "exec", dont_inherit=True)))
+        found = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                for line in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                    key = f"{node.name}:{line}"
+                    found[key] = node, codes.get(key)
+        return found
+
+
+_texts: dict[str, Text] = {}
+
+
+def codes_in(code: CodeType) -> Iterator[tuple[str, CodeType]]:
+    """The code of every function that a text has, by name and line."""
+    for held in code.co_consts:
+        if isinstance(held, CodeType):
+            yield f"{held.co_name}:{held.co_firstlineno}", held
+            yield from codes_in(held)
 
 
 def register_source(name: str, text: str) -> None:
     """Make generated text known to the front end under a file name of its own."""
-    _generated[name] = text
-    _parsed.pop(name, None)
+    _texts[name] = Text(name, text.encode(), ())
+
+
+def text_of(function: FunctionType) -> Text:
+    """The text of the file that a function is in.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    file = function.__code__.co_filename
+    known = _texts.get(file)
+    if known is not None and not known.stamp:
+        return known
+    found = os.stat(file)
+    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+    if known is None or known.stamp != stamp:
+        with open(file, "rb") as handle:
+            known = _texts[file] = Text(file, handle.read(), stamp)
+    return known
+
+
+def text_digest(function: FunctionType) -> str:
+    """A digest of the text of the file that a function is in; empty: there is none."""
+    try:
+        return text_of(function).digest
+    except OSError:
+        return ""
 
 
 def definition(function: FunctionType) -> ast.FunctionDef:
-    """The syntax of a function, from its file."""
-    file = function.__code__.co_filename
-    if file not in _parsed:
-        if file in _generated:
-            text = _generated[file]
-        else:
-            with open(file, encoding="utf-8") as handle:
-                text = handle.read()
-        found = {}
-        for node in ast.walk(ast.parse(text, file)):
-            if isinstance(node, ast.FunctionDef):
-                found[f"{node.name}:{node.lineno}"] = node
-                for decorator in node.decorator_list:
-                    found[f"{node.name}:{decorator.lineno}"] = node
-        _parsed[file] = found
-    key = f"{function.__code__.co_name}:{function.__code__.co_firstlineno}"
+    """The syntax of a function, from its file.
+
+    Raises:
+        LanguageError: there is none, or the file no longer says what was loaded from it.
+    """
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
     try:
-        return _parsed[file][key]
-    except KeyError:
-        raise LanguageError(
-            file, function.__code__.co_firstlineno, "a lambda or a nested function cannot be compiled"
-        ) from None
+        found = text_of(function).functions.get(f"{code.co_name}:{line}")
+    except OSError as problem:
+        raise LanguageError(file, line, f"the text of {code.co_name} cannot be read: {problem.strerror}") from None
+    except (SyntaxError, ValueError):
+        raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded") from None
+    if code.co_name == "<lambda>":
+        raise LanguageError(file, line, "a lambda cannot be compiled")
+    if found is None or found[1] != code:
+        raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded")
+    return found[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from zabspec.language import tree as t
-from zabspec.language.expressions import Expressions, own_process
+from zabspec.language.expressions import NOTED, Expressions, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
 
 __all__ = ["FunctionTyper"]
@@ -38,6 +38,8 @@ class FunctionTyper(Expressions):
         if self.returns != t.VOID and not ends(body):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
         local = {k: v for k, v in self.locals.items() if k not in dict(self.params)}
+        if self.needs_state:
+            self.params.append((NOTED, t.STATE))
         return t.Function(
             self.name, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
             frozenset(self.processes),

@@ -134,9 +134,9 @@ class Expressions:
     def write_where(self, env: Env, test: Truth, key: int, value: Bits | Truth, width: int) -> None:
         self.write(env, key, ite(test, value, env.memory[key], width))
 
-    def report(self, bad: Truth, state: t.Expr | None, site: int, env: Env) -> None:
+    def report(self, bad: Truth, state: t.Expr, site: int, env: Env) -> None:
         """Where `bad`, note the site in the state's error field, unless one is there already."""
-        if bad is False or state is None:
+        if bad is False:
             return
         key = self.key(self.expr(state, env) + self.layout.offset("error"), 32)
         old = env.memory[key]
@@ -198,7 +198,7 @@ class Expressions:
             return 0
         return n.number(self.cell(places, bits_for(kind.capacity), env), 0, kind.capacity)
 
-    def store(self, places: Ref, kind: Kind, value: Value, state: t.Expr | None, site: int, env: Env) -> None:
+    def store(self, places: Ref, kind: Kind, value: Value, state: t.Expr, site: int, env: Env) -> None:
         """Store a value of one cell; outside its range it is an error and not stored."""
         width = cell_width(kind)
         good: Truth = True
@@ -331,7 +331,7 @@ class Expressions:
 
     def on_Binary(self, e: t.Binary, env: Env) -> Value:
         left, right = self.expr(e.left, env), self.expr(e.right, env)
-        if e.site:
+        if e.state is not None:
             self.report(n.overflows(e.op, left, right), e.state, e.site, env)
         return n.BINARY[e.op](left, right)
 

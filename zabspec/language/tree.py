@@ -92,7 +92,7 @@ class Memory(Expr):
     terms: list[Term]
     kind: Kind
     field: str
-    state: Expr | None  # the state that an error is reported in
+    state: Expr  # the state that an error is reported in
 
 
 @dataclass
@@ -105,8 +105,8 @@ class Binary(Expr):
     op: str  # + - * // % | & ^ << >>
     left: Expr
     right: Expr
-    site: int = 0  # of a handler's product or shift that leaves 64 bits; 0: it wraps (kernels)
-    state: Expr | None = None
+    site: int = 0  # of a product or shift that leaves 64 bits
+    state: Expr | None = None  # where that is reported; none: it wraps (kernels)
 
 
 @dataclass
@@ -166,14 +166,14 @@ class RecordField(Expr):
 class MakeRecord(Expr):
     record: Record
     parts: list[tuple[str, Expr, int]]  # field, value, error site
-    state: Expr | None
+    state: Expr
 
 
 @dataclass
 class MakeMessage(Expr):
     tag: int
     parts: list[tuple[int, Kind, Expr, int]]  # offset, kind, value, error site
-    state: Expr | None
+    state: Expr
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from zabspec.language import frontend, llvm_text, reference
 from zabspec.language.jit import compile_cached, has_bit_gather
+from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import RangeError, StateView
 from zabspec.model import DATAGRAMS, NETWORKS, ConfigError
 from zabspec.simulator.loop import FAULTS
@@ -113,7 +114,6 @@ class Simulator:
 
     # What compiled code exports besides the arguments of each: a result, then the state and words.
     exports: Mapping[str, tuple[Any, ...]] = {"start": (None, PTR, I64, I64, I64), "run": (None, PTR, I64)}
-    sources: tuple[str, ...] = ("zabspec",)
     # How many ticks one call runs: between two calls Ctrl-C is heard.
     ticks_at_once: Mapping[str, int] = TICKS_AT_ONCE
 
@@ -135,7 +135,10 @@ class Simulator:
         return self.cluster.program.namespace
 
     def _compile(self) -> None:
-        code = compile_cached(repr((self.cluster, sources_digest(*self.sources))), self._make, lambda _: {})
+        program = self.cluster.program
+        known = program_digest(self.layout, self.namespace(), program.types, program.handlers, program.steps)
+        key = digest_of(known, compiler_digest(__name__), self.exports)
+        code = compile_cached(key, self._make, lambda _: {})
         self._sites: list[tuple[str, str]] = code.facts["sites"]
         self._code = {name: code.function(name, *types) for name, types in self.exports.items()}
         self._held = (ctypes.c_char * self.layout.total).from_buffer(self.state.buffer)
