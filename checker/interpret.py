@@ -17,7 +17,7 @@ from invariants.binding import bound
 from invariants.registry import STEP, Property
 from zabspec.language import derive
 from zabspec.language.lang import NOBODY
-from zabspec.language.reference import RangeError, StateView
+from zabspec.language.reference import ERRORS, RangeError, StateView, range_error
 from zabspec.model import STEP_KINDS, Model
 
 __all__ = ["Interpreter"]
@@ -169,8 +169,8 @@ class Interpreter:
         out: dict[int, int] = {}
         try:
             self.names["enabled"](StateView(self.layout, state), out)
-        except RangeError as problem:
-            yield 0, problem
+        except ERRORS as problem:
+            yield 0, range_error(problem, "asking which steps are possible")
             return
         for k in range(1, out[0] + 1):
             choice, choices = 0, 1
@@ -179,8 +179,8 @@ class Interpreter:
                 after = StateView(self.layout, state)
                 try:
                     self.names["apply"](after, word)
-                except RangeError as problem:
-                    yield word, said_in(problem, self.step_named(after))
+                except ERRORS as problem:
+                    yield word, range_error(problem, self.step_named(after))
                 else:
                     yield word, after
                 choices = after.choices
@@ -236,13 +236,13 @@ class Interpreter:
         broken = False
         try:
             broken = p.name not in r.violations and not self.names[p.holds.__name__](*states)
-        except RangeError as problem:
-            self.note(said_in(problem, p.name))
+        except ERRORS as problem:
+            self.note(range_error(problem, p.name))
         try:
             if p.name not in r.witnessed and self.names[p.witness.__name__](*states):
                 r.witnessed[p.name] = r.depth
-        except RangeError as problem:
-            self.note(said_in(problem, p.name))
+        except ERRORS as problem:
+            self.note(range_error(problem, p.name))
         return broken
 
     # --- the way back ----------------------------------------------------------------------------
@@ -284,8 +284,3 @@ class Interpreter:
         s = StateView(self.layout, state)
         self.names["apply"](s, word)
         return s.key()
-
-
-def said_in(error: RangeError, where: str) -> RangeError:
-    """An error with the step or the property in which it was met."""
-    return RangeError(error.field, f"{error.problem} in {where}", error.widen)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
+from zabspec.language.reference import BY_ZERO
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.source import LanguageError, definition
 
@@ -349,11 +350,15 @@ class Expressions:
             return self.constant(int(eval(f"({left.value}) {symbol} ({right.value})", {})), node)
         if symbol == "**":
             raise self.fail(node, "** takes constants only")
-        if symbol in ("//", "%") and not (isinstance(right, t.Const) and right.value > 0) and not self.is_kernel:
+        divides = symbol in ("//", "%")
+        if divides and not (isinstance(right, t.Const) and right.value > 0) and self.is_handler:
             raise self.fail(node, f"{symbol} takes a positive constant divisor")
-        if self.is_kernel or symbol not in ("*", "<<", ">>"):
+        if divides and isinstance(right, t.Const) and right.value == 0:
+            raise self.fail(node, "division by zero")
+        sure = isinstance(right, t.Const) if divides else symbol not in ("*", "<<", ">>")
+        if self.is_kernel or sure:
             return t.Binary(t.INT, symbol, left, right)
-        site = self.site(node, "an integer", "would leave 64 bits")
+        site = self.site(node, "an integer", BY_ZERO if divides else "would leave 64 bits")
         return t.Binary(t.INT, symbol, left, right, site, self.state_in_scope())
 
     def compare(self, node: ast.Compare) -> t.Expr:

@@ -300,6 +300,10 @@ class _Emitter:
     def binary(self, e: t.Binary) -> str:
         left, right = self.expr(e.left), self.expr(e.right)
         if e.op in ("//", "%"):
+            if e.state is not None:
+                zero = self.value(f"icmp eq i64 {right}, 0")
+                self.report(zero, e.state, e.site)
+                right = self.value(f"select i1 {zero}, i64 1, i64 {right}")
             return self.floor(e.op, left, right)
         if e.op == "*" and e.state is not None:
             pair = self.value(f"call {{i64, i1}} @llvm.smul.with.overflow.i64(i64 {left}, i64 {right})")

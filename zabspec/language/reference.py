@@ -15,9 +15,20 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, S
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Field, Layout, Role
 
-__all__ = ["MessageView", "RangeError", "RecordValue", "StateView", "kernel_operations", "load"]
+__all__ = [
+    "BY_ZERO",
+    "ERRORS",
+    "MessageView",
+    "RangeError",
+    "RecordValue",
+    "StateView",
+    "kernel_operations",
+    "load",
+    "range_error",
+]
 
 WORD = (1 << 64) - 1
+BY_ZERO = "would be divided by zero"
 
 
 class RangeError(Exception):
@@ -26,6 +37,16 @@ class RangeError(Exception):
     def __init__(self, field: str, problem: str, widen: str = "") -> None:
         super().__init__(f"{field} {problem}" + (f"; widen it with {widen}" if widen else ""))
         self.field, self.problem, self.widen = field, problem, widen
+
+
+ERRORS = (RangeError, ZeroDivisionError)  # what stands for an error site here
+
+
+def range_error(problem: RangeError | ZeroDivisionError, where: str) -> RangeError:
+    """An error as what it is in every world, with the step or the property in which it was met."""
+    if isinstance(problem, RangeError):
+        return RangeError(problem.field, f"{problem.problem} in {where}", problem.widen)
+    return RangeError("an integer", f"{BY_ZERO} in {where}")
 
 
 class RecordValue:

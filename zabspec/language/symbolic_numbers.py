@@ -247,7 +247,9 @@ BINARY: dict[str, Callable[[Integer, Integer], Integer]] = {
 
 
 def overflows(op: str, x: Integer, y: Integer) -> Truth:
-    """Where a product or a shift does not fit 64 bits, or a shift's amount is none."""
+    """Where a product or a shift does not fit 64 bits, a shift's amount is none, or a divisor is zero."""
+    if op in ("//", "%"):
+        return same(y, 0)
     if op == "*":
         lo, hi = _corners(x, y, lambda p, q: p * q)
         if lo >= LEAST and hi <= MOST:

@@ -105,7 +105,7 @@ class Binary(Expr):
     op: str  # + - * // % | & ^ << >>
     left: Expr
     right: Expr
-    site: int = 0  # of a product or shift that leaves 64 bits
+    site: int = 0  # of a product or shift that leaves 64 bits, or a divisor that may be zero
     state: Expr | None = None  # where that is reported; none: it wraps (kernels)
 
 
