@@ -17,7 +17,7 @@ from itertools import islice
 
 from checker import kernel
 from checker.compiled import Compiled
-from checker.memory import Block, Pool, peak_bytes, resident_bytes
+from checker.memory import Block, Budget, LimitReached, Pool, peak_bytes
 from checker.result import Exploration, Found, Limits
 from invariants.registry import STEP
 
@@ -62,10 +62,12 @@ class Group:
 class LevelGroup:
     """The states of one level that fall in one group, in the order they were found."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
         self.chunks: list[Chunk] = []
         self.preds = Block(PREDECESSOR * 64)
         self.info = Block(8 * kernel.INFO)
+        self.info.put(kernel.MOST, 1 << 62)
 
     @property
     def count(self) -> int:
@@ -75,9 +77,15 @@ class LevelGroup:
         """Make room for that many more predecessors."""
         need = PREDECESSOR * (self.count + states)
         if need > self.preds.size:
-            larger = Block(max(need, self.preds.size * 3 // 2))
+            larger = Block(max(need, self.preds.size * 3 // 2), budget=self.budget)
             larger.map[: self.preds.size] = self.preds.map[:]
             self.preds = larger
+
+    def taken_predecessors(self) -> tuple[int, bytes]:
+        """How many states there are, and their predecessors, which are not kept here any more."""
+        packed = self.preds.bytes(0, PREDECESSOR * self.count)
+        self.preds = Block(PREDECESSOR)
+        return self.count, packed
 
 
 class Slot:
@@ -87,12 +95,13 @@ class Slot:
         self.work = Block(work)
         self.report = Block(8 * kernel.REPORT)
         self.section = section
+        self.budget: Budget | None = None
         self.outs: list[tuple[Block, Block]] = []
         self.used = 0
 
     def next_out(self) -> tuple[Block, Block]:
         if self.used == len(self.outs):
-            self.outs.append((Block(GROUPS * self.section), Block(8 * GROUPS)))
+            self.outs.append((Block(GROUPS * self.section, budget=self.budget), Block(8 * GROUPS)))
         out = self.outs[self.used]
         out[1].map[:] = bytes(out[1].size)
         self.used += 1
@@ -131,7 +140,11 @@ class Explorer:
         """
         started, cpu = time.perf_counter(), time.process_time()
         result = Exploration(self.code.properties, self.code.symmetry)
-        self.result, self.limits, self.deadline = result, limits, started + (limits.seconds or float("inf"))
+        self.result, self.limits = result, limits
+        self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
+        self.budget = self.pool.budget = Budget(limits.memory)
+        for slot in self.slots:
+            slot.budget = self.budget
         self.started, self.progress = started, progress
         pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         try:
@@ -167,13 +180,13 @@ class Explorer:
         fingerprint, state = code.canonical(initial)
         broken, met, self.result.error = code.judged_state(state, self.all & ~self.steps_properties)
         self.result.expanded_levels = -1 if self.result.error else 0
-        level = [LevelGroup() for _ in range(GROUPS)]
+        level = [LevelGroup(self.budget) for _ in range(GROUPS)]
         g = (fingerprint >> 60) & 15
         capacity = self.groups[g].capacity
         place = (((fingerprint << 4) & (2**64 - 1)) * capacity) >> 64
         self.groups[g].block.put(place, fingerprint)
         self.groups[g].count = 1
-        chunk = Chunk(self.pool.take())
+        chunk = Chunk(Block(UNIT))
         chunk.used = code.pack_state(code.state(state), chunk.block.address)
         chunk.count = 1
         level[g].chunks.append(chunk)
@@ -190,13 +203,15 @@ class Explorer:
     def next_level(self, level: list[LevelGroup], pool: ThreadPoolExecutor | None) -> list[LevelGroup]:
         """Expand every state of a level; returns the level of their new successors."""
         r = self.result
-        new = [LevelGroup() for _ in range(GROUPS)]
+        new = [LevelGroup(self.budget) for _ in range(GROUPS)]
         r.levels.append(0)
         r.raw_levels.append(0)
         try:
             self.expand_all(level, new, pool)
         except KeyboardInterrupt:
             r.stopped = "interrupted"
+        except LimitReached:
+            r.stopped = self.budget.reason
         except MemoryError:
             r.stopped = "out of memory"
         if r.stopped and pool is not None:
@@ -219,7 +234,7 @@ class Explorer:
             self.wanted = self.masks()
             jobs = len(batch)
             self.each(pool, self.expand, self.slots[:jobs], batch)
-            self.each(pool, self.insert, range(GROUPS), new, [jobs] * GROUPS)
+            self.insert_all(pool, new, jobs)
             for chunk, _ in batch:
                 self.pool.give(chunk.block)
                 expanded += chunk.count
@@ -277,35 +292,60 @@ class Explorer:
             )  # fmt: skip
             offset = slot.report.get(kernel.R_OFFSET)
 
-    def insert(self, g: int, new: LevelGroup, jobs: int) -> None:
-        group = self.groups[g]
-        sources = [
-            (out, filled.get(g), slot.section)
+    def insert_all(self, pool: ThreadPoolExecutor | None, new: list[LevelGroup], jobs: int) -> None:
+        """Insert what a batch has found, or as much of it as there may be states: then in turns, in which every
+        group takes its share of what is left, so that the answer does not depend on the threads."""
+        before = sum(self.result.levels[:-1])
+        most = self.limits.max_states
+        work = [self.candidates(g, jobs) for g in range(GROUPS)]
+        while True:
+            found = sum(g.count for g in new)
+            left = (1 << 62) if most is None else max(0, most - before - found)
+            share = -(-left // GROUPS)
+            for g in new:
+                g.info.put(kernel.MOST, g.count + share)
+            self.each(pool, self.insert, range(GROUPS), new, work)
+            if not left or not any(work) or sum(g.count for g in new) == found:
+                return
+
+    def candidates(self, g: int, jobs: int) -> list[tuple[Block, int, int]]:
+        """Where a batch has left candidates of a group: blocks, from where and to where."""
+        return [
+            (out, g * slot.section, g * slot.section + filled.get(g))
             for slot in self.slots[:jobs]
             for out, filled in slot.outs[: slot.used]
             if filled.get(g)
         ]
-        most = sum(used for _, used, _ in sources) // kernel.HEADER
-        if not most:
+
+    def insert(self, g: int, new: LevelGroup, work: list[tuple[Block, int, int]]) -> None:
+        """Insert a group's candidates until there are none, or it has as many states as it may; takes those that
+        were inserted out of `work`."""
+        group = self.groups[g]
+        most = min(sum(end - at for _, at, end in work) // kernel.HEADER, new.info.get(kernel.MOST) - new.count)
+        if most <= 0:
             return
         if group.count + most > LOAD * group.capacity:
             self.grow(group, most)
         new.room(most)
         before = new.count
-        for out, used, section in sources:
-            at, end = g * section, g * section + used
-            while at < end:
-                if not new.chunks:
-                    new.chunks.append(Chunk(self.pool.take()))
-                chunk = new.chunks[-1]
-                new.info.put(1, chunk.count)
-                at = self.code.insert(
-                    out.address, at, end, group.block.address, group.capacity, chunk.block.address,
-                    chunk.used, UNIT, new.preds.address, new.info.address,
-                )  # fmt: skip
-                chunk.used, chunk.count = new.info.get(0), new.info.get(1)
-                if at < end:
-                    new.chunks.append(Chunk(self.pool.take()))
+        while work:
+            out, at, end = work[0]
+            if not new.chunks:
+                new.chunks.append(Chunk(self.pool.take()))
+            chunk = new.chunks[-1]
+            new.info.put(1, chunk.count)
+            at = self.code.insert(
+                out.address, at, end, group.block.address, group.capacity, chunk.block.address,
+                chunk.used, UNIT, new.preds.address, new.info.address,
+            )  # fmt: skip
+            chunk.used, chunk.count = new.info.get(0), new.info.get(1)
+            work[0] = (out, at, end)
+            if at == end:
+                work.pop(0)
+            elif new.count >= new.info.get(kernel.MOST):
+                break
+            else:
+                new.chunks.append(Chunk(self.pool.take()))
         group.count += new.count - before
 
     def grow(self, group: Group, more: int) -> None:
@@ -313,14 +353,15 @@ class Explorer:
         capacity = group.capacity
         while group.count + more > LOAD * capacity:
             capacity = int(capacity * GROWTH)
-        block = Block(8 * capacity, huge=True)
+        block = Block(8 * capacity, huge=True, budget=self.budget)
         self.code.rehash(group.block.address, group.capacity, block.address, capacity)
         group.block, group.capacity = block, capacity
 
     # --- what the kernel reported ----------------------------------------------------------------
 
     def keep_predecessors(self, level: list[LevelGroup]) -> None:
-        self.preds.append([(g.count, g.preds.bytes(0, PREDECESSOR * g.count)) for g in level])
+        self.preds.append([g.taken_predecessors() for g in level])
+        self.budget.add(sum(len(packed) for _, packed in self.preds[-1]))
 
     def meet(self, mask: int, depth: int) -> None:
         for k, p in enumerate(self.code.properties):
@@ -368,8 +409,8 @@ class Explorer:
             r.stopped = f"--max-states {limits.max_states} reached"
         elif time.perf_counter() > self.deadline:
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
-        elif limits.memory is not None and resident_bytes() > limits.memory:
-            r.stopped = f"--memory-limit {limits.memory // (1 << 20)} MiB reached"
+        elif self.budget.exceeded():
+            r.stopped = self.budget.reason
         return bool(r.stopped)
 
     def collect_counts(self) -> None:

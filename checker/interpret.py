@@ -7,11 +7,12 @@ one. Every count means what it means in `checker/explore.py`, which the tests ho
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
-from checker.memory import peak_bytes, resident_bytes
+from checker.memory import Budget, peak_bytes
 from checker.result import Exploration, Found, Limits
 from invariants.binding import bound
 from invariants.registry import STEP, Property
@@ -26,6 +27,7 @@ Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of
 
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
 PULSE = 64  # states expanded between two looks at the clock
+GROWS = 4  # times the size a set or dictionary has is what it takes to grow
 
 
 class Interpreter:
@@ -60,6 +62,7 @@ class Interpreter:
         """
         self.started, cpu = time.perf_counter(), time.process_time()
         self.limits, self.progress = limits, progress
+        self.budget = Budget(limits.memory)
         r = Exploration(self.properties, self.symmetry, engine="interpret")
         r.step_counts = dict.fromkeys(self.steps, 0)
         self.result = r
@@ -131,11 +134,11 @@ class Interpreter:
                     r.levels[-1] += 1
                     r.raw_levels[-1] += size
                     self.judge_state(child)
+                    if self.limits.max_states is not None and r.distinct >= self.limits.max_states:
+                        r.stopped = f"--max-states {self.limits.max_states} reached"
+                        return new
             if steps == 0:
                 r.terminal += 1
-            if self.limits.max_states is not None and r.distinct >= self.limits.max_states:
-                r.stopped = f"--max-states {self.limits.max_states} reached"
-                return new
         r.expanded_levels += 0 if r.error else 1
         return new
 
@@ -145,10 +148,10 @@ class Interpreter:
         r.seconds = time.perf_counter() - self.started
         if self.progress is not None:
             self.progress(r, expanded, size)
-        if limits.seconds is not None and r.seconds > limits.seconds:
+        if limits.seconds is not None and r.seconds > limits.seconds - limits.spent:
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
-        elif limits.memory is not None and resident_bytes() > limits.memory:
-            r.stopped = f"--memory-limit {limits.memory // (1 << 20)} MiB reached"
+        elif self.budget.exceeded(GROWS * (sys.getsizeof(self.seen) + sys.getsizeof(self.orbits))):
+            r.stopped = self.budget.reason
         return bool(r.stopped)
 
     # --- the program -----------------------------------------------------------------------------

@@ -38,7 +38,8 @@ R_BROKEN = 104  # for each of 64 step properties: first parent + 1 that breaks i
 R_BROKEN_ORDINAL = 168
 REPORT = 232
 RAW = 67
-INFO = 68
+MOST = 68
+INFO = 69
 
 
 def expand(
@@ -293,15 +294,15 @@ def insert(
 ) -> int:
     """Insert one group's candidates from `start` to `end`; returns where it stopped.
 
-    It stops early when the level's buffer is full (`info[0]` bytes used).
+    It stops early when the level's buffer is full (`info[0]` bytes used), or the group has as many states as it may.
 
     Args:
         table, capacity: the group's part of the table.
         level: the buffer that new states are appended to, from `used` up to `limit`.
         preds: six bytes for each state of the level in this group: parent, ordinal.
         info: [bytes used, states in this buffer, states of this group in the level, then for each
-            of 64 properties the first state of the group that breaks it, from 1, and how many
-            states there are when renamings count apart].
+            of 64 properties the first state of the group that breaks it, from 1, how many states
+            there are when renamings count apart, and how many of this group there may be].
     """
     at = start
     ahead = start
@@ -323,7 +324,7 @@ def insert(
                 if place == capacity:
                     place = 0
         if not known:
-            if used + size + 16 > limit:
+            if used + size + 16 > limit or info[2] >= info[MOST]:
                 info[0] = used
                 return at
             table[place] = h

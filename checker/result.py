@@ -17,7 +17,8 @@ class Limits:
     depth: int | None = None
     max_states: int | None = None
     seconds: float | None = None
-    memory: int | None = None  # bytes
+    memory: int | None = None  # bytes; none: what the machine has, less a margin
+    spent: float = 0.0  # of the seconds, before the exploration began: what making the model ready took
 
 
 @dataclass(frozen=True)

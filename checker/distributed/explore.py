@@ -62,7 +62,7 @@ class SparkExplorer:
         """
         r = self.result
         started, cpu = time.perf_counter(), time.process_time()
-        deadline = started + (limits.seconds or float("inf"))
+        deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
         earlier = (0.0, 0.0) if self.level is None else (self.level.seconds, self.level.cpu_seconds)
         tasks = 0.0
 
