@@ -26,6 +26,7 @@ __all__ = ["Explorer", "Progress"]
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
 BATCH = 16  # units expanded between two rounds of insertion
+PIECE = 512  # states expanded between two looks at the clock
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
@@ -283,14 +284,18 @@ class Explorer:
         live, live_steps, want, want_steps = self.wanted
         slot.used = 0
         done = offset = 0
-        while done < chunk.count:
-            out, filled = slot.next_out()
-            done += code.expand(
-                chunk.block.address, offset, chunk.count - done, first + done,
+        out, filled = slot.next_out()
+        while done < chunk.count and time.perf_counter() < self.deadline:
+            asked = min(PIECE, chunk.count - done)
+            made = code.expand(
+                chunk.block.address, offset, asked, first + done,
                 self.groups[0].block.address, self.where.address, out.address, slot.section, filled.address,
                 slot.work.address, slot.report.address, code.perms, code.rank, live, live_steps, want, want_steps,
             )  # fmt: skip
+            done += made
             offset = slot.report.get(kernel.R_OFFSET)
+            if made < asked:
+                out, filled = slot.next_out()
 
     def insert_all(self, pool: ThreadPoolExecutor | None, new: list[LevelGroup], jobs: int) -> None:
         """Insert what a batch has found, or as much of it as there may be states: then in turns, in which every

@@ -89,9 +89,10 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
         model = Bridged(configuration)
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
-    make_ready(
-        lambda: Compiled.of(model, model.properties, not options["no_symmetry"]), "both protocols in machine code"
-    )
+    if options["time_limit"] is None:  # which counts this too
+        make_ready(
+            lambda: Compiled.of(model, model.properties, not options["no_symmetry"]), "both protocols in machine code"
+        )
     limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
     exploration, threads, symmetry_off = explored(model, model.properties, limits, every)
     report = Report(
@@ -99,8 +100,8 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
     )
     names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
     try:
-        code = Compiled(model, model.properties, exploration.symmetry)
-        failures = {name: failure(code, exploration.violations[name]) for name in names}
+        code = Compiled(model, model.properties, exploration.symmetry) if names else None
+        failures = {name: failure(code, exploration.violations[name]) for name in names if code is not None}
     except TraceError as problem:
         raise Cannot(f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck") from None
     path, trouble = saved(failures[names[0]].trace, options["trace"]) if names else ("", "")

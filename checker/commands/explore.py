@@ -85,6 +85,7 @@ def explored(
     """Run the engine asked for; returns what it found, on how many threads (0: not applicable),
     and why symmetry was not used (empty: it was)."""
     import time
+    from dataclasses import replace
 
     from checker.compiled import Compiled
     from checker.progress import ProgressLine
@@ -94,8 +95,12 @@ def explored(
     symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
     engine: Any
     exploration: Exploration
+    check_initial(model)
+    if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds, options):
+        return out_of_time(judged, limits, options["engine"]), 0, symmetry_off
     if options["engine"] == "spark":
-        exploration, asymmetry = on_spark(model, judged, limits, options)
+        spent = time.perf_counter() - started
+        exploration, asymmetry = on_spark(model, judged, replace(limits, spent=spent), options)
         exploration.compile_seconds = time.perf_counter() - started - exploration.seconds
         return exploration, 0, symmetry_off or asymmetry
     if options["engine"] == "interpret":
@@ -112,6 +117,7 @@ def explored(
         engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
     ready = time.perf_counter() - started
+    limits = replace(limits, spent=ready)
     try:
         if sys.stderr.isatty():
             with ProgressLine() as progress:
@@ -122,6 +128,46 @@ def explored(
         raise Cannot(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
     exploration.compile_seconds = ready
     return exploration, threads, symmetry_off
+
+
+def check_initial(model: Model) -> None:
+    """
+    Raises:
+        Cannot: a value would leave its range before any step is taken.
+    """
+    from zabspec.language.reference import ERRORS, range_error
+
+    try:
+        model.program.initial()
+    except ERRORS as problem:
+        said = range_error(problem, "the initial state")
+        raise Cannot(f"no verdict: a value would leave its range: {said}") from None
+
+
+def ready_in_time(model: Model, judged: Sequence[Property], seconds: float, options: Mapping[str, Any]) -> bool:
+    """Whether the model is in machine code, which is kept, before the time is over."""
+    from checker.compiled import Compiled
+    from checker.deadline import done_in_time
+
+    symmetry, kind = not options["no_symmetry"], Compiled
+    if options["engine"] == "interpret" and not symmetry:
+        return True
+    if options["engine"] == "spark":
+        from checker.distributed.code import Code, WideCode
+
+        kind = WideCode if options["fingerprint"] == "128" else Code
+    return done_in_time(lambda: kind.of(model, judged, symmetry), seconds)
+
+
+def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:
+    """What is known where the time is over before the model is ready: nothing."""
+    from checker.result import Exploration
+
+    stopped = f"--time-limit {limits.seconds:g} s reached before the model was ready"
+    nothing = Exploration(tuple(judged), engine=engine, levels=[0], stopped=stopped)
+    nothing.expanded_levels = -1
+    nothing.compile_seconds = limits.seconds or 0.0
+    return nothing
 
 
 def on_spark(
