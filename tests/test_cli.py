@@ -383,7 +383,7 @@ def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
     ("limit", "reason"),
     [
         (("--max-states", "500"), "--max-states 500 reached"),
-        (("--time-limit", "0.3"), "--time-limit 0.3 s reached"),
+        (("--time-limit", "2"), "--time-limit 2 s reached"),
         (("--memory-limit", "1M"), "--memory-limit 1 MiB reached"),
         (("--max-epoch", "1"), "widen it with --max-epoch"),
     ],

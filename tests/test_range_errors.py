@@ -15,6 +15,8 @@ from checker.explore import Explorer
 from checker.interpret import Interpreter
 from checker.report import Report
 from checker.result import Exploration, Limits
+from checker.symbolic import bmc
+from checker.symbolic.bmc import Bounded
 from checker.symbolic.transition import Transition
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
@@ -215,3 +217,25 @@ def test_what_no_error_could_be_noted_of_is_refused() -> None:
     front.function("no_state")
     with pytest.raises(LanguageError, match="no_state is called from outside and has no state to note an error in"):
         llvm_text.emit_program(front.program, program.layout, {"no_state"})
+
+
+def bounded(judged: dict[str, Callable[..., bool]], max_epoch: int = 1) -> Bounded:
+    model, properties = made(max_epoch, **judged)
+    names = full_namespace(model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bmc, "full_namespace", lambda _: names)
+        return bmc.check(model, properties, bmc.Bounds(DEPTH, every=DEPTH))
+
+
+def test_bounded_checking_meets_the_same_errors() -> None:
+    """A run in which a step errs is told although it breaks nothing; another that breaks a property is told; and a
+    property that reads past an end is not broken by that."""
+    found = bounded({"a": steps_keep_their_range})
+    assert not found.broken and "new_epoch would leave its range 0..1 in step l.1.1" in found.left_range
+    for holds in (stage_not_4, no_step_to_stage_4):
+        found = bounded({"broken": holds})
+        assert [p.name for p in found.broken] == ["broken"] and len(found.words) == DEPTH
+    for holds, field in ((reads_past, "stage has no entry beyond 0"), (step_reads_past, "stage has no entry beyond 0")):
+        found = bounded({"reads": holds}, max_epoch=0)
+        assert not found.broken and field in found.left_range
+    assert not bounded({"a": always}, max_epoch=0).left_range

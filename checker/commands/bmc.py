@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from checker.report import Counterexample
     from checker.symbolic.bmc import Bounded
     from invariants.registry import Property
+    from traces import Runner
     from zabspec.model import Configuration, Model
 
 __all__ = ["bmc"]
@@ -170,11 +171,21 @@ def state_after(model: Model, words: Sequence[int], judged: Sequence[Property]) 
     runner = Runner(model)
     for word in words:
         runner.step(word)
-        broken = [p.name for p in judged if not runner.keeps(p)]
+        broken = [p.name for p in judged if breaks(runner, p)]
         if broken:
             earlier = f"--from ...:{runner.taken - 1}" if runner.taken > 1 else "the initial state"
             raise click.UsageError(f"step {runner.taken} of the trace breaks {', '.join(broken)}; start from {earlier}")
     return runner.state.key()
+
+
+def breaks(runner: Runner, p: Property) -> bool:
+    """Whether the state, or the step just taken, breaks a property; one that reads past an end says nothing of it."""
+    from zabspec.language.reference import ERRORS
+
+    try:
+        return not runner.keeps(p)
+    except ERRORS:
+        return False
 
 
 def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judged: Sequence[Property]) -> Broken:
@@ -192,7 +203,7 @@ def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judge
             runner.step(word)
         for k, word in enumerate(words, 1):
             runner.step(word)
-            broken = tuple(p for p in judged if not runner.keeps(p))
+            broken = tuple(p for p in judged if breaks(runner, p))
             if broken:
                 return Broken(broken, (*start, *words[:k]), k)
     except (TraceError, RangeError) as problem:
@@ -260,7 +271,8 @@ class Answered:
             names = ", ".join(p.name for p in self.broken.properties)
             steps = "1 step" if self.broken.steps == 1 else f"{self.broken.steps} steps"
             among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
-            return f"VIOLATED: {names} after {steps} from {self.where}, {among}"
+            beside = f"; in another run a value would leave its range: {f.left_range}" if f.left_range else ""
+            return f"VIOLATED: {names} after {steps} from {self.where}, {among}{beside}"
         within = f"within {f.depth} steps" if f.depth != 1 else "within 1 step"
         if f.reason:
             so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"

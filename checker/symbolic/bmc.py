@@ -4,8 +4,9 @@ Runs are looked at in rounds (`unroll.py`), and a round may be empty; so a quest
 about every run of at most k steps, and about longer ones whose steps go together. What is known not to
 happen in so many rounds is kept for the next question.
 
-A value that would leave its range is not stored, and the run goes on: that allows more, never less. A
-run found in this way is not one; it is told apart by the error that it meets, and asked about no more.
+A value that would leave its range is not stored, and the run goes on: that is no run, and whether there is one is
+asked together with what breaks a property, of steps and of the properties themselves. Once such an error is met it is
+told, and from then on only of runs without one is asked whether they break a property.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import z3
 
@@ -22,7 +24,7 @@ from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
 from zabspec.language.symbolic_memory import values_of
-from zabspec.language.symbolic_terms import Truth, and_, not_, or_
+from zabspec.language.symbolic_terms import Truth, and_, equal, not_, or_
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 
@@ -133,15 +135,17 @@ class _Search:
         state = self.transition.state
         self.of_states = [p for p in properties if p.of != STEP]
         self.of_steps = [p for p in properties if p.of == STEP]
-        self.holds = [self.transition.holds(p, state) for p in self.of_states]
-        self.kept = {
-            p.name: {a.word: self.transition.step_holds(p, state, a.after) for a in self.transition.actions}
+        self.judged = [self.transition.verdict(p, state) for p in self.of_states]
+        self.steps_judged = {
+            p.name: {a.word: self.transition.verdict(p, state, a.after) for a in self.transition.actions}
             for p in self.of_steps
         }
         self.z3 = Z3Terms()
         self.solver = Solver(seed=bounds.seed, logic="QF_FD")
         self.at_end: dict[str, Truth] = {}
         self.in_range = False
+        self.errors: list[tuple[Truth, Any]] = []  # of steps, not asked about yet: where one is met, and its site
+        self.errors_at_end: list[tuple[Truth, Any]] = []  # of properties
 
     def add(self, conditions: Sequence[Truth]) -> None:
         self.solver.add(*(self.z3.truth(c) for c in conditions if c is not True))
@@ -151,18 +155,32 @@ class _Search:
         before = self.run.state
         last = self.run.extend()
         self.add(last.constraints)
+        (asking,) = self.run.at([self.transition.enabled[1]], before)
+        unknown = and_(some_of(last.taken), met(asking))
+        self.errors += [(unknown, asking), *zip(last.wrong, last.errors, strict=True)]
         if self.in_range:
-            self.add([not_(w) for w in last.wrong])
+            self.stay_in_range()
         # the steps of the last round stay there: a property of steps speaks of one that comes last
         self.add(list(self.run.early(len(self.run.rounds) - 2)))
-        values = self.run.at(self.holds, self.run.state)
-        self.at_end = {p.name: not_(v) for p, v in zip(self.of_states, values, strict=True)}  # type: ignore[arg-type]
+        (asking,) = self.run.at([self.transition.enabled[1]], self.run.state)
+        self.errors_at_end = [(met(asking), asking)]
+        verdicts = iter(self.run.at([part for verdict in self.judged for part in verdict], self.run.state))
+        for p, kept, error in zip(self.of_states, verdicts, verdicts, strict=True):
+            self.at_end[p.name] = self.broken_by(True, kept, error)
+        alone = self.one_step(last)
         for p in self.of_steps:
-            kept = self.run.at([self.kept[p.name][a.word] for a in last.actions], before)
+            parts = [part for a in last.actions for part in self.steps_judged[p.name][a.word]]
+            verdicts = iter(self.run.at(parts, before))
             bad: Truth = False
-            for taken, value in zip(last.taken, kept, strict=True):
-                bad = or_(bad, and_(taken, not_(value)))  # type: ignore[arg-type]
-            self.at_end[p.name] = and_(bad, self.one_step(last))
+            for taken, kept, error in zip(last.taken, verdicts, verdicts, strict=True):
+                bad = or_(bad, self.broken_by(and_(taken, alone), kept, error))
+            self.at_end[p.name] = bad
+
+    def broken_by(self, here: Truth, kept: Any, error: Any) -> Truth:
+        """Where a property is broken, if what it speaks of is `here`; an error that judging it meets is noted."""
+        wrong = met(error)
+        self.errors_at_end.append((and_(here, wrong), error))
+        return and_(here, and_(not_(kept), not_(wrong)))
 
     @staticmethod
     def one_step(last: Round) -> Truth:
@@ -175,10 +193,13 @@ class _Search:
         return not_(several)
 
     def ask(self, seconds: float) -> Result:
-        """Whether the run so far can end by breaking a property."""
+        """Whether the run so far can end by breaking a property, or has met an error if none is known yet."""
         bad: Truth = False
         for value in self.at_end.values():
             bad = or_(bad, value)
+        if not self.in_range:
+            for wrong, _ in (*self.errors, *self.errors_at_end):
+                bad = or_(bad, wrong)
         if seconds <= 0:
             return Result(Answer.UNDECIDED, 0.0, reason="out of time")
         question = z3.Bool(f"broken in {len(self.run.rounds)}")
@@ -186,25 +207,26 @@ class _Search:
         result = self.solver.check(question, seconds=seconds)
         if result.proved:
             self.solver.add(z3.Not(question))
+            self.errors = []
         return result
 
     def truth(self, model: z3.ModelRef, value: Truth) -> bool:
         return bool(z3.is_true(model.eval(self.z3.truth(value), model_completion=True)))
 
     def leaves_range(self, model: z3.ModelRef) -> str:
-        """Where a value would first leave its range in the run that z3 found; empty: nowhere."""
-        for r in self.run.rounds:
-            for wrong, error in zip(r.wrong, r.errors, strict=True):
-                if self.truth(model, wrong):
-                    site = model.eval(self.z3.bits(error, ERROR_BITS), model_completion=True).as_long()
-                    sentence: str = self.transition.typed.sites[site - 1].sentence()
-                    return sentence
+        """Where a value would first leave its range in the run that z3 found; empty: nowhere, or that is known."""
+        for wrong, error in () if self.in_range else (*self.errors, *self.errors_at_end):
+            if self.truth(model, wrong):
+                site = model.eval(self.z3.bits(error, ERROR_BITS), model_completion=True).as_long()
+                sentence: str = self.transition.typed.sites[site - 1].sentence()
+                return sentence
         return ""
 
     def stay_in_range(self) -> None:
         """From now on no step meets an error."""
         self.in_range = True
-        self.add([not_(w) for r in self.run.rounds for w in r.wrong])
+        self.add([not_(wrong) for wrong, _ in self.errors])
+        self.errors = []
 
     def broken(self, model: z3.ModelRef) -> tuple[Property, ...]:
         """The properties that the run z3 found breaks."""
@@ -218,3 +240,15 @@ class _Search:
             for a, taken in zip(r.actions, r.taken, strict=True)
             if self.truth(model, taken)
         )
+
+
+def met(error: Any) -> Truth:
+    """Where the site of an error is one."""
+    return not_(equal(error, 0, ERROR_BITS))
+
+
+def some_of(conditions: Sequence[Truth]) -> Truth:
+    out: Truth = False
+    for condition in conditions:
+        out = or_(out, condition)
+    return out

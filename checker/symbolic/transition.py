@@ -19,7 +19,7 @@ from zabspec.language import symbolic_numbers as n
 from zabspec.language.symbolic import Env
 from zabspec.language.symbolic_memory import SLOTS, Values, scratch_keys, state_cells, values_of, variables
 from zabspec.language.symbolic_statements import SymbolicProgram
-from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, or_
+from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, or_
 from zabspec.model import Model
 
 __all__ = ["Action", "Transition"]
@@ -169,6 +169,17 @@ class Transition:
         """Whether a step keeps a property; `after` with its scratch."""
         value, states = self.machine.on_states(p.holds.__name__, [before, after, after], [])
         return and_(and_(value, self.fine(states[0])), self.fine(states[1]))
+
+    def verdict(self, p: Property, state: Values, after: Values | None = None) -> tuple[Truth, Term | int]:
+        """Whether a state (of a property of steps: the step to `after`) keeps a property, and the site of the first
+        error that judging it meets; where that is not 0 the other says nothing."""
+        key = self.layout.offset("error") << SLOTS
+        states = [state] if after is None else [state, {**after, key: 0}, {**after, key: 0}]
+        value, judged = self.machine.on_states(p.holds.__name__, states, [])
+        error: Any = 0
+        for one in reversed(judged):
+            error = ite(equal(one[key], 0, 32), error, one[key], 32)
+        return value, error
 
     def fine(self, after: Values) -> Truth:
         """Whether no error is noted in a state."""
