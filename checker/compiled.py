@@ -183,7 +183,7 @@ class Compiled:
             compiler_digest(*(kind.__module__ for kind in kinds)),
             [vars(kind)["exports"] for kind in kinds if "exports" in vars(kind)],
             [(p.name, p.of, p.holds.__name__, p.witness.__name__) for p in self.properties],
-            (self.symmetry, self.numbers, model.judged_after, self.also_key()),
+            (self.symmetry, self.numbers, model.judged_after, model.generated_files, self.also_key()),
         )
 
     def _bind(self, code: MachineCode) -> None:

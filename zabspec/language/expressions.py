@@ -456,7 +456,7 @@ class Expressions:
         acting = own_process(target.params, target.processes)
         if name not in self.front.handlers and self.front.declares:
             acting = getattr(self.front.namespace[name], "acts", None)
-            if acting is None and any(kind == t.STATE for _, kind in target.params):
+            if acting is None and any(kind == t.STATE and name_ != NOTED for name_, kind in target.params):
                 raise self.fail(node, f"no world provides {name} to a handler")
         if acting:
             given = args[[parameter for parameter, _ in target.params].index(acting)]
