@@ -53,14 +53,12 @@ class NotRenamings(RuntimeError):
 
 
 def found_in(model: Model, properties: Iterable[Property]) -> list[Asymmetry]:
-    """Where the text of a model and of the properties tells processes apart, the schema last."""
+    """Where the text of a model and of the properties tells processes apart."""
     program = model.program
     front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
-    return sorted(
-        asymmetries(front, ("enabled", "apply", "initialize", *judged), trusted), key=lambda found: found.line == 0
-    )
+    return asymmetries(front, ("enabled", "apply", "initialize", *judged), trusted)
 
 
 def asymmetry(model: Model, properties: Iterable[Property]) -> str:

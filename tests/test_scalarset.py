@@ -14,6 +14,7 @@ import pytest
 from conftest import import_text
 
 from checker.bridge.model import Bridged
+from checker.symbolic import asking
 from checker.symmetry import CALLERS, DECODERS, asymmetry, found_in
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
@@ -110,7 +111,7 @@ def test_the_bridge_has_symmetry() -> None:
 def test_db19_says_where_it_tells_processes_apart() -> None:
     """Votes for the highest id; and the envelopes of datagrams are not renamed."""
     told = [a.sentence() for a in found_in(Model(Configuration(protocol="db19")), ())]
-    assert [a for a in told if re.search(r"compared by their order \(>\) \(zabspec/election.py:\d+\)", a)]
+    assert re.fullmatch(r"processes are compared by their order \(>\) \(zabspec/election.py:\d+\)", told[0])
     assert re.fullmatch(r".*not renamed there \(schema, the envelope of messages\)", told[-1])
 
 
@@ -180,3 +181,15 @@ def test_the_edit_of_the_issue_is_told_apart_wherever_it_hides(monkeypatch: pyte
     assert [(Path(a.file).name, a.line, a.reason) for a in told] == [
         ("zab_edited.py", line, "a process is compared with the number 2")
     ]
+
+
+def test_an_induction_asks_about_every_process_where_they_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of actions that are renamings of each other one is asked about, unless the text tells processes apart."""
+    question = asking.Question(Configuration(nodes=2, txns=1), (CLAUSES[0].name,), (), (), 9.0, 0, 1)
+    assert asking.told_apart(question) == ""
+    labels = {m.label for m in asking.induction(question).moves}
+    assert "timeout(process=0)" in labels
+    assert "timeout(process=1)" not in labels
+    monkeypatch.setattr(asking, "told_apart", lambda question: "the text tells processes apart: somewhere")
+    assert "timeout(process=1)" in {m.label for m in asking.induction.__wrapped__(question).moves}
+    assert asking.Outcome(question, []).symmetry_off == "the text tells processes apart: somewhere"

@@ -101,7 +101,7 @@ def is_looking(s: State, p: Node) -> bool:
     return s.role[p] == LOOKING
 
 
-def elected_leader(s: State, p: Node) -> int:
+def elected_leader(s: State, p: Node) -> Node:
     return s.leader_id[p]
 
 
@@ -130,7 +130,7 @@ def enter_looking(s: State, p: Node) -> None:
     campaign(s, p)
 
 
-def elected(s: State, p: Node, leader: int) -> None:
+def elected(s: State, p: Node, leader: Node) -> None:
     """check_election: a quorum of the view agrees on the target. What was voted is not looked at again."""
     forget_votes(s, p)
     if leader == p:
@@ -140,7 +140,7 @@ def elected(s: State, p: Node, leader: int) -> None:
 
 
 @step("follow")
-def become_following(s: State, p: Node, leader: int) -> None:
+def become_following(s: State, p: Node, leader: Node) -> None:
     """Sets role and leader, resets the timer (reading 6)."""
     stop_leading(s, p)
     forget_votes(s, p)
@@ -178,7 +178,7 @@ def become_leading(s: State, p: Node) -> None:
 
 
 @step("new epoch")
-def on_new_epoch(s: State, p: Node, source: int, m: NewEpoch) -> None:
+def on_new_epoch(s: State, p: Node, source: Node, m: NewEpoch) -> None:
     """NewEpoch(e): promise a later e, acknowledge it, and an equal one again (reading 10)."""
     if m.new_epoch > s.accepted_epoch[p]:
         s.accepted_epoch[p] = m.new_epoch
@@ -190,7 +190,7 @@ def on_new_epoch(s: State, p: Node, source: int, m: NewEpoch) -> None:
     arm_timer(s, p, ELECTION_TIMER)
 
 
-def acknowledge_epoch(s: State, p: Node, source: int, m: NewEpoch) -> None:
+def acknowledge_epoch(s: State, p: Node, source: Node, m: NewEpoch) -> None:
     """Reply AckEpoch(current_epoch, last_zxid)."""
     e = named_epoch(s, p, m)
     send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p), new_epoch=e))
@@ -201,13 +201,13 @@ def named_epoch(s: State, p: Node, m: NewEpoch) -> int:
     return 0
 
 
-def acknowledges_again(s: State, p: Node, source: int, m: NewEpoch) -> bool:
+def acknowledges_again(s: State, p: Node, source: Node, m: NewEpoch) -> bool:
     """NewEpoch(e): whether an epoch that is not later than the promise is acknowledged."""
     return m.new_epoch == s.accepted_epoch[p]
 
 
 @step("ack epoch")
-def on_ack_epoch(s: State, p: Node, source: int, m: AckEpoch) -> None:
+def on_ack_epoch(s: State, p: Node, source: Node, m: AckEpoch) -> None:
     """AckEpoch from F, only if Leading. What it carries is not looked at."""
     if counts_ack_epoch(s, p, m):
         s.epoch_acks[p].add(source)
@@ -260,7 +260,7 @@ def accept_history(s: State, p: Node) -> None:
 
 
 @step("new leader")
-def on_new_leader(s: State, p: Node, source: int, m: NewLeader) -> None:
+def on_new_leader(s: State, p: Node, source: Node, m: NewLeader) -> None:
     """NewLeader(e, hist): the history becomes the leader's; last_committed stays (reading 11)."""
     if takes_new_leader(s, p, source, m):
         s.accepted_epoch[p] = m.new_epoch
@@ -274,12 +274,12 @@ def on_new_leader(s: State, p: Node, source: int, m: NewLeader) -> None:
         send(s, p, source, AckLeader(new_epoch=m.new_epoch))
 
 
-def takes_new_leader(s: State, p: Node, source: int, m: NewLeader) -> bool:
+def takes_new_leader(s: State, p: Node, source: Node, m: NewLeader) -> bool:
     """NewLeader(e): any e that is not earlier than the promise. What a repair asks besides is asked here."""
     return m.new_epoch >= s.accepted_epoch[p] and is_promised(s, p, source, m) and is_first(s, p, m)
 
 
-def is_promised(s: State, p: Node, source: int, m: NewLeader) -> bool:
+def is_promised(s: State, p: Node, source: Node, m: NewLeader) -> bool:
     """NewLeader: the lab does not ask whether the epoch was promised to who sends it."""
     return True
 
@@ -290,7 +290,7 @@ def is_first(s: State, p: Node, m: NewLeader) -> bool:
 
 
 @step("ack leader")
-def on_ack_leader(s: State, p: Node, source: int, m: AckLeader) -> None:
+def on_ack_leader(s: State, p: Node, source: Node, m: AckLeader) -> None:
     """AckLeader(e) from F, only if Leading and e is the current epoch."""
     if s.role[p] == LEADING and m.new_epoch == s.current_epoch[p] and in_synchronization(s, p):
         s.leader_acks[p].add(source)
@@ -344,7 +344,7 @@ def propose(s: State, p: Node, t: Txn) -> None:
 
 
 @step("on propose")
-def on_propose(s: State, p: Node, source: int, m: Propose) -> None:
+def on_propose(s: State, p: Node, source: Node, m: Propose) -> None:
     """Propose(txn) from the leader it follows: append what is later than the last (reading 14)."""
     if s.role[p] == FOLLOWING and s.leader_id[p] == source and appends(s, p, m) and keeps_promise(s, p):
         s.history[p].append(m.txn)
@@ -364,7 +364,7 @@ def keeps_promise(s: State, p: Node) -> bool:
 
 
 @step("on ack")
-def on_ack(s: State, p: Node, source: int, m: Ack) -> None:
+def on_ack(s: State, p: Node, source: Node, m: Ack) -> None:
     """Ack(zxid) from F, only if Leading."""
     if s.role[p] == LEADING and counts_ack(s, p, m):
         acknowledge(s, p, m.zxid, source)
@@ -395,7 +395,7 @@ def commit(s: State, p: Node, zxid: Zxid) -> None:
 
 
 @step("on commit")
-def on_commit(s: State, p: Node, source: int, m: Commit) -> None:
+def on_commit(s: State, p: Node, source: Node, m: Commit) -> None:
     """Commit(zxid), whoever sent it; only the timer needs the current leader (reading 11)."""
     if s.leader_id[p] == source:
         arm_timer(s, p, ELECTION_TIMER)
@@ -403,7 +403,7 @@ def on_commit(s: State, p: Node, source: int, m: Commit) -> None:
         advance(s, p, m.zxid)
 
 
-def takes_commit(s: State, p: Node, source: int) -> bool:
+def takes_commit(s: State, p: Node, source: Node) -> bool:
     """Commit: from whoever (reading 11)."""
     return True
 
@@ -424,7 +424,7 @@ def begin_acks(s: State, p: Node, zxid: Zxid) -> None:
     acknowledge(s, p, zxid, p)
 
 
-def acknowledge(s: State, p: Node, zxid: Zxid, source: int) -> None:
+def acknowledge(s: State, p: Node, zxid: Zxid, source: Node) -> None:
     """ack_set[zxid] += F; one that is unknown creates its set (reading 14). What is committed
     already needs none: `try_commit` never looks at it again."""
     if zxid_less(s.last_committed[p], zxid):
@@ -522,7 +522,7 @@ def on_recovery(s: State, p: Node) -> None:
 # --- which fragment a message is -----------------------------------------------------------------
 
 
-def on_message(s: State, p: Node, source: int, m: AnyMessage) -> None:
+def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:
     """A message from a peer."""
     if m.kind == LookForLeader:
         on_look_for_leader(s, p, m)

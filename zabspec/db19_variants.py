@@ -32,12 +32,12 @@ def discovery_not_done(s: State, p: Node) -> bool:
     return s.current_epoch[p] != s.pending_new_epoch[p]
 
 
-def to_promised_leader(s: State, p: Node, source: int, m: NewEpoch) -> bool:
+def to_promised_leader(s: State, p: Node, source: Node, m: NewEpoch) -> bool:
     """The promised epoch is acknowledged again to the leader it was promised to."""
     return m.new_epoch == s.accepted_epoch[p] and s.role[p] == FOLLOWING and s.leader_id[p] == source
 
 
-def from_promised_leader(s: State, p: Node, source: int, m: NewLeader) -> bool:
+def from_promised_leader(s: State, p: Node, source: Node, m: NewLeader) -> bool:
     """NewLeader is taken for the epoch that was promised, from the leader it was promised to."""
     return m.new_epoch == s.accepted_epoch[p] and s.role[p] == FOLLOWING and s.leader_id[p] == source
 
@@ -89,7 +89,7 @@ def of_own_epoch(s: State, p: Node, m: Ack) -> bool:
     return m.zxid.epoch == s.current_epoch[p] and m.zxid.counter <= s.next_counter[p]
 
 
-def from_leader(s: State, p: Node, source: int) -> bool:
+def from_leader(s: State, p: Node, source: Node) -> bool:
     """Commit counts from the leader that the process follows."""
     return s.role[p] == FOLLOWING and s.leader_id[p] == source
 

@@ -30,11 +30,11 @@ def is_looking(s: State, p: Node) -> bool:
     return s.role[p] == ELECTION and s.vote_winner[p] < 0
 
 
-def elected_leader(s: State, p: Node) -> int:
+def elected_leader(s: State, p: Node) -> Node:
     return s.vote_winner[p]
 
 
-def elected(s: State, p: Node, leader: int) -> None:
+def elected(s: State, p: Node, leader: Node) -> None:
     """The votes name a leader; the oracle answers when a connection to it can open."""
     forget_votes(s, p)
     s.vote_winner[p] = leader

@@ -80,7 +80,7 @@ def campaign(s: State, p: Node) -> None:
 
 
 @step("vote")
-def count_vote(s: State, p: Node, voter: int, zxid: Zxid, leader: int) -> None:
+def count_vote(s: State, p: Node, voter: Node, zxid: Zxid, leader: Node) -> None:
     """A vote while Looking: adopt the voter if it is better, and tally."""
     if zxid_less(s.vote_target_zxid[p], zxid) or (s.vote_target_zxid[p] == zxid and voter > s.vote_target_id[p]):
         s.vote_target_id[p] = voter
@@ -113,7 +113,7 @@ def on_vote(s: State, p: Node, m: Vote) -> None:
     on_vote_of(s, p, m.voter_id, m.last_zxid, m.leader_id)
 
 
-def on_vote_of(s: State, p: Node, voter: int, zxid: Zxid, leader: int) -> None:
+def on_vote_of(s: State, p: Node, voter: Node, zxid: Zxid, leader: Node) -> None:
     """A process that is not Looking answers the sender alone, with a vote that names its leader."""
     if is_looking(s, p):
         count_vote(s, p, voter, zxid, leader)
@@ -137,10 +137,10 @@ def is_looking(s: State, p: Node) -> bool:
     return True
 
 
-def elected_leader(s: State, p: Node) -> int:
+def elected_leader(s: State, p: Node) -> Node:
     """The leader of a process that is not Looking."""
     return -1
 
 
-def elected(s: State, p: Node, leader: int) -> None:
+def elected(s: State, p: Node, leader: Node) -> None:
     """The election ended at p with that leader, possibly itself."""

@@ -96,9 +96,10 @@ class Sorts:
         for loop in self.loops:
             self.conclude(loop)
 
-    def is_of_processes(self, loop: Loop) -> bool:
-        """Whether a loop of this function goes through processes."""
-        return loop.sort.found().kind == PROCESS
+    @property
+    def loops_over_processes(self) -> list[t.For]:
+        """The loops of the function that go through processes."""
+        return [loop.statement for loop in self.loops if loop.sort.found().kind == PROCESS]
 
     def tell(self, reason: str, line: int = 0) -> None:
         found = Asymmetry(self.function.file, line or self.line, reason)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zabspec.language import tree as t
 from zabspec.language.effects import STEPS, Access, Effects, EffectsOf, Write
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import MessageUnion
@@ -57,7 +56,8 @@ class Trusted:
 
 
 def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list[Asymmetry]:
-    """Where the functions of a program, and the schema it is typed against, tell processes apart.
+    """Where the functions of a program, and the schema it is typed against, tell processes apart: by values, then by
+    loops, then by the schema.
 
     Args:
         front: of the program.
@@ -68,30 +68,21 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
     """
     for root in roots:
         front.function(root)
-    union = front.types.get("AnyMessage")
-    found = in_layout(front.layout, union if isinstance(union, MessageUnion) else None)
+    values: list[Asymmetry] = []
+    loops: list[Asymmetry] = []
     effects: dict[str, Effects] = {}
     for name, function in front.program.functions.items():  # whatever is called comes before its callers
         decoder = trusted.decoders.get(front.namespace[name])
         of = EffectsOf(function, front.layout, front.program.functions, effects)
         effects[name] = of.outside()
         if decoder is None:
-            found += in_function(function, front, of, refusing(front, name, trusted))
+            sorts = Sorts(function, front.program, front.layout.schema.nodes, refusing(front, name, trusted))
+            values += sorts.asymmetries
+            loops += [a for s in sorts.loops_over_processes for a in in_loop(s, function, of)]
         elif decoder.lists:
             effects[name] = Effects(writes=[Write(Access(STEPS), "list", function.line)])
-    return found
-
-
-def in_function(
-    function: t.Function, front: FrontEnd, effects: EffectsOf, refused: Callable[[str], str]
-) -> list[Asymmetry]:
-    """Where one function tells processes apart."""
-    sorts = Sorts(function, front.program, front.layout.schema.nodes, refused)
-    found = list(sorts.asymmetries)
-    for loop in sorts.loops:
-        if sorts.is_of_processes(loop):
-            found += in_loop(loop.statement, function, effects)
-    return found
+    union = front.types.get("AnyMessage")
+    return [*values, *loops, *in_layout(front.layout, union if isinstance(union, MessageUnion) else None)]
 
 
 def refusing(front: FrontEnd, caller: str, trusted: Trusted) -> Callable[[str], str]:
