@@ -24,7 +24,7 @@ __all__ = ["bridge"]
 EXAMPLES = """\b
 Examples:
   zabcheck bridge --crashes 0 --losses 0 --timeouts 1     every state there is
-  zabcheck bridge --variant no-promise                    which guard of which action it breaks
+  zabcheck bridge --variant small-quorum --nodes 2        which guard of which action it breaks
   zabcheck bridge --depth 30 --json
 """
 
