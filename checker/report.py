@@ -168,6 +168,8 @@ class Report:
         if p.name in r.violations:
             return "no verdict: its counterexample does not replay"
         seen = f", premise met at depth {r.witnessed[p.name]}" if p.name in r.witnessed else ""
+        if self.whole_depth < 0:
+            return "no verdict: nothing was looked at"
         return f"no verdict: not violated to depth {self.whole_depth}{seen}"
 
     @cached_property

@@ -21,7 +21,7 @@ from checker.symbolic.transition import Transition
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
 from zabspec.language import frontend, llvm_text
-from zabspec.language.lang import History, State, Words
+from zabspec.language.lang import History, State, Words, forget
 from zabspec.language.reference import RangeError
 from zabspec.language.source import LanguageError
 from zabspec.language.symbolic_memory import SLOTS, values_of
@@ -179,12 +179,20 @@ def enabled(s: State, out: Words) -> None:
         out[0] = 0
 
 
-def test_an_error_in_asking_for_the_steps_is_told() -> None:
+def enabled_that_forgets(s: State, out: Words) -> None:
+    out[0] = 0
+    forget(s, 1 + s.role[0])
+
+
+@pytest.mark.parametrize(
+    ("asking", "said"), [(enabled, "stage has no entry beyond 0"), (enabled_that_forgets, "forget takes a process")]
+)
+def test_an_error_in_asking_for_the_steps_is_told(asking: Callable[..., None], said: str) -> None:
     """A state whose steps cannot be told has no successors, and is not taken for one without steps."""
     model, judged = made(a=always)
-    model.program.extra = {**model.program.extra, "enabled": enabled}
+    model.program.extra = {**model.program.extra, "enabled": asking}
     for r in explored(model, judged):
-        assert "stage has no entry beyond 0" in r.error
+        assert said in r.error
         assert (r.levels, r.terminal, r.expanded_levels) == ([1, 0], 0, 0)
         assert report(model, r).exit_code == 3
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
-from zabspec.language.reference import BY_ZERO
+from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.source import LanguageError, definition
 
@@ -412,7 +412,9 @@ class Expressions:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
                 raise self.fail(node, f"a handler forgets for its own process only: {self.own}")
-            return t.Builtin(t.VOID, "forget", [self.expr(node.args[0]), self.integer(node.args[1])])
+            site = self.site(node, NO_PROCESS.field, NO_PROCESS.problem)
+            state, p = self.expr(node.args[0]), self.integer(node.args[1])
+            return t.Builtin(t.VOID, "forget", [state, p, t.Const(t.INT, site)])
         if name in KERNEL:
             if self.is_handler:
                 raise self.fail(node, f"{name} is for kernels, not for protocols")

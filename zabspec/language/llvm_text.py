@@ -461,7 +461,16 @@ class _Emitter:
 
     def forget(self, e: t.Builtin) -> str:
         """Zero every volatile field of a process: all zero bytes are the low end of every range."""
-        base, p = self.expr(e.args[0]), self.expr(e.args[1])
+        state, process, site = e.args
+        base, p = self.expr(state), self.expr(process)
+        bad = self.value(f"icmp uge i64 {p}, {self.layout.schema.nodes}")
+        on, good, after = self.new("nobody"), self.new("process"), self.new("after")
+        self.branch(bad, on, good, rare=True)
+        self.label_only(on)
+        assert isinstance(site, t.Const)
+        self.record_error(state, site.value)
+        self.jump(after)
+        self.label_only(good)
         for field in self.layout.schema.fields:
             if field.role is Role.VOLATILE:
                 offset, strides = self.layout.strides(field)
@@ -469,6 +478,8 @@ class _Emitter:
                 move = self.value(f"mul i64 {p}, {strides[0]}")
                 place = self.value(f"getelementptr i8, ptr {start}, i64 {move}")
                 self.zero(place, self.layout.plain_count(field) * field.kind.size)
+        self.jump(after)
+        self.label_only(after)
         return ""
 
     def make_record(self, e: t.MakeRecord) -> str:

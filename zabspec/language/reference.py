@@ -39,6 +39,7 @@ class RangeError(Exception):
         self.field, self.problem, self.widen = field, problem, widen
 
 
+NO_PROCESS = RangeError("forget", "takes a process")
 ERRORS = (RangeError, ZeroDivisionError)  # what stands for an error site here
 
 
@@ -366,6 +367,8 @@ class StateView:
 
     def forget(self, p: int) -> None:
         """Every volatile field of process p becomes the low end of its range."""
+        if not 0 <= p < self.layout.schema.nodes:
+            raise RangeError(NO_PROCESS.field, NO_PROCESS.problem)
         for field in self.layout.schema.fields:
             if field.role is Role.VOLATILE:
                 base, strides = self.layout.strides(field)

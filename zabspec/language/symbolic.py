@@ -374,6 +374,9 @@ class Expressions:
 
     def on_Builtin(self, e: t.Builtin, env: Env) -> Value:
         args = [self.expr(a, env) for a in e.args]
+        if e.op == "forget":
+            inside = and_(n.less_equal(0, args[1]), n.less(args[1], self.layout.schema.nodes))
+            self.report(not_(inside), e.args[0], args.pop(), env)
         return getattr(self, f"builtin_{e.op}", self.no_builtin)(args, env)
 
     def no_builtin(self, args: list[Value], env: Env) -> Value:
