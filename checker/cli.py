@@ -113,7 +113,12 @@ Examples:
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 @click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
 @click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")
-@click.option("--memory-limit", callback=size, metavar="SIZE", help="Give up at so much memory, for example 4G.")
+@click.option(
+    "--memory-limit",
+    callback=size,
+    metavar="SIZE",
+    help="Give up at so much memory, for example 4G; the machine's if not given.",
+)
 @click.option(
     "--symbolic", type=float, callback=seconds, metavar="SECONDS",
     help="Also ask z3, for so long: is a property inductive, or bounded to how many steps?",

@@ -43,7 +43,12 @@ Examples:
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 @click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
 @click.option("--time-limit", type=float, callback=in_seconds, metavar="SECONDS", help="Give up after so long.")
-@click.option("--memory-limit", callback=in_bytes, metavar="SIZE", help="Give up at so much memory, for example 4G.")
+@click.option(
+    "--memory-limit",
+    callback=in_bytes,
+    metavar="SIZE",
+    help="Give up at so much memory, for example 4G; the machine's if not given.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
 def bridge(**options: Any) -> int:
