@@ -327,7 +327,7 @@ def domain(rows: Sequence[Row], i: int, column: str, count: int) -> list[Any]:
         {r[column] for r in rows if r[column] is not None and not (column == "index" and r["kind"] != "run")}
     )
     if column == "index":
-        return [1, 2, 3, 4, 5, 7]
+        return [1, 2, 3, 4, 5, 7, 12]
     if column == "process":
         return sorted({*there, *range(nodes_of(rows) or 3)})
     if column == "time":
@@ -401,7 +401,7 @@ def judged_by_definition(rows: Sequence[Row], most: int = 400) -> dict[str, set[
     out: dict[str, set[str]] = {name: set() for name in DEFINITIONS}
     begun = any(r["kind"] == "run" for r in rows)
     for full in ways:
-        for nodes in [nodes_of(full)] if begun else [1, 2, 3, 4, 5, 7]:
+        for nodes in [nodes_of(full)] if begun else [1, 2, 3, 4, 5, 7, 12]:
             for name, word in judged_complete(full, nodes or 0).items():
                 out[name].add(word)
     return out
