@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import gc
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,8 +191,8 @@ class Solver:
             worker.join(0.02)
 
 
-def interruptibly(work: Callable[[], T]) -> T:
-    """Do work that builds or asks much, so that Ctrl-C stops it within a second wherever it is.
+def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
+    """Do work that builds or asks much, so that Ctrl-C, or a time limit, stops it wherever it is.
 
     A signal that arrives inside z3's Python layer can be lost there, or come out as another error; so the
     work is done in a thread of its own, and the main thread does nothing but wait for the signal.
@@ -201,8 +202,10 @@ def interruptibly(work: Callable[[], T]) -> T:
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the work is left behind, and the process must end soon.
+        TimeoutError: it took longer than so many seconds; the same.
         BaseException: whatever the work raised.
     """
+    end = time.perf_counter() + seconds
     results: list[T] = []
     problems: list[BaseException] = []
 
@@ -216,8 +219,11 @@ def interruptibly(work: Callable[[], T]) -> T:
     worker.start()
     try:
         while worker.is_alive():
-            worker.join(0.2)
-    except KeyboardInterrupt as stop:
+            left = end - time.perf_counter()
+            if left <= 0:
+                raise TimeoutError
+            worker.join(min(0.2, left))
+    except (KeyboardInterrupt, TimeoutError) as stop:
         gc.disable()
         LEFT_BEHIND.append(stop)  # its frames are kept, and with them their terms
         z3.main_ctx().interrupt()

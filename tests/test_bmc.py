@@ -256,10 +256,9 @@ def test_a_state_that_there_is_not_or_that_is_broken_already_is_refused(folder: 
     assert "step 11 of the trace breaks delivered-is-chosen; start from --from ...:10" in broken.stderr
 
 
-@pytest.mark.parametrize("limit", ["--time-limit", "--query-limit"])
-def test_an_undecided_question_is_exit_3(limit: str) -> None:
+def test_an_undecided_question_is_exit_3() -> None:
     """Never dressed as either of the other answers; it says how far it got."""
-    result = run("--nodes", "2", "--txns", "1", "--depth", "30", limit, "0.02", "--json")
+    result = run("--nodes", "2", "--txns", "1", "--depth", "30", "--query-limit", "0.02", "--json")
     assert result.exit_code == 3, result.output
     report = json.loads(result.stdout)
     assert report["answer"] == "undecided"
@@ -277,6 +276,30 @@ def test_a_value_that_would_leave_its_range_is_no_violation_and_no_proof(folder:
         first_broken(m, (), found.words, [named("delivered-is-chosen")])
     else:
         assert found.left_range == "" or "--channel" in found.left_range
+
+
+@pytest.mark.parametrize(("depth", "code"), [("3", 0), ("8", 3)])
+def test_an_error_that_breaks_nothing_is_no_verdict(folder: Path, depth: str, code: int) -> None:
+    """A step that meets one has no state after it: what would come then is not looked at."""
+    one = ("--nodes", "1", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
+    result = run(*one, "--depth", depth)
+    assert result.exit_code == code, result.output
+    said = "no verdict: a value would leave its range: new_epoch would leave its range 0..1 in step l.1.1"
+    assert (said in result.output) == (code == 3)
+    assert ("widen it with --max-epoch" in result.output) == (code == 3)
+    assert ("no value leaves its range" in result.output) == (code == 0)
+
+
+def test_a_time_limit_holds_whatever_is_being_done(tmp_path: Path) -> None:
+    """A question this deep takes a minute to build, and z3 longer. In a process of its own: the work is left behind."""
+    code = "import sys; from checker.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "bmc", "--depth", "60", "--every", "60", "--time-limit", "1"]
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert time.perf_counter() - began < 20  # two, on a machine that is not busy
+    assert done.returncode == 3, done.stderr
+    assert "no verdict: out of time before depth 60" in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow

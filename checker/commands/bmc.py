@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +79,9 @@ Examples:
     "--every", default=4, show_default=True, callback=at_least(1), metavar="N",
     help="Ask once in so many steps, and at the end; 1 finds what takes fewest rounds.",
 )  # fmt: skip
-@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")
+@click.option(
+    "--time-limit", default=600.0, show_default=True, callback=seconds, metavar="SECONDS", help="Give up after so long."
+)
 @click.option("--query-limit", type=float, callback=seconds, metavar="SECONDS", help="Time limit of each query.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the solver.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
@@ -98,8 +99,7 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
 
     from checker.progress import StatusLine
-    from checker.solver import interruptibly
-    from checker.symbolic.bmc import Bounds, check
+    from checker.symbolic.bmc import Bounds, check_in_time
     from zabspec.model import Model
 
     model = Model(configuration)
@@ -108,7 +108,7 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
         options["depth"], options["every"], options["time_limit"], options["query_limit"], options["seed"]
     )  # fmt: skip
     with StatusLine() as status:
-        found = interruptibly(partial(check, model, judged, bounds, state, telling(status)))
+        found = check_in_time(model, judged, bounds, state, telling(status))
     return Answered(model, tuple(judged), start, found, options).publish()
 
 
@@ -296,7 +296,9 @@ class Answered:
         lines = [self.sentence, bounds_of(self.model.configuration)]
         if self.shown is None:
             lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
-            lines.append("A bounded answer: deeper runs, and values that would leave their ranges, were not looked at.")
+            lines.append("A bounded answer: deeper runs were not looked at.")
+            if self.code == HELD:
+                lines.append("In the runs that were, no value leaves its range.")
         else:
             lines += ["", self.shown.text.rstrip(), ""]
             if self.broken is not None and self.shown.replayed and self.shown.digest:

@@ -46,7 +46,10 @@ ALL = "all"
     "--seconds", "query_limit", default=60.0, show_default=True, callback=seconds, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
-@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long in all.")
+@click.option(
+    "--time-limit", default=1800.0, show_default=True, callback=seconds, metavar="SECONDS",
+    help="Give up after so long in all.",
+)  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Seed of the solver.")
 @click.option("--jobs", type=int, callback=at_least(1), help="Processes that ask; one for each core if not given.")
 @click.option("--confirm", is_flag=True, help="Explore instead: is every clause so in every reachable state?")

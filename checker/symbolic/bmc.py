@@ -11,14 +11,16 @@ told, and from then on only of runs without one is asked whether they break a pr
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import z3
 
-from checker.solver import Answer, Result, Solver
+from checker.solver import Answer, Result, Solver, interruptibly
 from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
 from invariants.binding import full_namespace
@@ -28,7 +30,7 @@ from zabspec.language.symbolic_terms import Truth, and_, equal, not_, or_
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 
-__all__ = ["Bounded", "Bounds", "check"]
+__all__ = ["Bounded", "Bounds", "check", "check_in_time"]
 
 Progress = Callable[[int, float], None]  # the rounds that are being asked about, and the seconds so far
 
@@ -83,14 +85,16 @@ def check(
     bounds: Bounds,
     start: bytes | None = None,
     progress: Progress | None = None,
+    found: Bounded | None = None,
 ) -> Bounded:
     """Look for a run that breaks a property.
 
     Args:
         start: the state to start from; the initial one if not given.
+        found: what is found is written here as it is.
     """
     began = time.perf_counter()
-    found = Bounded()
+    found = Bounded() if found is None else found
     search = _Search(model, properties, start, bounds)
 
     def left() -> float:
@@ -121,6 +125,23 @@ def check(
             found.rounds = at
             return found
         found.depth = at
+    return found
+
+
+def check_in_time(
+    model: Model,
+    properties: Sequence[Property],
+    bounds: Bounds,
+    start: bytes | None = None,
+    progress: Progress | None = None,
+) -> Bounded:
+    """The same, left behind when its time is over, whatever it is doing: building terms takes time, too."""
+    found = Bounded()
+    seconds = math.inf if bounds.seconds is None else bounds.seconds
+    try:
+        interruptibly(partial(check, model, properties, bounds, start, progress, found), seconds)
+    except TimeoutError:
+        return replace(found, reason="out of time", broken=(), words=(), seconds=[*found.seconds])
     return found
 
 

@@ -24,7 +24,7 @@ def k_inductive(induction: Induction, clause: Property, k: int) -> Answer:
     based = check(induction.model, [clause], Bounds(k - 1, seconds=seconds, seed=seed, together=False))
     if based.broken:
         return Answer.COUNTEREXAMPLE
-    if based.reason:
+    if based.reason or based.left_range:
         return Answer.UNDECIDED
     transition = induction.transition
     run = Unrolling(transition, transition.state, together=False)
