@@ -113,3 +113,14 @@ def numbers_up_to_as_many_as_there_are_processes(s: State) -> int:
         if k > 0:
             n = n * 2 + k
     return n
+
+
+def greatest_and_least_by_a_test(s: State) -> int:
+    high = -1
+    low = 99
+    for p in range(s.NODES):
+        if s.promised_epoch[p] > high:
+            high = s.promised_epoch[p]
+        if low >= s.promised_epoch[p]:
+            low = s.promised_epoch[p]
+    return high - low

@@ -301,3 +301,29 @@ def a_flag_that_stops_the_rest(s: State) -> None:
 def end_of_a_flag_that_stops_the_rest(s: State, p: Node) -> bool:
     s.stage[p] = 0
     return s.ready[p]
+
+
+def the_last_that_differs(s: State) -> int:
+    last_epoch = -1
+    for p in range(s.NODES):
+        if s.promised_epoch[p] != last_epoch:
+            last_epoch = s.promised_epoch[p]  # what last_epoch holds depends on the order
+    return last_epoch
+
+
+def the_last_that_beats_another(s: State) -> int:
+    found = -1
+    for p in range(s.NODES):
+        if s.promised_epoch[p] > found:
+            found = s.current_epoch[p]  # what found holds depends on the order
+    return found
+
+
+def whose_is_greatest(s: State) -> Node:
+    best = -1
+    who = NOBODY
+    for p in range(s.NODES):
+        if s.promised_epoch[p] > best:
+            best = s.promised_epoch[p]
+            who = p  # what who holds depends on the order
+    return who

@@ -18,11 +18,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
+from checker.commands.induct import counterexample
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Limits
 from checker.solver import Answer
-from checker.symbolic.asking import LOST, Question, clause_named, run
+from checker.symbolic.asking import LOST, Question, Verdict, clause_named, run
 from checker.symbolic.beyond import Beyond, beyond, inductive
 from checker.symbolic.bmc import Bounded
 from checker.symbolic.induction import Finding, Induction, Move
@@ -445,3 +446,10 @@ def test_ctrl_c_stops_it_within_a_second():
     assert process.returncode == 3
     assert "interrupted; there is no verdict" in said
     assert "Traceback" not in said
+
+
+def test_a_counterexample_that_there_was_no_time_to_look_into_is_told_as_one() -> None:
+    finding = Finding(CLAUSES[0].name, "timeout(process=0)", Answer.COUNTEREXAMPLE, 0.0)
+    lines = counterexample(Verdict(CLAUSES[0], failing=finding))
+    assert lines[0].startswith(f"{CLAUSES[0].name} is not inductive: ")
+    assert lines[1:] == ["there was no time left to look for what matters of the state that shows it"]

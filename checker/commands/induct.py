@@ -246,6 +246,8 @@ def counterexample(v: Verdict) -> list[str]:
 
     assert v.failing is not None
     lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
+    if not v.shown:
+        return [*lines, "there was no time left to look for what matters of the state that shows it"]
     if not v.failing.move:
         what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
         return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.shown]))]

@@ -110,6 +110,10 @@ class EffectsOf:
                 return out
             case t.Evaluate():
                 return self.of(s.value)
+            case t.If(test=t.Compare() as test, then=[t.Assign() as kept], other=[]) if which := picks(test, kept):
+                out = self.of(kept.value)
+                out.names_written.append((kept.name, which, kept.line))
+                return out
             case t.If():
                 out = self.of(s.test)
                 out.take(self.block(s.then))
@@ -323,6 +327,14 @@ def assigned_in(body: Iterable[t.Stmt]) -> Iterable[str]:
             case t.If():
                 yield from assigned_in(s.then)
                 yield from assigned_in(s.other)
+
+
+def picks(test: t.Compare, kept: t.Assign) -> str:
+    """Whether `if value > name: name = value` keeps the greatest, or the least; empty: neither."""
+    for name, value, greatest in ((test.left, test.right, "<"), (test.right, test.left, ">")):
+        if isinstance(name, t.Var) and name.name == kept.name and alike(value, kept.value):
+            return {"==": "", "!=": ""}.get(test.op, "max" if test.op.startswith(greatest) else "min")
+    return ""
 
 
 def gathered(value: t.Expr, itself: Callable[[t.Expr], bool]) -> tuple[str, t.Expr]:
