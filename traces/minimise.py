@@ -19,7 +19,7 @@ from invariants.registry import STEP
 from traces.remake import remade
 from traces.runner import build_trace
 from traces.trace import Trace, TraceError
-from zabspec.language.reference import MessageView, RangeError, StateView
+from zabspec.language.reference import ERRORS, MessageView, StateView
 from zabspec.model import BUDGETS, ConfigError, Configuration, Model
 from zabspec.worlds import connections, datagrams
 
@@ -127,7 +127,7 @@ class World:
                 done.append(deed)
                 if self.breaks(before, s):
                     return words, done
-            except RangeError:
+            except ERRORS:
                 return None
         return None
 

@@ -14,7 +14,7 @@ from traces.names import counted
 from traces.notes import Notes
 from traces.trace import NUMBERS, RECEIPTS, Step, StepWord, Trace, TraceError
 from traces.values import state_json
-from zabspec.language.reference import RangeError, StateView
+from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import STEP_KINDS, Model
 
 __all__ = ["Runner", "build_trace", "describe_word", "label_of"]
@@ -58,7 +58,7 @@ class Runner:
         message = self.flight.take_out(self.before, parts)
         try:
             self.names["apply"](self.state, word)
-        except RangeError as error:
+        except ERRORS as error:
             raise TraceError(f"step {number}, word: {describe_word(parts)} fails, as {error}") from error
         s = self.state
         if parts.choice >= max(1, s.choices):

@@ -14,7 +14,7 @@ from traces.listener import Call, Listener
 from traces.runner import describe_word, label_of
 from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, REPEATS, Step, StepWord, TraceError, Transmission
 from zabspec.language import reference
-from zabspec.language.reference import RangeError, StateView
+from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import NETWORKS, Model
 from zabspec.simulator.connections import DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
 from zabspec.simulator.loop import FAULTS
@@ -80,7 +80,7 @@ class ScriptedStage:
             self.names["tick"](s)
         except _Refused as refused:
             raise TraceError(f"{place} is not taken by the simulator: {refused}") from None
-        except RangeError as error:
+        except ERRORS as error:
             raise TraceError(f"{place} fails in the simulator, as {error}") from error
         s.client = -1
         self.check_calls(word, place, expected)

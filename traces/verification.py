@@ -10,7 +10,7 @@ from invariants import PROPERTIES, Property, property_named
 from traces.runner import Runner
 from traces.trace import Trace, TraceError
 from traces.values import state_json
-from zabspec.language.reference import RangeError
+from zabspec.language.reference import ERRORS
 
 __all__ = ["claimed", "compare", "difference", "judge", "verify"]
 
@@ -71,7 +71,7 @@ def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, 
         return
     try:
         kept = keeps(prop)
-    except RangeError as error:
+    except ERRORS as error:
         raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
     if kept and taken == last:
         raise TraceError(f"step {last}, property: the last step does not break {prop.name}")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from zabspec.language import frontend, llvm_text, reference
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
-from zabspec.language.reference import RangeError, StateView
+from zabspec.language.reference import BY_ZERO, RangeError, StateView
 from zabspec.model import DATAGRAMS, NETWORKS, ConfigError
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.model import EPOCHS, OBSERVED_EPOCHS, Cluster
@@ -236,6 +236,8 @@ class Simulator:
                 return self.names[name](self.state, *arguments)
             except RangeError as problem:
                 raise self._error(f"{problem.field} {problem.problem}", problem.widen) from None
+            except ZeroDivisionError:
+                raise self._error(f"an integer {BY_ZERO}", "") from None
         result = self._code[name](self._at, *arguments)
         if self.state.error:
             sentence, widen = self._sites[self.state.error - 1]
