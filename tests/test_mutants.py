@@ -122,10 +122,10 @@ def test_a_mutant_that_never_ends_is_out_of_time(tree: Tree) -> None:
 def test_tests_that_run_the_line_come_first_and_counts_last() -> None:
     mutant = next(m for m in mutants_of("t.py", TEXT) if m.inside)
     costs = {"a::test_counts[x]": 0.0, "a::test_far": 0.1, "a::test_near": 0.1, "a::test_dear": 2.0}
-    campaign = Campaign(mutant.path, Killers((), ()), costs, {"a::test_near": {mutant.line}})
+    campaign = Campaign([mutant.path], Killers((), ()), costs, {"a::test_near": {mutant.path: {mutant.line}}})
     order = [name for batch in campaign.batches(mutant) for name in batch]
     assert order == ["a::test_near", "a::test_far", "a::test_dear", "a::test_counts[x]"]
-    plain = Campaign(mutant.path, Killers((), (), plain=True), costs, {"a::test_near": {mutant.line}})
+    plain = Campaign([mutant.path], Killers((), (), plain=True), costs, campaign.lines)
     assert [list(batch) for batch in plain.batches(mutant)] == [["a::test_near"]]
 
 

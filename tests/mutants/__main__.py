@@ -15,7 +15,7 @@ from typing import Any
 
 from .campaign import ROOT, Campaign, Judged, Tree
 from .edits import Mutant, mutants_of, sampled
-from .killers import killers_of
+from .killers import Killers, killers_of
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -75,33 +75,42 @@ def summed_up(path: str, judged: Sequence[Judged]) -> str:
     return f"{path}: {killed} of {len(judged)} killed ({share}); {ways}; {cpu:.0f} CPU-s"
 
 
+def judged_together(killers: Killers, mutants: dict[str, list[Mutant]], asked: argparse.Namespace) -> list[Judged]:
+    """The mutants of files that share their killers; each told as it is judged."""
+    judged: list[Judged] = []
+    with Tree(asked.jobs, killers.tables) as tree:
+        campaign = Campaign(list(mutants), killers)
+        for path in mutants:
+            campaign.kills.update(e["test"] for e in logged(asked.beyond, path) if e["test"])
+        failing = campaign.measure(tree)
+        said = f"{sum(map(len, mutants.values()))} mutants, {len(campaign.costs)} tests"
+        print(f"{', '.join(mutants)}: {said} of {sum(campaign.costs.values()):.1f} CPU-s", file=sys.stderr)
+        for name in failing:
+            print(f"left out, since it fails of the tree as it is: {name}", file=sys.stderr)
+        for path, some in mutants.items():
+            here = []
+            for one in campaign.judge_all(some, tree):
+                here.append(one)
+                print(json.dumps(one.as_dict()) if asked.json else told(one), flush=True)
+            print(summed_up(path, here), file=sys.stderr, flush=True)
+            judged += here
+    return judged
+
+
 def main(arguments: Sequence[str]) -> int:
     asked = parsed(arguments)
-    survived = 0
+    together: dict[Killers, dict[str, list[Mutant]]] = {}
     for path in asked.files:
         try:
-            killers, mutants = killers_of(path), chosen(path, asked)
+            together.setdefault(killers_of(path), {})[path] = chosen(path, asked)
         except (KeyError, OSError) as error:
             print(f"{path}: {'no killers are named for it' if isinstance(error, KeyError) else error}", file=sys.stderr)
             return 2
-        if asked.list:
-            print("\n".join(m.sentence for m in mutants))
-            continue
-        judged: list[Judged] = []
-        with Tree(asked.jobs, killers.tables) as tree:
-            campaign = Campaign(path, killers)
-            campaign.kills.update(e["test"] for e in logged(asked.beyond, path) if e["test"])
-            failing = campaign.measure(tree)
-            cost = sum(campaign.costs.values())
-            print(f"{path}: {len(mutants)} mutants, {len(campaign.costs)} tests of {cost:.1f} CPU-s", file=sys.stderr)
-            for name in failing:
-                print(f"left out, since it fails of the tree as it is: {name}", file=sys.stderr)
-            for one in campaign.judge_all(mutants, tree):
-                judged.append(one)
-                print(json.dumps(one.as_dict()) if asked.json else told(one), flush=True)
-        survived += sum(j.how == "survived" for j in judged)
-        print(summed_up(path, judged), file=sys.stderr, flush=True)
-    return 1 if survived else 0
+    if asked.list:
+        print("\n".join(m.sentence for some in together.values() for mutants in some.values() for m in mutants))
+        return 0
+    judged = [j for killers, mutants in together.items() for j in judged_together(killers, mutants, asked)]
+    return 1 if any(j.how == "survived" for j in judged) else 0
 
 
 if __name__ == "__main__":

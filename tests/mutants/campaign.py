@@ -110,27 +110,27 @@ class Judged:
 
 @dataclass
 class Campaign:
-    """The mutants of one file, judged by its killers.
+    """The mutants of some files, judged by the killers that these share.
 
     Attributes:
-        path: the file.
+        paths: the files.
         killers: the tests that may kill them.
         costs: CPU-seconds by test.
-        lines: the lines of the file that each test runs.
+        lines: the lines of each file that each test runs.
         kills: mutants killed so far, by test.
     """
 
-    path: str
+    paths: Sequence[str]
     killers: Killers
     costs: dict[str, float] = field(default_factory=dict)
-    lines: dict[str, set[int]] = field(default_factory=dict)
+    lines: dict[str, dict[str, set[int]]] = field(default_factory=dict)
     kills: Counter[str] = field(default_factory=Counter)
 
     def measure(self, tree: Tree) -> list[str]:
         """Run every killer of the tree as it is; returns those that fail, and are left out."""
         first, *others = tree.warm
         k = self.killers
-        answer = first.ask(file=self.path, batches=[], arguments=k.tests, without=k.without, wall=1800)
+        answer = first.ask(files=self.paths, batches=[], arguments=k.tests, without=k.without, wall=3600)
         if "costs" not in answer:
             raise RuntimeError(broken_baseline(answer))
         if answer["broken"] and answer["broken"]["how"] == "import":
@@ -139,7 +139,7 @@ class Campaign:
         self.costs = {
             t: c for t, c in answer["costs"].items() if t not in failed and (c <= self.killers.dearest or self.named(t))
         }
-        self.lines = {t: set(answer["lines"][t]) for t in self.costs}
+        self.lines = {t: {path: set(some) for path, some in answer["lines"][t].items()} for t in self.costs}
         for warm in others:  # what is compiled once serves all
             shutil.copytree(first.tree.parent / "cache", warm.tree.parent / "cache", dirs_exist_ok=True)
             for made in first.tree.rglob("__pycache__"):
@@ -153,7 +153,7 @@ class Campaign:
         """The tests to run of a mutant: the likeliest to kill it for their cost first, those of LAST and `late` last.
         Of a file whose functions run as they are, a test that runs none of the mutant's lines cannot tell."""
         where = set(range(mutant.line, mutant.last + 1))
-        runs = {t for t, lines in self.lines.items() if lines & where}
+        runs = {t for t, lines in self.lines.items() if lines.get(mutant.path, set()) & where}
         able = runs if self.killers.plain and mutant.inside else set(self.costs)
         most = 1 + self.kills.total()
 
@@ -174,7 +174,7 @@ class Campaign:
         if not batches:
             return Judged(mutant, "survived", "", "no test runs it", 0.0)
         wall = WALL[0] + WALL[1] * sum(sum(b.values()) for b in batches)
-        answer = warm.ask(file=self.path, text=mutant.applied(text), batches=batches, wall=wall)
+        answer = warm.ask(file=mutant.path, text=mutant.applied(text), batches=batches, wall=wall)
         how, test = answer["how"], answer["test"]
         if "LanguageError" in answer["why"] or "zabspec/language/source.py" in answer["why"]:
             how = "rejected"
@@ -184,7 +184,7 @@ class Campaign:
 
     def judge_all(self, mutants: Sequence[Mutant], tree: Tree) -> Iterator[Judged]:
         """Every mutant judged, as they are done."""
-        text = (ROOT / self.path).read_text(encoding="utf-8")
+        texts = {m.path: (ROOT / m.path).read_text(encoding="utf-8") for m in mutants}
         free: SimpleQueue[Warm] = SimpleQueue()
         for warm in tree.warm:
             free.put(warm)
@@ -192,7 +192,7 @@ class Campaign:
         def one(mutant: Mutant) -> Judged:
             warm = free.get()
             try:
-                return self.judge(mutant, text, warm)
+                return self.judge(mutant, texts[mutant.path], warm)
             finally:
                 free.put(warm)
 

@@ -54,8 +54,8 @@ KILLERS = (
     Killers(("zabspec/worlds/scratch.py",), (PAPER, GOLDEN, TRACES), late=RARE),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/test_datagrams.py", GOLDEN), without=ZAB),
     Killers(
-        ("invariants/*.py",), (PREMISES, GHOSTS, PAGE, LITERAL, GOLDEN), late=(*RARE, *LAB, "[cut]", "[lossy]"),
-        without=("random", "test_ghosts_say"),
+        ("invariants/*.py",), (PREMISES, GHOSTS, PAGE, LITERAL, GOLDEN), late=("[alone]", "[re-elected]"),
+        without=("[unordered]", "[inside]", "[duplicating]", "[datagrams]", "[cut]", "[lossy]", "on_any_history"),
     ),
     Killers(("checker/kernel.py", "checker/compiled.py"), (GOLDEN, EXPLORE)),
     Killers(("checker/explore.py",), (GOLDEN, EXPLORE), plain=True),

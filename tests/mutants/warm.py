@@ -37,18 +37,18 @@ class Watch:
 
     Args:
         tests: node ids, each with its cost in CPU-seconds; none: all that the request asks for are measured, and
-            the lines of its file noted as they are run, by test.
+            the lines of its files noted as they are run, by test.
     """
 
     def __init__(self, tell: Any, tests: dict[str, float], request: dict[str, Any]) -> None:
         self.tell, self.tests = tell, tests
-        self.file = "" if tests else str(Path(request["file"]).resolve())
+        self.files = {} if tests else {str(Path(file).resolve()): file for file in request["files"]}
         self.named, self.without = request.get("arguments", ()), request.get("without", ())
         self.failure: dict[str, str] | None = None
         self.failed: set[str] = set()
         self.costs: dict[str, float] = {}
-        self.lines: dict[str, list[int]] = {}
-        self.now: set[int] = set()
+        self.lines: dict[str, dict[str, list[int]]] = {}
+        self.now: dict[str, set[int]] = {}
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         if self.tests:
@@ -81,8 +81,8 @@ class Watch:
         self.started = time.process_time()
         if cost is not None:
             signal.setitimer(signal.ITIMER_PROF, PATIENCE[0] + PATIENCE[1] * cost)
-        if self.file:
-            self.now = set()
+        if self.files:
+            self.now = {file: set() for file in self.files}
             threading.settrace(self.trace)
             sys.settrace(self.trace)
 
@@ -90,13 +90,13 @@ class Watch:
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
         self.costs[nodeid] = round(time.process_time() - self.started, 3)
-        self.lines[nodeid] = sorted(self.now)
+        self.lines[nodeid] = {self.files[file]: sorted(lines) for file, lines in self.now.items()}
 
     def trace(self, frame: FrameType, event: str, arg: object) -> Any:
-        return self.trace_line if frame.f_code.co_filename == self.file else None
+        return self.trace_line if frame.f_code.co_filename in self.files else None
 
     def trace_line(self, frame: FrameType, event: str, arg: object) -> Any:
-        self.now.add(frame.f_lineno)
+        self.now[frame.f_code.co_filename].add(frame.f_lineno)
         return self.trace_line
 
 
@@ -166,29 +166,32 @@ def prepare(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def mutated(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer with the file's text replaced, after which all is as it was."""
-    path = Path(request["file"])
-    whole = path.read_text(encoding="utf-8")
-    cache = Path(os.environ["ZABCHECK_CACHE"])
-    before = set(cache.glob("*"))
+def answered(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request, and what it cost; of a mutant with the file's text replaced, after which all is as it
+    was."""
     started = time.perf_counter()
     busy = resource.getrusage(resource.RUSAGE_CHILDREN)
-    try:
-        if "text" in request:
-            for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-                old.unlink()
-            path.write_text(request["text"], encoding="utf-8")
-        answer = forked(request)
-    finally:
-        path.write_text(whole, encoding="utf-8")
-    if "text" in request:
-        for made in set(cache.glob("*")) - before:
-            made.unlink()
+    answer = mutated(request) if "text" in request else forked(request)
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer["cpu"] = round(now.ru_utime + now.ru_stime - busy.ru_utime - busy.ru_stime, 3)
     answer["seconds"] = round(time.perf_counter() - started, 3)
     return answer
+
+
+def mutated(request: dict[str, Any]) -> dict[str, Any]:
+    path = Path(request["file"])
+    whole = path.read_text(encoding="utf-8")
+    cache = Path(os.environ["ZABCHECK_CACHE"])
+    before = set(cache.glob("*"))
+    for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        old.unlink()
+    try:
+        path.write_text(request["text"], encoding="utf-8")
+        return forked(request)
+    finally:
+        path.write_text(whole, encoding="utf-8")
+        for made in set(cache.glob("*")) - before:
+            made.unlink()
 
 
 def main() -> None:
@@ -204,7 +207,7 @@ def main() -> None:
     settings.register_profile("mutants", derandomize=True, database=None)
     settings.load_profile("mutants")
     for line in sys.stdin:
-        out.write(json.dumps(mutated(json.loads(line))) + "\n")
+        out.write(json.dumps(answered(json.loads(line))) + "\n")
         out.flush()
 
 
