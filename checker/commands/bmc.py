@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,7 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
 
     Exit codes: 0 none does, 1 one was found and written down, 2 the question was wrong, 3 no verdict.
     """
+    end = time.perf_counter() + options["time_limit"]
     refuse(options)
     configuration, start = question(source, options)
     judged = chosen_properties(names, configuration.protocol)
@@ -105,7 +107,7 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
     model = Model(configuration)
     state = state_after(model, start, judged)
     bounds = Bounds(
-        options["depth"], options["every"], options["time_limit"], options["query_limit"], options["seed"]
+        options["depth"], options["every"], max(0.0, end - time.perf_counter()), options["query_limit"], options["seed"]
     )  # fmt: skip
     with StatusLine() as status:
         found = check_in_time(model, judged, bounds, state, telling(status))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,7 @@ def induct(**options: Any) -> int:
     Exit codes: 0 every clause is proved, 1 a clause is not inductive, 2 the question was wrong,
     3 no verdict.
     """
+    end = time.perf_counter() + options["time_limit"]
     from checker.symbolic.asking import Question, run
     from invariants.inductive import CLAUSES
     from invariants.registry import STEP
@@ -93,7 +95,7 @@ def induct(**options: Any) -> int:
     from checker.progress import StatusLine
 
     with StatusLine() as line:
-        outcome = run(question, options["jobs"] or 0, options["time_limit"], Line(line))
+        outcome = run(question, options["jobs"] or 0, max(0.0, end - time.perf_counter()), Line(line))
     return tell(outcome, options["as_json"])
 
 

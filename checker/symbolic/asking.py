@@ -114,17 +114,14 @@ class Outcome:
         verdicts: of each clause and property.
         taken: of each move what there is to know of taking it.
         unasked: the moves that were not asked about: there was no time.
+        symmetry_off: why each process is asked about by itself; empty: of processes that are alike one is.
     """
 
     question: Question
     verdicts: list[Verdict]
     taken: list[Taken] = field(default_factory=list)
     unasked: int = 0
-
-    @property
-    def symmetry_off(self) -> str:
-        """Why each process is asked about by itself; empty: of processes that are alike one is."""
-        return told_apart(self.question)
+    symmetry_off: str = ""
 
     @property
     def impossible(self) -> dict[str, tuple[str, ...]]:
@@ -237,9 +234,9 @@ def begin() -> None:
     unheard()
 
 
-def moves_of(question: Question) -> list[tuple[str, str]]:
-    """The label and the name of every move."""
-    return [(m.label, m.name) for m in induction(question).moves]
+def moves_of(question: Question) -> tuple[str, list[tuple[str, str]]]:
+    """Where processes are told apart, and the label and the name of every move."""
+    return told_apart(question), [(m.label, m.name) for m in induction(question).moves]
 
 
 def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
@@ -297,9 +294,10 @@ def run(
         # the first of them makes the list while the second answers
         listed, first = workers.ask(moves_of, question), workers.ask(answer, (question, -1))
         waiting: dict[str, AsyncResult[Any]] = {"what follows": first}
-        moves = workers.result(listed)
+        made = workers.result(listed)
+        outcome.symmetry_off, moves = made or ("", [])
         # what is asked case by case takes longest, and so comes first
-        for k in sorted(range(len(moves or ())), key=lambda k: moves[k][1] not in CASES):
+        for k in sorted(range(len(moves)), key=lambda k: moves[k][1] not in CASES):
             waiting[moves[k][0]] = workers.ask(answer, (question, k))
         of = len(waiting)
         for label, (taken, findings) in workers.results(waiting):
@@ -307,7 +305,7 @@ def run(
             note(verdicts, findings)
             if progress is not None:
                 progress(label, of - len(waiting), of)
-        outcome.unasked = len(waiting) + (moves is None)
+        outcome.unasked = len(waiting) + (made is None)
         if outcome.unasked:
             for v in verdicts.values():
                 v.undecided += [*([LOST] if workers.lost else []), *waiting]
