@@ -113,7 +113,7 @@ def repaired(runs: int) -> None:
         (20, {"txns": 2, "timeouts": 1}),
         (18, {"txns": 2, "timeouts": 1, "heartbeats": 1}),
         (20, {"txns": 2, "timeouts": 2, "network": "ordered"}),
-        (17, {"txns": 2, "timeouts": 2, "heartbeats": 1, "network": "ordered"}),
+        (14, {"txns": 2, "timeouts": 2, "heartbeats": 1, "network": "ordered"}),
         (17, {"txns": 2, "timeouts": 3, "network": "ordered"}),
         (16, {"txns": 2, "timeouts": 2, "crashes": 1, "network": "ordered"}),
     ):
