@@ -59,6 +59,7 @@ def test_a_changed_file_that_is_believed_is_seen(tmp_path: Path) -> None:
     for content, code, seen in (
         ({"tool": "2", "steps": [1]}, 0, False), ({"tool": "1", "steps": [True]}, 0, True), ({"steps": [1]}, 0, True),
         ({"steps": [1]}, 2, False), (trace, 2, True),
+        (trace | {"configuration": {"max_epoch": 1}}, 0, True),
     ):  # fmt: skip
         given = Damaged(("replay",), "a.trace.json", json.dumps(content).encode())
         assert bool(lies(Outcome(given.words, code, "", "", 0.1), given, tmp_path)) is seen, (content, code)
