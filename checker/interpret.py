@@ -14,6 +14,7 @@ from itertools import permutations
 
 from checker.memory import Budget, peak_bytes
 from checker.result import Exploration, Found, Limits
+from checker.symmetry import Asymmetric, asymmetry
 from invariants.binding import bound
 from invariants.registry import STEP, Property
 from zabspec.language import derive
@@ -37,9 +38,15 @@ class Interpreter:
         model: what is explored.
         properties: what is judged.
         symmetry: whether states that are renamings of each other count once.
+
+    Raises:
+        Asymmetric: they are to, and the text tells processes apart.
     """
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
+        why = asymmetry(model, properties) if symmetry else ""
+        if why:
+            raise Asymmetric(why)
         self.model = model
         self.properties = tuple(properties)
         self.symmetry = symmetry

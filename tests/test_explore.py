@@ -12,6 +12,7 @@ from conftest import CONFIGURATIONS
 from checker import compiled, explore, kernel
 from checker.compiled import Compiled
 from checker.explore import Explorer
+from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from checker.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, property_named
@@ -140,6 +141,8 @@ def test_symmetry_is_left_out_where_it_is_not_sound() -> None:
     )
     with pytest.raises(Asymmetric, match="compared with the number 0"):
         Compiled(unlike(9), DEFAULT, symmetry=True)
+    with pytest.raises(Asymmetric, match="compared with the number 0"):
+        Interpreter(unlike(9), DEFAULT, symmetry=True)
 
 
 def test_the_second_line_finds_what_the_text_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
