@@ -264,7 +264,7 @@ def test_small_buffers_change_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(desk, "FIRST_CAPACITY", 32)
     monkeypatch.setattr(desk, "SECTION", 512)
     monkeypatch.setattr(desk, "CHUNK", 2048)
-    monkeypatch.setattr(desk, "DESKS", {})
+    monkeypatch.setattr(desk, "_desks", {})
     case = (SMALL, False, {"depth": 20}, False)
     assert distributed(Here(), tmp_path, case, parts=2, wide=wide) == local(*case)
 

@@ -3,6 +3,7 @@ every field, in any state, reachable or not."""
 
 from __future__ import annotations
 
+import ctypes
 import random
 from functools import cache
 from typing import Any
@@ -91,16 +92,33 @@ class Both:
         given = [values[key] for key in self.keys]
         *said, asked = self.guards(given)
         possible = {word for word, true in zip(self.actions, said, strict=True) if true}
-        steps = {word: after for word, after in self.code.next_states(data) if self.is_word(word)}
-        assert possible == set(steps)
-        for word, after in steps.items():
+        met, refused = {}, self.unasked(data)
+        for word in possible:
+            after = self.taken(data, word)
             keys, function = self.effect(word)
             made = bytes_of(self.layout, {**values, **dict(zip(keys, function(given), strict=True))}, data, keys)
             site = asked or self.error(made)
             mine = self.transition.typed.sites[site - 1].sentence() if site else ""
-            assert mine == (self.code.sites[self.error(after) - 1] if self.error(after) else ""), hex(word)
+            theirs = refused or self.error(after)
+            assert mine == (self.code.sites[theirs - 1] if theirs else ""), hex(word)
             assert self.without_error(made) == self.without_error(after), hex(word)
-        return {word: self.error(after) for word, after in steps.items()}
+            met[word] = site
+        steps = {word: after for word, after in self.code.next_states(data) if self.is_word(word)}
+        assert steps == {word: self.taken(data, word) for word in possible if not met[word]}
+        return met
+
+    def taken(self, data: bytes, word: int) -> bytes:
+        """The state after a step, whatever error that meets."""
+        state = self.code.state(data)
+        self.code.take(state, word)
+        return bytes(state)[: self.layout.total]
+
+    def unasked(self, data: bytes) -> int:
+        """The error that asking for the steps of a state meets: it has none then."""
+        state, room = self.code.state(data), self.code.model.most_steps + 1
+        out = ctypes.create_string_buffer(room * (self.layout.total + 8))
+        self.code.successors(state, out, room - 1, self.code._work)
+        return self.error(bytes(state))
 
     @staticmethod
     def is_word(word: int) -> bool:

@@ -237,7 +237,7 @@ def test_strict_rejoin_locks_a_follower_out(
     path.write_text(REJOIN)
     module = ModuleType("rejoin_texts")
     monkeypatch.setitem(sys.modules, "rejoin_texts", module)
-    exec(compile(REJOIN, str(path), "exec"), module.__dict__)
+    exec(compile(REJOIN, str(path), "exec", dont_inherit=True), module.__dict__)
     monkeypatch.setattr(binding, "MODULES", (*MODULES, module))
     rejoins = Property("acknowledges-again", STEP, "f.1.2", "", module.nothing_asked, module.acknowledges_again)
     model = Model(Configuration(variant=variant, nodes=3, txns=1, timeouts=0, crashes=0, losses=1))

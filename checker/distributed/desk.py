@@ -215,13 +215,13 @@ class Desk:
                     columns.clear()
 
 
-DESKS: dict[Code, list[Desk]] = {}  # that nobody uses now
+_desks: dict[Code, list[Desk]] = {}  # that nobody uses now
 
 
 @contextmanager
 def desk_for(code: Code) -> Iterator[Desk]:
     """A desk that nobody else uses meanwhile, empty."""
-    free = DESKS.setdefault(code, [])
+    free = _desks.setdefault(code, [])
     desk = free.pop() if free else Desk(code)
     yield desk
     # not after an error, nor when a task is given up: who knows what is on it
