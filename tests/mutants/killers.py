@@ -44,20 +44,20 @@ PAPER, GOLDEN, PREMISES, EXPLORE, TRACES, REPLAY, SIMULATED, GHOSTS = (
 LITERAL = "tests/test_properties.py::test_invariant_5_literal_breaks_as_the_page_tells"
 PAGE = "tests/test_properties.py::test_counter_history_in_the_ghosts"
 LAB = ("[datagrams]", "[ordered]")
-RARE = ("[alone]", "[inside]", "[unordered]", "[duplicating]", "[re-elected]")
-ZAB = (*RARE, "[two]", "[cut]", "[three]", "[lossy]")
+RARE = ("[alone]", "[inside]", "[unordered]", "[duplicating]", "[re-elected]", "[cut]", "[lossy]")
+ZAB = (*RARE, "[two]", "[three]")
 
 KILLERS = (
     Killers(("zabspec/zab.py",), (PAPER, LITERAL, GOLDEN), without=LAB, late=RARE),
-    Killers(("zabspec/history.py",), (PAPER, LITERAL, GHOSTS, GOLDEN), late=("[unordered]", "[lossy]", "[cut]")),
-    Killers(("zabspec/worlds/actor.py", "zabspec/worlds/connections.py"), (PAPER, GOLDEN), without=LAB),
+    Killers(("zabspec/history.py",), (PAPER, LITERAL, GHOSTS, GOLDEN), late=(*RARE, "[datagrams]")),
+    Killers(("zabspec/worlds/actor.py", "zabspec/worlds/connections.py"), (PAPER, GOLDEN), without=LAB, late=RARE),
     Killers(("zabspec/worlds/scratch.py",), (PAPER, GOLDEN, TRACES), late=RARE),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/test_datagrams.py", GOLDEN), without=ZAB),
     Killers(
         ("invariants/*.py",), (PREMISES, GHOSTS, PAGE, LITERAL, GOLDEN), late=("[alone]", "[re-elected]"),
         without=("[unordered]", "[inside]", "[duplicating]", "[datagrams]", "[cut]", "[lossy]", "on_any_history"),
     ),
-    Killers(("checker/kernel.py", "checker/compiled.py"), (GOLDEN, EXPLORE)),
+    Killers(("checker/kernel.py", "checker/compiled.py"), (GOLDEN, EXPLORE), late=RARE),
     Killers(("checker/explore.py",), (GOLDEN, EXPLORE), plain=True),
     Killers(("zabspec/language/derive.py",), (GOLDEN, "tests/test_symmetry.py", "tests/test_worlds.py"), late=RARE),
     Killers(
@@ -72,6 +72,17 @@ KILLERS = (
         ("traces/abstraction.py",), (REPLAY, SIMULATED), plain=True, dearest=2.5,
         without=("whatever_the_words", "every_kind_of_step", "is_named"),
     ),
+    Killers(
+        ("checker/symmetry.py", "zabspec/language/symmetry.py", "zabspec/language/scalarset.py",
+         "zabspec/language/loops.py", "zabspec/language/effects.py"),
+        ("tests/test_scalarset.py", EXPLORE), plain=True,
+    ),
+    Killers(
+        ("traces/judging/blocks*.py", "traces/judging/history.py"),
+        ("tests/test_judge_long.py", "tests/test_judge_definitions.py"), tables=True, dearest=4.0,
+    ),
+    Killers(("traces/judging/*.py",), ("tests/test_judge.py", "tests/test_judge_definitions.py"), tables=True, dearest=4.0),
+    Killers(("checker/symbolic/induction.py",), ("tests/test_induct.py",), plain=True, dearest=8.0),
 )  # fmt: skip
 
 
