@@ -184,7 +184,7 @@ class Campaign:
 
     def judge_all(self, mutants: Sequence[Mutant], tree: Tree) -> Iterator[Judged]:
         """Every mutant judged, as they are done."""
-        texts = {m.path: (ROOT / m.path).read_text(encoding="utf-8") for m in mutants}
+        texts = {m.path: (tree.warm[0].tree / m.path).read_text(encoding="utf-8") for m in mutants}
         free: SimpleQueue[Warm] = SimpleQueue()
         for warm in tree.warm:
             free.put(warm)

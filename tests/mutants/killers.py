@@ -81,7 +81,10 @@ KILLERS = (
         ("traces/judging/blocks*.py", "traces/judging/history.py"),
         ("tests/test_judge_long.py", "tests/test_judge_definitions.py"), tables=True, dearest=4.0,
     ),
-    Killers(("traces/judging/*.py",), ("tests/test_judge.py", "tests/test_judge_definitions.py"), tables=True, dearest=4.0),
+    Killers(
+        ("traces/judging/*.py",),
+        ("tests/test_judge.py", "tests/test_judge_definitions.py"), tables=True, dearest=4.0,
+    ),
     Killers(("checker/symbolic/induction.py",), ("tests/test_induct.py",), plain=True, dearest=8.0),
 )  # fmt: skip
 
