@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -138,3 +139,14 @@ def test_killers_are_named_of_files_there_are() -> None:
             assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), test
     with pytest.raises(KeyError):
         killers_of("README.md")
+
+
+def test_the_page_names_every_survivor_that_it_counts() -> None:
+    """A row of the table says how many of a file's mutants survive; each stands below, under the reason why it may."""
+    text = (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| (\d+) of (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    assert rows
+    for path, judged, there_are, killed, survived in rows:
+        assert (ROOT / path).exists(), path
+        assert int(killed) + int(survived) == int(judged) <= int(there_are), path
+        assert len(re.findall(rf"^- `{re.escape(path)}:\d+` ", text, re.MULTILINE)) == int(survived), path

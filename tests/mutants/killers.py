@@ -50,7 +50,8 @@ ZAB = (*RARE, "[two]", "[three]")
 KILLERS = (
     Killers(("zabspec/zab.py",), (PAPER, LITERAL, GOLDEN), without=LAB, late=RARE),
     Killers(("zabspec/history.py",), (PAPER, LITERAL, GHOSTS, GOLDEN), late=(*RARE, "[datagrams]")),
-    Killers(("zabspec/worlds/actor.py", "zabspec/worlds/connections.py"), (PAPER, GOLDEN), without=LAB, late=RARE),
+    Killers(("zabspec/worlds/connections.py",), (PAPER, GOLDEN), without=LAB, late=RARE),
+    Killers(("zabspec/worlds/actor.py",), (PAPER, GOLDEN), late=RARE),
     Killers(("zabspec/worlds/scratch.py",), (PAPER, GOLDEN, TRACES), late=RARE),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/test_datagrams.py", GOLDEN), without=ZAB),
     Killers(

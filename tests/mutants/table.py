@@ -39,7 +39,7 @@ def entries(logs: Sequence[str]) -> dict[str, list[Entry]]:
     for log in logs:
         for line in Path(log).read_text(encoding="utf-8").splitlines():
             e = json.loads(line)
-            last[e["file"], e["line"], e["kind"], e["before"], e["after"]] = e
+            last[e["file"], e["line"], e["start"], e["kind"], e["before"], e["after"]] = e
     out: dict[str, list[Entry]] = {}
     for e in last.values():
         out.setdefault(e["file"], []).append(e)
