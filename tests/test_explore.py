@@ -64,6 +64,17 @@ def test_the_size_of_units_and_batches_changes_nothing(monkeypatch: pytest.Monke
     assert cut == whole
 
 
+def test_a_buffer_that_is_full_is_emptied_before_another_state_is_expanded() -> None:
+    """Room for the successors of one state and of a few more: every few states the next buffer is begun."""
+    large = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)
+    explorer = Explorer(Compiled(Model(large), DEFAULT, True), 1)
+    for slot in explorer.slots:
+        slot.section = explorer.code.numbers["MARGIN"] + 2048
+    found = explorer.run(Limits(depth=29), keep_going=True)
+    assert max(len(slot.outs) for slot in explorer.slots) > 1
+    assert answer(found) == answer(run(large, depth=29))
+
+
 @pytest.mark.usefixtures("tiny_units")
 def test_of_the_steps_that_break_a_property_the_first_is_told_however_the_work_is_cut(
     monkeypatch: pytest.MonkeyPatch,
