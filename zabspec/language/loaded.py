@@ -48,12 +48,13 @@ def program_digest(
 @cache
 def compiler_digest(*roots: str) -> str:
     """A digest of the modules named and of what they import: of the compiler, and of the packages they are in."""
-    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)}
+    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)} - {""}  # what is in no package stands alone
     found: dict[str, ModuleType] = {}
     ahead = [f"{LANGUAGE}.frontend", f"{LANGUAGE}.llvm_text", f"{LANGUAGE}.jit", *roots]
     while ahead:
         name = ahead.pop()
-        if name not in found and name.rpartition(".")[0] in inside and name in sys.modules:
+        own = name in roots or name.rpartition(".")[0] in inside
+        if own and name not in found and name in sys.modules:
             found[name] = sys.modules[name]
             for value in vars(found[name]).values():
                 ahead.append(
