@@ -38,7 +38,7 @@ def run_row(row: dict[str, int]) -> dict[str, object]:
     from zabspec.model import Configuration, Model
 
     model = Model(Configuration(losses=0, **row))
-    code = Compiled(model, [p for p in PROPERTIES if p.default], symmetry=True)
+    code = Compiled(model, [p for p in PROPERTIES if p.default and p.judges("zab")], symmetry=True)
     r = Explorer(code).run(Limits(memory=MEMORY, seconds=SECONDS))
     return {
         "raw": r.raw, "orbits": r.distinct, "generated": r.generated, "depth": r.depth,

@@ -37,7 +37,7 @@ def explore(symmetry: bool, threads: int, engine: str, depth: int | None) -> dic
     from zabspec.model import Configuration, Model
 
     model = Model(Configuration(**BUDGETS))
-    properties = [p for p in PROPERTIES if p.default]
+    properties = [p for p in PROPERTIES if p.default and p.judges("zab")]
     if engine == "interpret":
         from checker.interpret import Interpreter
 
