@@ -41,6 +41,7 @@ PAPER, GOLDEN, PREMISES, EXPLORE, TRACES, REPLAY, SIMULATED, GHOSTS = (
         "paper", "golden", "premises", "explore", "traces", "replay", "simulated_traces", "history_abstraction",
     )
 )  # fmt: skip
+OBSERVED = "tests/test_observed_history.py"
 LITERAL = "tests/test_properties.py::test_invariant_5_literal_breaks_as_the_page_tells"
 PAGE = "tests/test_properties.py::test_counter_history_in_the_ghosts"
 LAB = ("[datagrams]", "[ordered]")
@@ -49,7 +50,9 @@ ZAB = (*RARE, "[two]", "[three]")
 
 KILLERS = (
     Killers(("zabspec/zab.py",), (PAPER, LITERAL, GOLDEN), without=LAB, late=RARE),
-    Killers(("zabspec/history.py",), (PAPER, LITERAL, GHOSTS, GOLDEN), late=(*RARE, "[datagrams]")),
+    Killers(
+        ("zabspec/history.py",), (PAPER, OBSERVED, LITERAL, GHOSTS, GOLDEN), late=(*RARE, "[datagrams]")
+    ),
     Killers(("zabspec/worlds/connections.py",), (PAPER, GOLDEN), without=LAB, late=RARE),
     Killers(("zabspec/worlds/actor.py",), (PAPER, GOLDEN), late=RARE),
     Killers(("zabspec/worlds/scratch.py",), (PAPER, GOLDEN, TRACES), late=RARE),
