@@ -13,6 +13,7 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record
 from zabspec.language.lang import MessageName
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.language.sentences import MARK
 from zabspec.language.source import LanguageError, definition
 
 BINARY = {
@@ -397,6 +398,8 @@ class Expressions:
         if not isinstance(node.func, ast.Name):
             raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
         name = node.func.id
+        if name == MARK:
+            raise self.fail(node, f"{MARK}(...) stands behind `return` alone")
         if name in ("len", "min", "max", "forget") and node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         if name == "len" and len(node.args) == 1:

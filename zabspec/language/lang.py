@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from zabspec.language.sentences import Broken
+
 __all__ = [
     "NOBODY",
     "AnyMessage",
@@ -19,6 +21,7 @@ __all__ = [
     "Txn",
     "Words",
     "Zxid",
+    "broken",
     "forget",
     "new_identity",
     "provided",
@@ -91,3 +94,9 @@ def provided(acts: str = "") -> Any:
 def forget(s: State, p: Node) -> None:
     """Set every volatile field of process p to the low end of its range."""
     s.forget(p)
+
+
+def broken(sentence: str) -> Any:
+    """What a property returns where it does not hold: False, and in the CPython world the sentence that says why,
+    an f-string over the names that have a value there. Every other world drops the sentence."""
+    return Broken(sentence)

@@ -13,7 +13,9 @@ from typing import Any
 
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
+from zabspec.language.notation import value_text
 from zabspec.language.schema import Field, Layout, Role
+from zabspec.language.sentences import MARK, Broken, with_sentences
 
 __all__ = [
     "BY_ZERO",
@@ -79,6 +81,9 @@ class RecordValue:
         inner = ", ".join(f"{k}={v}" for k, v in self.record.unpack(self.word).items())
         return f"{self.record.name}({inner})"
 
+    def __str__(self) -> str:
+        return value_text(self.record, self)
+
 
 def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
     """The value, or a view of it, that lies at a place."""
@@ -138,6 +143,9 @@ class SetView:
     def __len__(self) -> int:
         return self.mask.bit_count()
 
+    def __str__(self) -> str:
+        return value_text(self.kind, self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SetView) and self.mask == other.mask
 
@@ -182,6 +190,9 @@ class SeqView:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
+
+    def __str__(self) -> str:
+        return value_text(self.kind, self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SeqView) and self.raw() == other.raw()
@@ -230,9 +241,14 @@ class MessageView:
     def raw(self) -> bytes:
         return bytes(self.buffer[self.at : self.at + self.union.size])
 
+    def __str__(self) -> str:
+        return value_text(self.union, self)
+
     @property
     def kind(self) -> _Tag:
-        return _Tag(self.buffer[self.at])
+        tag = _Tag(self.buffer[self.at])
+        tag.name = self.name
+        return tag
 
     @property
     def name(self) -> str:
@@ -260,6 +276,11 @@ class MessageView:
 class _Tag(int):
     """The tag of a message: equal to the name of its kind."""
 
+    name = ""
+
+    def __str__(self) -> str:
+        return self.name or "no message"
+
     def __eq__(self, other: object) -> bool:
         tag = other.tag if isinstance(other, _BoundName) else other
         return isinstance(tag, int) and int(self) == int(tag)
@@ -277,6 +298,9 @@ class _BoundName:
         self.union, self.name, self.tag = union, name, union.tag(name)
         self.fields = union.named(name).fields
         self.offsets = union.offsets(name)
+
+    def __str__(self) -> str:
+        return self.name
 
     def __call__(self, **given: Any) -> MessageView:
         if set(given) != set(self.fields):
@@ -403,10 +427,11 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     out["__builtins__"] = __builtins__
     for name, value in namespace.items():
         if isinstance(value, FunctionType):
-            bound = FunctionType(value.__code__, out, name, value.__defaults__, value.__closure__)
+            bound = FunctionType(with_sentences(value), out, name, value.__defaults__, value.__closure__)
             paper_step = getattr(value, "paper_step", None)
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
     out["forget"] = lambda s, p: s.forget(p)
+    out[MARK] = Broken
     return out
 
 

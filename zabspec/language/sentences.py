@@ -1,0 +1,122 @@
+"""The sentence beside a property's False: `return broken(f"p{p} delivered {t}, which nobody broadcast")`.
+
+The front end checks its places as it does every expression and drops it, so that machine code, the symbolic world and
+the analysis of symmetry see False. In the CPython world the sentence goes with the False that it was said of: what is
+returned is `Broken`, and whoever negates it, or returns a False of its own instead, loses the sentence with it.
+
+There the places are filled one by one, when the property returns and not before: an error in one of them, which no
+other world would meet, is no error of the property.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from zabspec.language.source import definition
+
+__all__ = ["MARK", "Broken", "pieces", "sentence_of", "with_sentences"]
+
+MARK = "broken"  # what the function is called
+NOBODY = re.compile(r"\bp-1\b")
+
+
+class Broken(int):
+    """False, and why. It is 0, and compared and stored as False is.
+
+    Attributes:
+        pieces: the text between the places, one more than there are places.
+        values: what stands in the places; None where it could not be said.
+    """
+
+    pieces: tuple[str, ...]
+    values: tuple[Any, ...]
+    text: str
+
+    def __new__(
+        cls, sentence: str | Sequence[str], names: Sequence[str] = (), places: Sequence[Callable[[], Any]] = ()
+    ) -> Broken:
+        """
+        Args:
+            sentence: the whole of it; or the text between its places.
+            names: of each place what stands there in the text of the property.
+            places: of each what gives its value.
+        """
+        self = super().__new__(cls, 0)
+        self.pieces = (sentence,) if isinstance(sentence, str) else tuple(sentence)
+        values, words = [], [self.pieces[0]]
+        for name, place, piece in zip(names, places, self.pieces[1:], strict=True):
+            try:
+                value = place()
+                words += [str(value), piece]
+            except Exception:  # whatever it is, it is none of the property's
+                value = None
+                words += ["{", name, "}", piece]
+            values.append(value)
+        self.values = tuple(values)
+        self.text = NOBODY.sub("nobody", "".join(words))
+        return self
+
+
+def sentence_of(result: object) -> str:
+    """The sentence of what a property returned in the CPython world; empty: it said none."""
+    return result.text if isinstance(result, Broken) else ""
+
+
+def pieces(sentence: ast.expr) -> tuple[list[str], list[ast.FormattedValue]] | None:
+    """The text between the places of an f-string, and the places; None: it is no text at all."""
+    if isinstance(sentence, ast.Constant) and isinstance(sentence.value, str):
+        return [sentence.value], []
+    if not isinstance(sentence, ast.JoinedStr):
+        return None
+    between, places = [""], []
+    for part in sentence.values:
+        if isinstance(part, ast.FormattedValue):
+            places.append(part)
+            between.append("")
+        else:
+            assert isinstance(part, ast.Constant)
+            between[-1] += str(part.value)
+    return between, places
+
+
+class Deferred(ast.NodeTransformer):
+    """Every sentence as the text between its places, and for each place what gives its value."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        found = pieces(node.args[0]) if isinstance(node.func, ast.Name) and node.func.id == MARK and node.args else None
+        if found is None:
+            return node
+        between, places = found
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        given: list[ast.expr] = [
+            ast.Tuple([ast.Constant(piece) for piece in between], ast.Load()),
+            ast.Tuple([ast.Constant(ast.unparse(place.value)) for place in places], ast.Load()),
+            ast.Tuple([ast.Lambda(nothing, place.value) for place in places], ast.Load()),
+        ]
+        return ast.fix_missing_locations(ast.copy_location(ast.Call(node.func, given, []), node))
+
+
+@cache
+def with_sentences(function: FunctionType) -> CodeType:
+    """The code of a function, its sentences deferred.
+
+    Raises:
+        LanguageError: the file no longer says what was loaded from it.
+    """
+    code = function.__code__
+    if MARK not in code.co_names:
+        return code
+    node = copy.deepcopy(definition(function))
+    node.decorator_list, node.returns = [], None
+    for parameter in node.args.args:
+        parameter.annotation = None
+    module = ast.Module([Deferred().visit(node)], [])
+    made = compile(module, code.co_filename, "exec", dont_inherit=True)
+    return next(held for held in made.co_consts if isinstance(held, CodeType))
