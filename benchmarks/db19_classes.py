@@ -12,7 +12,7 @@ from invariants.registry import STEP, Property
 from zabspec.db19 import FOLLOWING, LEADING, NewLeader
 from zabspec.election import LookForLeader
 from zabspec.language.lang import Node, State
-from zabspec.worlds.datagrams import RECEIVE
+from zabspec.worlds.steps import RECEIVE
 
 __all__ = ["CLASSES"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, PATH, Commands, at_least, seconds, size
+from checker.commands.common import HELD, PATH, Commands, at_least, budget_options, seconds, size
 from checker.commands.explore import explore
 
 __all__ = ["main"]
@@ -69,19 +69,13 @@ Examples:
 )
 @click.option("--nodes", default=3, show_default=True, help="Processes.")
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
-@click.option("--timeouts", type=int, help="Spurious timeouts (2); for db19 every firing of an election timer.")
-@click.option("--crashes", type=int, help="Crashes; recovery is free (1; for db19 0).")
-@click.option("--losses", type=int, help="Lost connections (1).")
-@click.option("--partitions", type=int, help="Cuts that lose every connection across them (0).")
+@budget_options()
 @click.option(
     "--network",
     default="",
     metavar="NAME",
     help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
 )
-@click.option("--drops", type=int, help="Single messages lost, on lossy channels (0).")
-@click.option("--duplicates", type=int, help="Messages received twice, on duplicating channels (0).")
-@click.option("--heartbeats", type=int, help="Firings of a heartbeat timer (0; db19 only).")
 @click.option(
     "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."
 )

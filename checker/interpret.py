@@ -20,7 +20,8 @@ from invariants.registry import STEP, Property
 from zabspec.language import derive
 from zabspec.language.lang import NOBODY
 from zabspec.language.reference import ERRORS, RangeError, StateView, range_error
-from zabspec.model import STEP_KINDS, Model
+from zabspec.model import Model
+from zabspec.worlds.steps import NUMBERED
 
 __all__ = ["Interpreter"]
 
@@ -201,7 +202,7 @@ class Interpreter:
         entered = [name for k, name in enumerate(self.steps) if s.steps >> k & 1]
         inside = f" ({', '.join(entered)})" if entered else ""
         where = f" at process {s.event_process}" if s.event_process != NOBODY else ""
-        return f"step {STEP_KINDS[s.event]!r}{inside}{where}"
+        return f"step {NUMBERED[s.event].called!r}{inside}{where}"
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
         """The state that stands for a state's orbit, and how many states the orbit has: of the

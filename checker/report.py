@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from checker.reaching import reaching
 from checker.result import Exploration, Limits
 from invariants.registry import Property
-from zabspec.model import STEP_KINDS, Configuration
+from zabspec.model import Configuration, budgets_of
 from zabspec.protocols import PROTOCOLS
+from zabspec.worlds.steps import NUMBERED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,17 +46,10 @@ def installed_version() -> str:
 def bounds_of(c: Configuration) -> str:
     """A configuration as the bounds of a verdict."""
     name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
-    counts = {"node": c.nodes, "transaction": c.txns, "timeout": c.timeouts}
-    counts |= {"crash": c.crashes}
-    if PROTOCOLS[c.protocol].connections:
-        counts |= {"lost connection": c.losses}
-    rare = {
-        "heartbeat": c.heartbeats,
-        "partition": c.partitions,
-        "dropped message": c.drops,
-        "duplicated message": c.duplicates,
-    }
-    counts |= {k: v for k, v in rare.items() if v}
+    counts = {"node": c.nodes, "transaction": c.txns}
+    for budget in budgets_of(PROTOCOLS[c.protocol].world).values():
+        if budget.always or getattr(c, budget.name):
+            counts[budget.one] = getattr(c, budget.name)
     return f"{name}, {', '.join(plural(v, k) for k, v in counts.items())}, network {c.network}"
 
 
@@ -253,7 +247,8 @@ class Report:
         """Transitions of each kind of step."""
         out: dict[str, int] = {}
         for kind, count in sorted(self.exploration.event_counts.items()):
-            out[STEP_KINDS[kind]] = out.get(STEP_KINDS[kind], 0) + count
+            name = NUMBERED[kind].called
+            out[name] = out.get(name, 0) + count
         return out
 
     @cached_property

@@ -30,6 +30,8 @@ DECODERS: Mapping[Any, Decoder] = {
     scratch.no_steps: Decoder("begins the list of steps that are possible, which are words"),
     scratch.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),
     scratch.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
+    scratch.emit_which: Decoder("puts a process into a word that has no other, and which of its steps", lists=True),
+    scratch.emit_nobodys: Decoder("makes a word that has no process", lists=True),
     scratch.process_in: Decoder("takes out of a word what `emit` put there"),
     scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
     connections.emit_cuts: Decoder("goes through all cuts of the network, which are masks", lists=True),

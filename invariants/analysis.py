@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from invariants.registry import STATE, STEP, Property
 from zabspec.language.lang import AnyMessage, Node, State, Txn
-from zabspec.worlds.connections import CRASH_IN_RECEIPT, REPEAT_TO_FOLLOWER, REPEAT_TO_LEADER, TO_FOLLOWER, TO_LEADER
+from zabspec.worlds.steps import CRASH_IN_RECEIPT, REPEAT_TO_FOLLOWER, REPEAT_TO_LEADER, TO_FOLLOWER, TO_LEADER
 from zabspec.zab import (
     ACK_E,
     BROADCAST,

@@ -19,7 +19,8 @@ from invariants.binding import bound
 from invariants.registry import HISTORY, Property
 from zabspec.language.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
-from zabspec.worlds.connections import (
+from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
+from zabspec.worlds.steps import (
     ABCAST,
     CRASH,
     CRASH_IN_RECEIPT,
@@ -33,7 +34,6 @@ from zabspec.worlds.connections import (
     REPEAT_TO_LEADER,
     TIMEOUT,
 )
-from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
 
 __all__ = [
     "JUDGED",

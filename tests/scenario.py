@@ -22,8 +22,9 @@ from scenario_ticks import Simulated
 
 from traces import TraceError
 from traces.text import configuration_text
-from zabspec.model import BUDGETS, ConfigError, Configuration
+from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run, SimulationError
+from zabspec.worlds.steps import BUDGETS
 
 __all__ = ["Played", "Scenario", "ScenarioError", "played"]
 

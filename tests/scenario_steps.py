@@ -14,26 +14,17 @@ from invariants.registry import STEP, Property
 from traces import Step, Trace, build_trace, changes, headline, state_json, why
 from traces.names import counted, joined, message_text, process_name
 from traces.runner import Runner
-from traces.trace import AT_FOLLOWER, AT_LEADER, RECEIPTS, StepWord, Transmission, model_of
+from traces.trace import StepWord, Transmission, model_of
 from traces.values import carried
 from zabspec.language.reference import MessageView
 from zabspec.model import Configuration
+from zabspec.worlds.steps import KINDS
 
 __all__ = ["Stepped"]
 
 MOST_RECEIPTS = 300  # of one command: votes of processes that look no longer are answered for ever
 
 NOT_POSSIBLE = ["not possible"]
-
-# What spends which budget.
-SPENDS = {
-    "timeout": "timeouts",
-    "election_timeout": "timeouts",
-    "crash": "crashes",
-    "lose_connection": "losses",
-    "partition": "partitions",
-    "heartbeat": "heartbeats",
-}
 
 
 class Stepped(Story):
@@ -96,13 +87,12 @@ class Stepped(Story):
         Raises:
             Trouble: its budget is spent, which says nothing of the protocol.
         """
-        s, budget = self.runner.state, SPENDS.get(kind)
-        if budget is not None and not getattr(s, f"{budget}_left", 0):
+        s, budget = self.runner.state, KINDS[kind].spends
+        if budget and not getattr(s, f"{budget}_left", 0):
             raise Trouble(f"no {budget} are left; `start` says how many there are")
         if kind == "abcast" and s.abcasts == self.configuration.txns:
             raise Trouble("no txns are left; `start` says how many there are")
-        a, b = (*operands, 0)[:2]
-        word = StepWord(kind, {"a": a, "b": b}).word
+        word = StepWord(kind, dict(zip(KINDS[kind].names, operands, strict=True))).word
         return self.step(word) if word in self.runner.possible() else NOT_POSSIBLE
 
     @command("P's oracle names P")
@@ -188,15 +178,15 @@ class Stepped(Story):
     def receipts(self) -> list[tuple[int, Transmission]]:
         """What can be received now: step words, each with its message; lost datagrams left out."""
         found = [(w, StepWord.of(w)) for w in self.runner.possible()]
-        made = [(w, parts, self.message(parts)) for w, parts in found if parts.kind in RECEIPTS]
+        made = [(w, parts, self.message(parts)) for w, parts in found if parts.row.receives]
         return [(w, m) for w, parts, m in made if not self.is_dropped(parts.operands["place"], m)]
 
     def message(self, parts: StepWord) -> Transmission:
         """The message that a step would receive."""
         s, o = self.runner.state, parts.operands
-        if parts.kind in AT_LEADER:
+        if parts.row.message == "to_leader":
             return sent(s.to_leader[o["follower"]][o["leader"]][o["place"]], o["follower"], o["leader"])
-        if parts.kind in AT_FOLLOWER:
+        if parts.row.message == "to_follower":
             return sent(s.to_follower[o["follower"]][o["place"]], o["leader"], o["follower"])
         return sent(s.in_flight[o["place"]], o["source"], o["process"])
 

@@ -17,7 +17,8 @@ from conftest import CONFIGURATIONS, compiled, judged
 
 from checker.explore import Explorer
 from checker.result import Limits
-from zabspec.model import STEP_KINDS, Configuration
+from zabspec.model import Configuration
+from zabspec.worlds.steps import NUMBERED
 
 FILE = Path(__file__).parent / "data" / "golden.json"
 
@@ -63,7 +64,7 @@ def found(name: str, most: int | None = None) -> dict[str, Any]:
         "transitions": r.generated,
         "ends": r.terminal,
         "steps": r.step_counts,
-        "events": {f"{k} {STEP_KINDS[k]}": n for k, n in sorted(r.event_counts.items())},
+        "events": {f"{k} {NUMBERED[k].called}": n for k, n in sorted(r.event_counts.items())},
     }
 
 

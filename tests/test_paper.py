@@ -19,6 +19,7 @@ from zabspec.language import Role, StateView, reference
 from zabspec.language.reference import MessageView, RecordValue
 from zabspec.model import Configuration, Model
 from zabspec.worlds import connections as c
+from zabspec.worlds.steps import NUMBERED
 from zabspec.zab import (
     BROADCAST,
     DISCOVERY,
@@ -76,7 +77,7 @@ class Run:
         return kind << 24 | a << 16 | b << 8 | place in self.possible()
 
     def take(self, kind: int, a: int, b: int = 0, place: int = 0, choice: int = 0) -> set[str]:
-        assert self.can(kind, a, b, place), f"{c.STEP_KINDS[kind]} at {a} (with {b}) is not possible"
+        assert self.can(kind, a, b, place), f"{NUMBERED[kind].called} at {a} (with {b}) is not possible"
         self.names["apply"](self.s, kind << 24 | a << 16 | b << 8 | place | choice << 32)
         return {name for k, name in enumerate(self.program.steps) if self.s.steps >> k & 1}
 

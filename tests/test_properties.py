@@ -37,7 +37,7 @@ from checker.result import Limits
 from invariants import PROPERTIES, Property, property_named
 from invariants.registry import STEP
 from zabspec.model import Configuration, Model
-from zabspec.worlds.connections import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
+from zabspec.worlds.steps import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
 
 DOCS = Path(__file__).parent.parent / "docs" / "properties.md"
 

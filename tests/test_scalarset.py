@@ -122,6 +122,8 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "zabspec.worlds.scratch.no_steps",
         "zabspec.worlds.scratch.emit",
         "zabspec.worlds.scratch.emit_alone",
+        "zabspec.worlds.scratch.emit_which",
+        "zabspec.worlds.scratch.emit_nobodys",
         "zabspec.worlds.scratch.process_in",
         "zabspec.worlds.scratch.peer_in",
         "zabspec.worlds.connections.emit_cuts",

@@ -28,7 +28,7 @@ from checker.result import Limits
 from invariants.registry import STEP
 from zabspec.language import StateView, derive
 from zabspec.model import Configuration
-from zabspec.worlds.connections import PARTITION
+from zabspec.worlds.steps import PARTITION
 
 FIVE = Configuration(nodes=5, txns=1, timeouts=0, crashes=1, losses=0)
 FOUR = CONFIGURATIONS[4]

@@ -209,7 +209,7 @@ REJOIN = '''
 """Whether a follower ever acknowledges an epoch that it had promised before."""
 
 from zabspec.language.lang import State
-from zabspec.worlds.connections import TO_FOLLOWER
+from zabspec.worlds.steps import TO_FOLLOWER
 from zabspec.zab import DISCOVERY, NEWEPOCH, SYNCHRONIZATION
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from traces.names import history_text, message_text, process_name, txn_text, value_text
-from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, JsonState, Step, Trace
+from traces.trace import JsonState, Step, Trace
 from traces.values import state_json
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
@@ -132,10 +132,10 @@ def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
     nodes = range(len(before["role"]))
     for f in nodes:
         for l in nodes:
-            gone = _gone(before["to_leader"][f][l], after["to_leader"][f][l], step, f, l, AT_LEADER)
+            gone = _gone(before["to_leader"][f][l], after["to_leader"][f][l], step, f, l, "to_leader")
             out += [f"{process_name(f)} -> {process_name(l)}: {m['kind']} is lost" for m in gone]
         l = before["leader"][f]
-        gone = _gone(before["to_follower"][f], after["to_follower"][f], step, f, l, AT_FOLLOWER)
+        gone = _gone(before["to_follower"][f], after["to_follower"][f], step, f, l, "to_follower")
         out += [f"{process_name(l)} -> {process_name(f)}: {m['kind']} is lost" for m in gone]
     return out
 
@@ -154,13 +154,13 @@ def _overtaken(before: JsonState, step: Step) -> list[str]:
     return [f"{process_name(m.source)} -> {process_name(m.destination)}: {x['kind']} is lost" for x in lost]
 
 
-def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, kinds: frozenset[str]) -> list[Any]:
+def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, channel: str) -> list[Any]:
     """The messages of a channel that a step removed, but for the one it received."""
-    o, left = step.word.operands, list(old)
-    about = step.word.kind in kinds and (o["follower"], o["leader"]) == (f, l) and o.get("place", 0) < len(left)
-    if about and not step.word.kind.startswith(("repeat", "drop")):
+    o, row, left = step.word.operands, step.word.row, list(old)
+    about = row.message == channel and (o["follower"], o["leader"]) == (f, l) and o.get("place", 0) < len(left)
+    if about and not (row.keeps or row.loses):
         del left[o.get("place", 0)]
-    if about and step.word.kind in DROPS:
+    if about and row.loses:
         return [left[o["place"]]]
     # a channel loses all it holds or nothing
     return left if len(new) < len(left) else []

@@ -10,7 +10,7 @@ from traces.explain import why
 from traces.file import trace_text
 from traces.names import counted, headline, message_text, process_name, txn_text
 from traces.text import to_text
-from traces.trace import DROPS, JsonState, Step, Trace
+from traces.trace import JsonState, Step, Trace
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Role
 
@@ -113,7 +113,7 @@ def _drawn(step: Step, everybody: str) -> str:
     """The step itself: an arrow or a note."""
     m = step.message
     if m is not None:
-        arrow = "-x" if step.word.kind in DROPS else "->>"
+        arrow = "-x" if step.word.row.loses else "->>"
         ends = f"{process_name(m.source)}{arrow}{process_name(m.destination)}"
         return f"{ends}: {_escaped(f'{step.number}. {step.label}: {message_text(m)}')}"
     what = headline(step)

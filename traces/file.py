@@ -18,7 +18,6 @@ from traces.names import counted
 from traces.reading import read_bytes, strict_json
 from traces.trace import (
     FORMAT,
-    OPERANDS,
     VERSION,
     Acceptance,
     Delivery,
@@ -34,6 +33,7 @@ from traces.values import in_order
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration
+from zabspec.worlds.steps import KINDS
 
 __all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
 
@@ -253,12 +253,12 @@ class _Reader:
     def word(self, raw: Any, bad: _Bad) -> StepWord:
         bad.type(raw, dict)
         kind = raw.get("kind")
-        if not isinstance(kind, str) or kind not in OPERANDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise bad.error("must name a kind of step")
-        bad.keys(raw, ("kind", *OPERANDS[kind], "choice"))
-        for name in (*OPERANDS[kind], "choice"):
+        bad.keys(raw, ("kind", *KINDS[kind].names, "choice"))
+        for name in (*KINDS[kind].names, "choice"):
             bad.inside(name).number(raw[name], 0, 255)
-        return StepWord(kind, {name: raw[name] for name in OPERANDS[kind]}, raw["choice"])
+        return StepWord(kind, {name: raw[name] for name in KINDS[kind].names}, raw["choice"])
 
     def process(self, raw: Any, bad: _Bad) -> int:
         return bad.number(raw, 0, self.nodes - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from traces.trace import AT_FOLLOWER, AT_LEADER, REPEATS, StepWord, Transmission
+from traces.trace import StepWord, Transmission
 from traces.values import carried
 from zabspec.language.reference import MessageView, StateView
 from zabspec.model import Model
@@ -76,15 +76,16 @@ class Connections:
         return Transmission(m.name, carried(m), source, destination, connection, number, not in_flight)
 
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
-        if word.kind not in AT_LEADER | AT_FOLLOWER:
+        row = word.row
+        if not row.message:
             return None
         f, l, place = word.operands["follower"], word.operands["leader"], word.operands.get("place", 0)
-        if word.kind in AT_LEADER:
+        if row.message == "to_leader":
             way, m, source, destination = "up", s.to_leader[f][l][place], f, l
         else:
             way, m, source, destination = "down", s.to_follower[f][place], l, f
         queue = self.queue[f, l, way]
-        number = queue[place] if word.kind in REPEATS else queue.pop(place)
+        number = queue[place] if row.keeps else queue.pop(place)
         return Transmission(m.name, carried(m), source, destination, self.incarnation[f, l], number)
 
     def settle(self, s: StateView) -> None:

@@ -14,10 +14,11 @@ from zabspec.simulator.connections import UP
 
 __all__ = ["HANDLERS", "Call", "Listener"]
 
-# What a protocol does when something happens to a process, which is the second parameter of each.
+# What a protocol does when something happens to a process, which is the second parameter of each but the last: that
+# is the environment's.
 HANDLERS = (
     "on_start", "on_abcast", "on_crash", "on_recovery", "on_oracle", "receive_as_leader", "receive_as_follower",
-    "on_follower_lost", "on_leader_lost", "on_timeout", "on_message", "on_timer",
+    "on_follower_lost", "on_leader_lost", "on_timeout", "on_message", "on_timer", "on_act", "on_change",
 )  # fmt: skip
 
 Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
@@ -40,6 +41,7 @@ class Listener:
     def __init__(self, names: dict[str, Any], stage: Stage) -> None:
         self.names = names
         self.connections = stage.parts_of.connections
+        self.world = stage.parts_of.world
         self.notes = Notes()
         self.clear()
         self.numbers: dict[int, int] = {}

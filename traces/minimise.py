@@ -9,6 +9,7 @@ shortest in it (`checker/commands/minimise.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,25 +21,12 @@ from traces.remake import remade
 from traces.runner import build_trace
 from traces.trace import Trace, TraceError
 from zabspec.language.reference import ERRORS, MessageView, StateView
-from zabspec.model import BUDGETS, ConfigError, Configuration, Model
-from zabspec.worlds import connections, datagrams
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.worlds.steps import ABCAST, BUDGETS, NUMBERED, PARTITION, RECEIVE
 
 __all__ = ["Minimised", "minimise"]
 
 CHOICE_AT = 32
-FAULT_BUDGETS = {
-    connections.TIMEOUT: "timeouts",
-    connections.CRASH: "crashes",
-    connections.CRASH_IN_RECEIPT: "crashes",
-    connections.LOSE_CONNECTION: "losses",
-    connections.PARTITION: "partitions",
-    connections.DROP_TO_LEADER: "drops",
-    connections.DROP_TO_FOLLOWER: "drops",
-    connections.REPEAT_TO_LEADER: "duplicates",
-    connections.REPEAT_TO_FOLLOWER: "duplicates",
-    datagrams.ELECTION_TIMEOUT: "timeouts",
-    datagrams.HEARTBEAT: "heartbeats",
-}
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,7 @@ class World:
     def deed(self, s: StateView, word: int) -> Deed:
         """What a step does here."""
         kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
-        if kind == datagrams.RECEIVE:
+        if kind == RECEIVE:
             return Deed(kind, a, b, 0, without_place(s.in_flight[c]), word >> CHOICE_AT)
         return Deed(kind, a, b, c, b"", word >> CHOICE_AT)
 
@@ -226,11 +214,8 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     """The next smaller configurations, with what is to be tried in them."""
     c = world.model.configuration
     fixed = replace(c, max_epoch=0, channel=0)
-    used = dict.fromkeys(BUDGETS, 0)
-    for d in deeds:
-        if d.kind in FAULT_BUDGETS:
-            used[FAULT_BUDGETS[d.kind]] += 1
-    abcasts = sum(d.kind == connections.ABCAST for d in deeds)
+    used = Counter(NUMBERED[d.kind].spends for d in deeds)
+    abcasts = sum(d.kind == ABCAST for d in deeds)
     tight = replace(fixed, **{name: min(getattr(c, name), used[name]) for name in BUDGETS}, txns=max(1, abcasts))
     if tight != c:
         yield from _in(tight, world, deeds)
@@ -266,7 +251,7 @@ class _Moved:
     def deed(self, d: Deed) -> Deed | None:
         a: int | None = d.a
         b: int | None = d.b
-        if d.kind == connections.PARTITION:
+        if d.kind == PARTITION:
             if self.gone is not None:
                 low = d.a & ((1 << self.gone) - 1)
                 a = low | (d.a >> (self.gone + 1)) << self.gone

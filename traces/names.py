@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from traces.trace import DROPS, Step, Transmission
+from traces.trace import Step, Transmission
 from zabspec import db19, zab
 from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import Field
 from zabspec.worlds import connections
+from zabspec.worlds.steps import PROCESSES
 
 __all__ = [
     "counted",
@@ -116,24 +117,19 @@ def value_text(f: Field, kind: Kind, value: Any, protocol: str) -> str:
 
 def headline(step: Step) -> str:
     """Who took a step, and which."""
-    o, label = step.word.operands, step.label
-    kind = step.word.kind
-    if step.message is not None and kind not in DROPS:
-        m = step.message
+    row, label, m = step.word.row, step.label, step.message
+    if m is not None and not row.loses:
         return f"{process_name(m.destination)}: {label} on {m.kind} from {process_name(m.source)}"
-    if step.message is not None:
-        m = step.message
+    if m is not None:
         return f"network: {label} {m.kind} from {process_name(m.source)} to {process_name(m.destination)}"
-    if kind == "oracle":
-        rest = label.removeprefix("oracle")
-        return f"{process_name(o['process'])}: oracle names {process_name(o['leader'])}{rest}"
-    if kind == "leader_learns":
-        return f"{process_name(o['leader'])}: learns that the connection of {process_name(o['follower'])} is lost"
-    if kind == "follower_learns":
-        return f"{process_name(o['follower'])}: learns that its connection to {process_name(o['leader'])} is lost"
-    if kind == "lose_connection":
-        return f"network: {label} of {process_name(o['follower'])} to {process_name(o['leader'])}"
-    if kind == "partition":
-        side = [p for p in range(8) if o["side"] >> p & 1]
-        return f"network: {label} cuts off {process_names(side)}"
+    if row.said:
+        return row.said.format(label=label, more=label.removeprefix(row.called), **operand_texts(step))
     return f"{process_name(step.process if step.process is not None else -1)}: {label}"
+
+
+def operand_texts(step: Step) -> dict[str, str]:
+    """The operands of a step, as they are written."""
+    out = {name: process_name(v) if name in PROCESSES else str(v) for name, v in step.word.operands.items()}
+    if "side" in out:
+        out["side"] = process_names([p for p in range(8) if step.word.operands["side"] >> p & 1])
+    return out

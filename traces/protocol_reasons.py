@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from traces.evidence import Evidence, Reason, same_instance, was_abcast
 from traces.names import history_text, joined, process_name, process_names, txn_text
-from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, JsonTxn
+from traces.trace import JsonTxn
 from zabspec import zab
 from zabspec.worlds import actor
 
@@ -217,7 +217,7 @@ def _zxid(t: JsonTxn) -> tuple[int, int]:
 
 def _invariant_2(e: Evidence) -> str:
     step = e.step
-    if step.message is None or step.word.kind not in AT_FOLLOWER - DROPS:
+    if step.message is None or step.word.row.loses or step.word.row.message != "to_follower":
         return ""
     f = step.message.destination
     who, at = process_name(f), f"(step {step.number})"
@@ -250,20 +250,20 @@ def _invariant_3(e: Evidence) -> str:
 def _invariant_4(e: Evidence) -> str:
     step, before, after = e.step, e.before, e.last
     m = step.message
-    if m is None or step.word.kind in DROPS:
+    if m is None or step.word.row.loses:
         return ""
     p, at = m.destination, f"(step {step.number})"
     who = process_name(p)
-    if step.word.kind in AT_FOLLOWER and m.kind == "NEWEPOCH":
+    if step.word.row.message == "to_follower" and m.kind == "NEWEPOCH":
         return _wrong_offer(e, p, before["leader"][p])
-    if step.word.kind in AT_FOLLOWER and m.kind == "NEWLEADER" and step.accepted:
+    if step.word.row.message == "to_follower" and m.kind == "NEWLEADER" and step.accepted:
         carried, mine = m.fields["history"], after["history"][p]
         if after["role"][p] != actor.DOWN and mine != carried:
             return (
                 f"NEWLEADER carried {history_text(carried)}, but the history of {who} became {history_text(mine)} {at}."
             )
     stages = (before["stage"][p], after["stage"][p])
-    if step.word.kind in AT_LEADER and stages == (zab.PROMISING, zab.SYNCHRONIZING):
+    if step.word.row.message == "to_leader" and stages == (zab.PROMISING, zab.SYNCHRONIZING):
         log = after["log"][p]
         if log != before["log"][p] and log != m.fields["history"]:
             return f"{who} made {history_text(log)} the initial history, which no follower offered it {at}."

@@ -16,7 +16,7 @@ from invariants.binding import bound
 from invariants.registry import STEP
 from traces.names import counted, headline, process_name, txn_text
 from traces.stage import ScriptedStage
-from traces.trace import NUMBERS, PROCESSES, Step, Trace
+from traces.trace import Step, Trace
 from traces.values import message_bytes, state_of
 from traces.verification import claimed, compare, judge
 from zabspec.language.kinds import MessageUnion
@@ -24,6 +24,7 @@ from zabspec.language.lang import NOBODY
 from zabspec.language.reference import StateView
 from zabspec.model import Model
 from zabspec.simulator.dump import Dump, digest
+from zabspec.worlds.steps import PROCESSES
 
 __all__ = ["Replayed", "happened", "replay"]
 
@@ -103,7 +104,7 @@ class Judge:
         self.taken = step.number
         s, a = stage.state, self.after
         processes = [value for name, value in step.word.operands.items() if name in PROCESSES]
-        a.event = NUMBERS[step.word.kind]
+        a.event = step.word.row.number
         a.event_process, a.event_peer = (*processes, NOBODY, NOBODY)[:2]
         a.accepts, a.accept_epoch = s.accepts, s.accept_epoch
         if step.message is not None:

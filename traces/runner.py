@@ -12,10 +12,11 @@ from invariants.registry import STEP
 from traces.flight import flight_of
 from traces.names import counted
 from traces.notes import Notes
-from traces.trace import NUMBERS, RECEIPTS, Step, StepWord, Trace, TraceError
+from traces.trace import Step, StepWord, Trace, TraceError
 from traces.values import state_json
+from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
-from zabspec.model import STEP_KINDS, Model
+from zabspec.model import Model
 
 __all__ = ["Runner", "build_trace", "describe_word", "label_of"]
 
@@ -72,7 +73,7 @@ class Runner:
         return Step(
             number,
             parts,
-            label_of(self.model.program.steps, parts, s.steps),
+            label_of(self.model.program, parts, s.steps),
             parts.process,
             message,
             notes.abcast,
@@ -91,12 +92,18 @@ class Runner:
         return bool(holds(self.state))
 
 
-def label_of(steps: Sequence[str], word: StepWord, entered: int) -> str:
-    """What a step is called: those of the paper's `steps` that it entered, a bit each, or what else it is."""
-    named = [name for k, name in enumerate(steps) if entered >> k & 1]
-    if named and word.kind in RECEIPTS:
+def label_of(program: Program, word: StepWord, entered: int) -> str:
+    """What a step is called: those of the paper's steps that it entered, a bit each, or what else it is."""
+    named = [name for k, name in enumerate(program.steps) if entered >> k & 1]
+    if named and word.row.receives:
         return ", ".join(named)
-    return ", ".join([STEP_KINDS[NUMBERS[word.kind]], *named])
+    return ", ".join([called(program, word), *named])
+
+
+def called(program: Program, word: StepWord) -> str:
+    """What a step is called where the paper's steps do not say."""
+    own = program.changes if word.row.by else program.actions
+    return own[word.operands["which"]] if "which" in word.operands else word.row.called
 
 
 def describe_word(word: StepWord) -> str:

@@ -25,16 +25,16 @@ from traces.flight import Connections, Datagrams
 from traces.listener import Listener
 from traces.names import counted
 from traces.runner import Runner
-from traces.stage import SPENDS
 from traces.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission, model_of
 from traces.values import carried, message_json, state_json
 from traces.verification import compare
 from zabspec.language.reference import MessageView, StateView
-from zabspec.model import BUDGETS, LIMITS, ConfigError, Configuration, Model
+from zabspec.model import LIMITS, ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.connections import DUPLICATING, UP
 from zabspec.simulator.run import Run, SimulationError, Simulator
 from zabspec.worlds.datagrams import ORDERED
+from zabspec.worlds.steps import BUDGETS, KINDS
 
 __all__ = ["configuration_of", "simulated_trace"]
 
@@ -121,18 +121,13 @@ class Words(Listener):
             if s.order == ORDERED:
                 self.lost[:] = [x for x in self.lost if not overtaken(x, m)]
             return StepWord("receive", {"process": p, "source": m.source, "place": self.place(True, m)})
-        if name == "on_timer":
-            return StepWord("heartbeat" if rest[0] else "election_timeout", {"process": p})
-        if name == "on_oracle":
-            return StepWord("oracle", {"process": p, "leader": int(rest[0])})
-        if name == "on_follower_lost":
-            return StepWord("leader_learns", {"leader": p, "follower": int(rest[0])})
-        if name == "on_leader_lost":
-            return StepWord("follower_learns", {"follower": p, "leader": int(s.leader[p])})
-        kind = {"on_abcast": "abcast", "on_crash": "crash", "on_recovery": "recover", "on_timeout": "timeout"}.get(
-            name, ""
-        )
-        return StepWord(kind, {"process": p}) if kind else None
+        for row in KINDS.values():
+            if row.runs == name and self.world in row.worlds and row.timer in (None, *rest):
+                operands = {key: int(value) for key, value in zip(row.given, (p, *rest), strict=False)}
+                if name == "on_leader_lost":
+                    operands["leader"] = int(s.leader[p])
+                return StepWord(row.name, operands)
+        return None
 
 
 def played(run: Run, until: int, stage: Stage, happens: Happens, begun: Callable[[Words, StateView], None]) -> None:
@@ -180,8 +175,8 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
         abcasts = s.abcasts
         spent["drops"] += len(heard[0].dropped)
         heard[0].clear()
-        if word.kind in SPENDS:
-            spent[SPENDS[word.kind]] += 1
+        if word.row.spends:
+            spent[word.row.spends] += 1
         flight = max(flight, s.queued + len(lost) + 1)
 
     def begun(words: Words, s: StateView) -> None:
@@ -253,8 +248,8 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     late: list[tuple[bool, Transmission]] = []  # lost in the simulator, and in the explorer in flight yet
 
     def take(word: StepWord) -> Step:
-        if word.kind in SPENDS:
-            spent[SPENDS[word.kind]] = spent.get(SPENDS[word.kind], 0) + 1
+        if budget := word.row.spends:
+            spent[budget] = spent.get(budget, 0) + 1
         steps.append(runner.step(word.word))
         if prop is not None and not runner.keeps(prop):
             raise _Broken

@@ -12,29 +12,15 @@ from typing import Any
 from traces.abstraction import Abstraction, Entry, Stage
 from traces.listener import Call, Listener
 from traces.runner import describe_word, label_of
-from traces.trace import AT_FOLLOWER, AT_LEADER, DROPS, REPEATS, Step, StepWord, TraceError, Transmission
+from traces.trace import Step, StepWord, TraceError, Transmission
 from zabspec.language import reference
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import NETWORKS, Model
 from zabspec.simulator.connections import DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
 from zabspec.simulator.loop import FAULTS
+from zabspec.worlds.steps import PROCESSES
 
-__all__ = ["SPENDS", "ScriptedStage"]
-
-# By kind of step: the budget it spends.
-SPENDS = {
-    "timeout": "timeouts",
-    "election_timeout": "timeouts",
-    "heartbeat": "heartbeats",
-    "crash": "crashes",
-    "crash_in_receipt": "crashes",
-    "lose_connection": "losses",
-    "partition": "partitions",
-    "drop_to_leader": "drops",
-    "drop_to_follower": "drops",
-    "repeat_to_leader": "duplicates",
-    "repeat_to_follower": "duplicates",
-}
+__all__ = ["ScriptedStage"]
 
 
 class ScriptedStage:
@@ -94,7 +80,7 @@ class ScriptedStage:
         return Step(
             number,
             word,
-            label_of(self.program.steps, word, s.steps),
+            label_of(self.program, word, s.steps),
             word.process,
             self.listener.received or message,
             notes.abcast,
@@ -107,8 +93,8 @@ class ScriptedStage:
 
     def spend(self, word: StepWord, place: str) -> None:
         """Count what the step costs."""
-        budget = SPENDS.get(word.kind)
-        if budget is not None:
+        budget = word.row.spends
+        if budget:
             self.spent[budget] = self.spent.get(budget, 0) + 1
             most = getattr(self.model.configuration, budget)
             if self.spent[budget] > most:
@@ -126,53 +112,55 @@ class ScriptedStage:
     def set_up(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
         """Set one thing up for the next tick; returns the message that is dropped, if one is, and
         which handlers must run."""
-        s, o, kind = self.state, word.operands, word.kind
+        s, o, kind, row = self.state, word.operands, word.kind, word.row
         nodes = range(self.model.configuration.nodes)
-        for name in ("process", "leader", "follower", "source"):
-            if o.get(name, 0) not in nodes:
+        for name in PROCESSES & o.keys():
+            if o[name] not in nodes:
                 raise _Refused(f"there is no process {o[name]}")
-        if (kind in OF_DATAGRAMS) == self.model.protocol.connections and kind not in OF_BOTH:
+        if self.model.protocol.world not in row.worlds:
             raise _Refused(f"{self.model.configuration.protocol} has no such step")
-        if kind in AT_LEADER | AT_FOLLOWER:
-            return self.mail(word)
-        if kind == "receive":
-            return self.datagram(o["process"], o["source"], o["place"])
+        calls = [call_of(word)] if row.runs else []
+        if row.message == "in_flight":
+            self.datagram(o["process"], o["source"], o["place"])
+            return None, calls
+        if row.message:
+            return self.mail(word, calls)
+        p = o.get("process", 0)
         if kind in ("leader_learns", "follower_learns"):
-            return None, [self.notice(o["follower"], o["leader"], kind == "leader_learns")]
-        p = o.get("process", o.get("follower", 0))
-        if kind == "oracle":
+            self.notice(o["follower"], o["leader"], kind == "leader_learns")
+        elif kind == "oracle":
             s.oracle_due[p], s.client = s.now, o["leader"]
-            return None, [("on_oracle", (p, o["leader"]))]
-        if kind == "abcast":
+        elif kind == "abcast":
             s.waiting, s.client = 1, p
-            return None, [("on_abcast", (p,))]
-        if kind in ("election_timeout", "heartbeat"):
-            deadline, timer = (s.deadline, 0) if kind == "election_timeout" else (s.heartbeat_due, 1)
-            deadline[p] = s.now
-            return None, [("on_timer", (p, timer))]
-        return None, self.fault(word, p)
+        elif kind in ("action", "environment"):
+            s.doing, s.client = o["which"] + 1, o.get("process", -1)
+        elif kind == "election_timeout":
+            s.deadline[p] = s.now
+        elif kind == "heartbeat":
+            s.heartbeat_due[p] = s.now
+        else:
+            self.fault(word)
+        return None, calls
 
-    def mail(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
+    def mail(self, word: StepWord, calls: list[Call]) -> tuple[Transmission | None, list[Call]]:
         """A message over a connection arrives, once or twice, or is lost."""
-        s, kind = self.state, word.kind
+        s, row = self.state, word.row
         f, l, place = word.operands["follower"], word.operands["leader"], word.operands.get("place", 0)
-        up = kind in AT_LEADER
-        queue = self.abstraction.over(s, f, l, UP if up else DOWN_WAY)
+        queue = self.abstraction.over(s, f, l, UP if row.message == "to_leader" else DOWN_WAY)
         if place >= len(queue):
             raise _Refused("there is no such message in flight")
         entry = queue[place]
-        call: Call = ("receive_as_leader", (l, f)) if up else ("receive_as_follower", (f,))
-        if kind in DROPS:
+        if row.loses:
             message = self.listener.transmission(entry.message)
             self.names["lose_mail"](s, entry.place)
             return message, []
-        self.names["repeat_mail" if kind in REPEATS else "bring_forward"](s, entry.place)
-        if kind != "crash_in_receipt":
-            return None, [call]
+        self.names["repeat_mail" if row.keeps else "bring_forward"](s, entry.place)
+        if "point" not in word.operands:
+            return None, calls
         s.crash_at = word.operands["point"]
-        return None, [call, ("on_crash", (f,))]
+        return None, [*calls, ("on_crash", (f,))]
 
-    def datagram(self, p: int, source: int, place: int) -> tuple[None, list[Call]]:
+    def datagram(self, p: int, source: int, place: int) -> None:
         """A datagram arrives. On an ordered network those that it overtakes are lost first."""
         bag = self.abstraction.bag(self.state)
         if place >= len(bag):
@@ -188,23 +176,22 @@ class ScriptedStage:
             ]:
                 self.names["lose_mail"](self.state, overtaken[0].place)
         self.names["bring_forward"](self.state, self.found(entry.seq).place)
-        return None, [("on_message", (p, source))]
 
     def found(self, seq: int) -> Entry:
         """The entry sent under a number."""
         return next(e for e in self.abstraction.bag(self.state) if e.seq == seq)
 
-    def notice(self, f: int, l: int, at_leader: bool) -> Call:
+    def notice(self, f: int, l: int, at_leader: bool) -> None:
         """The notice of a loss arrives at one end."""
         s, way = self.state, NOTICE_UP if at_leader else NOTICE_DOWN
         for entry in self.abstraction.bag(s):
             m = entry.message
             if (m.follower, m.leader, m.way, m.connection) == (f, l, way, s.connection[f][l]):
                 self.names["bring_forward"](s, entry.place)
-                return ("on_follower_lost", (l, f)) if at_leader else ("on_leader_lost", (f,))
+                return
         raise _Refused("no notice of a loss is on its way")
 
-    def fault(self, word: StepWord, p: int) -> list[Call]:
+    def fault(self, word: StepWord) -> None:
         """Put a fault on the schedule, for this tick. A partition cuts every way across and heals."""
         o, kind = word.operands, word.kind
         nodes = range(self.model.configuration.nodes)
@@ -213,12 +200,12 @@ class ScriptedStage:
                 raise _Refused("a cut is named by its side without p0")
             across = [(a, b) for a in nodes for b in nodes if (o["side"] >> a & 1) != (o["side"] >> b & 1)]
             self.schedule([("cut", *way) for way in across] + [("heal", *way) for way in across])
-            return []
-        if kind == "lose_connection":
+        elif kind == "lose_connection":
             self.schedule([("lose", o["follower"], o["leader"])])
-            return []
-        self.schedule([(kind, p, -1)])
-        return [({"timeout": "on_timeout", "crash": "on_crash", "recover": "on_recovery"}[kind], (p,))]
+        elif kind in FAULTS:
+            self.schedule([(kind, o["process"], -1)])
+        else:
+            raise _Refused("it has no such step")
 
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
         """The faults of this tick; those of earlier ticks have happened."""
@@ -235,13 +222,20 @@ class ScriptedStage:
             TraceError: other handlers ran than the step says.
         """
         calls = self.listener.calls
-        if word.kind == "crash_in_receipt" and calls == expected and not self.listener.crashed_inside:
+        if "point" in word.operands and calls == expected and not self.listener.crashed_inside:
             raise TraceError(f"{place} is not taken by the simulator: its handler has no such point")
         if calls == expected:
             return
         if not calls:
-            raise TraceError(f"{place} is not taken by the simulator: {NOT_TAKEN.get(word.kind, 'nothing happened')}")
+            raise TraceError(f"{place} is not taken by the simulator: {word.row.refused}")
         raise TraceError(f"{place}: the simulator ran {called(calls)}, and not {called(expected) or 'nothing'}")
+
+
+def call_of(word: StepWord) -> Call:
+    """The handler that a step begins with, and what it is given."""
+    row = word.row
+    given = [word.operands[name] for name in row.given]
+    return row.runs, (*given, *([] if row.timer is None else [row.timer]))
 
 
 def called(calls: list[Call]) -> str:
@@ -251,20 +245,3 @@ def called(calls: list[Call]) -> str:
 
 class _Refused(Exception):
     """Why a step cannot be set up."""
-
-
-OF_BOTH = frozenset({"abcast", "crash", "recover"})
-OF_DATAGRAMS = frozenset({"receive", "election_timeout", "heartbeat"})
-NOT_TAKEN = dict.fromkeys(
-    (*AT_LEADER, *AT_FOLLOWER, "receive"), "the message arrived, and the process did not take it (not in turn, or down)"
-) | {
-    "oracle": "the process did not ask its oracle",
-    "leader_learns": "the notice arrived at an end that is closed",
-    "follower_learns": "the notice arrived at an end that is closed",
-    "abcast": "the process may not abcast",
-    "timeout": "the process waits for nothing",
-    "election_timeout": "the timer is not armed",
-    "heartbeat": "the timer is not armed",
-    "crash": "the process is down",
-    "recover": "the process is not down",
-}

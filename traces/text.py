@@ -6,7 +6,8 @@ from traces.effects import changes
 from traces.explain import why
 from traces.names import counted, headline
 from traces.trace import Trace
-from zabspec.model import BUDGETS, Configuration
+from zabspec.model import Configuration
+from zabspec.worlds.steps import BUDGETS
 
 __all__ = ["configuration_text", "to_text"]
 

@@ -14,18 +14,10 @@ from functools import lru_cache
 from typing import Any
 
 from zabspec.model import Configuration, Model
-from zabspec.worlds import connections, datagrams
+from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
-    "AT_FOLLOWER",
-    "AT_LEADER",
-    "DROPS",
     "FORMAT",
-    "NAMES",
-    "NUMBERS",
-    "OPERANDS",
-    "RECEIPTS",
-    "REPEATS",
     "VERSION",
     "Acceptance",
     "Delivery",
@@ -53,45 +45,6 @@ class TraceError(Exception):
 
 # --- step words --------------------------------------------------------------------------------
 
-# What the operands a, b, c of a step word are called, for each kind (see `connections`, `datagrams`).
-OPERANDS: dict[str, tuple[str, ...]] = {
-    "oracle": ("process", "leader"),
-    "to_leader": ("leader", "follower", "place"),
-    "to_follower": ("follower", "leader", "place"),
-    "leader_learns": ("leader", "follower"),
-    "follower_learns": ("follower", "leader"),
-    "abcast": ("process",),
-    "timeout": ("process",),
-    "crash": ("process",),
-    "recover": ("process",),
-    "lose_connection": ("follower", "leader"),
-    "partition": ("side",),
-    "drop_to_leader": ("leader", "follower", "place"),
-    "drop_to_follower": ("follower", "leader", "place"),
-    "repeat_to_leader": ("leader", "follower", "place"),
-    "repeat_to_follower": ("follower", "leader", "place"),
-    "crash_in_receipt": ("follower", "leader", "point"),
-    "receive": ("process", "source", "place"),
-    "election_timeout": ("process",),
-    "heartbeat": ("process",),
-}
-# Those that are processes.
-PROCESSES = frozenset({"process", "leader", "follower", "source"})
-NUMBERS: dict[str, int] = {
-    name: getattr(connections, name.upper(), 0) or getattr(datagrams, name.upper()) for name in OPERANDS
-}
-NAMES: dict[int, str] = {number: name for name, number in NUMBERS.items()}
-
-# Whose message a step receives, or drops.
-AT_LEADER = frozenset({"to_leader", "repeat_to_leader", "drop_to_leader"})
-AT_FOLLOWER = frozenset({"to_follower", "repeat_to_follower", "drop_to_follower", "crash_in_receipt"})
-DROPS = frozenset({"drop_to_leader", "drop_to_follower"})
-REPEATS = frozenset({"repeat_to_leader", "repeat_to_follower"})
-# A message received as it should be: the step is called by what its handler does.
-RECEIPTS = frozenset({"to_leader", "to_follower", "receive"})
-# The network's own steps: no process takes them.
-OF_NETWORK = DROPS | {"lose_connection", "partition"}
-
 
 @dataclass(frozen=True)
 class StepWord:
@@ -108,21 +61,27 @@ class StepWord:
         Raises:
             TraceError: the word has a kind that there is not.
         """
-        kind = NAMES.get((word >> 24) & 255)
-        if kind is None:
+        found = NUMBERED.get((word >> 24) & 255)
+        if found is None:
             raise TraceError(f"{word:#x} is not a step: there is no kind {(word >> 24) & 255}")
         values = ((word >> 16) & 255, (word >> 8) & 255, word & 255)
-        return StepWord(kind, dict(zip(OPERANDS[kind], values, strict=False)), (word >> 32) & 255)
+        operands = {name: v for name, v in zip(found.operands, values, strict=False) if name}
+        return StepWord(found.name, operands, (word >> 32) & 255)
+
+    @property
+    def row(self) -> StepKind:
+        """All there is to know of its kind."""
+        return KINDS[self.kind]
 
     @property
     def word(self) -> int:
-        a, b, c = (*self.operands.values(), 0, 0)[:3]
-        return self.choice << 32 | NUMBERS[self.kind] << 24 | a << 16 | b << 8 | c
+        a, b, c = (*(self.operands.get(name, 0) for name in self.row.operands), 0, 0)[:3]
+        return self.choice << 32 | self.row.number << 24 | a << 16 | b << 8 | c
 
     @property
     def process(self) -> int | None:
-        """The process that takes the step; None for the network."""
-        return None if self.kind in OF_NETWORK else next(iter(self.operands.values()))
+        """The process that takes the step; None where none does."""
+        return None if self.row.by else next(iter(self.operands.values()))
 
 
 @lru_cache(maxsize=8)
@@ -193,7 +152,7 @@ class Step:
         number: its place in the schedule, from 1.
         word: which step it is.
         label: the paper's steps it entered, or what else it is called.
-        process: who took it; None for the network.
+        process: who took it; None: no process did.
         message: what was received, or dropped.
         abcast: the transaction that was abcast.
         sent, delivered, accepted, established: in the order in which they happened.

@@ -507,6 +507,11 @@ def heartbeat(s: State, p: Node) -> None:
         broadcast(s, p, NewLeader(new_epoch=s.current_epoch[p], history=s.history[p]))
 
 
+def is_down(s: State, p: Node) -> bool:
+    """Whether p has crashed and not recovered."""
+    return s.role[p] == DOWN
+
+
 def on_crash(s: State, p: Node) -> None:
     """What is volatile is lost, and the pass ends (beyond the lab)."""
     end_pass(s, p)

@@ -25,6 +25,7 @@ from zabspec.language.lang import History, Node, State, Txn, new_identity
 
 __all__ = [
     "abcast",
+    "abcasts_left",
     "abdeliver",
     "accept",
     "end_leadership",
@@ -73,6 +74,11 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
         ),
         fact("abcast_in_pass", Bool(), (NODE,), "the leadership under way has abcast"),
     )
+
+
+def abcasts_left(s: State) -> bool:
+    """Whether the application may abcast again in this run."""
+    return s.abcasts < s.TXNS
 
 
 @new_identity

@@ -13,8 +13,9 @@ from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.worlds import actor, connections, datagrams
 from zabspec.worlds.scratch import step_fields
+from zabspec.worlds.steps import BUDGETS, Budget
 
-__all__ = ["BUDGETS", "NETWORKS", "STEP_KINDS", "ConfigError", "Configuration", "Model"]
+__all__ = ["NETWORKS", "ConfigError", "Configuration", "Model", "budgets_of"]
 
 NETWORKS = {
     "fifo": connections.FIFO,
@@ -24,19 +25,17 @@ NETWORKS = {
 }
 DATAGRAMS = {"datagrams": datagrams.ANY_ORDER, "ordered": datagrams.ORDERED}
 
-# The kinds of step of every world, and what each is called.
-STEP_KINDS: Mapping[int, str] = connections.STEP_KINDS | datagrams.STEP_KINDS
-
 LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
-BUDGETS = ("timeouts", "crashes", "losses", "partitions", "drops", "duplicates", "heartbeats")
-# What a world has a budget for, and how much of it unless one says.
-OF_CONNECTIONS = {"timeouts": 2, "crashes": 1, "losses": 1, "partitions": 0, "drops": 0, "duplicates": 0}
-OF_DATAGRAMS = {"timeouts": 2, "crashes": 0, "heartbeats": 0}
 UNSET = cast(int, None)  # a budget that nobody gave; it has a number once the configuration is made
 
 
 class ConfigError(ValueError):
     """The question was wrong: one sentence says how."""
+
+
+def budgets_of(world: str) -> dict[str, Budget]:
+    """The budgets that a world has."""
+    return {name: b for name, b in BUDGETS.items() if world in b.usual}
 
 
 @dataclass(frozen=True)
@@ -86,25 +85,22 @@ class Configuration:
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
 
     def _check_budgets(self, found: Protocol) -> None:
-        usual = OF_CONNECTIONS if found.connections else OF_DATAGRAMS
-        for name in BUDGETS:
+        world = found.world
+        for name, budget in BUDGETS.items():
             value = getattr(self, name)
             if value is UNSET:
-                object.__setattr__(self, name, usual.get(name, 0))
+                object.__setattr__(self, name, budget.usual.get(world, 0))
             elif not 0 <= value <= 15:
                 raise ConfigError(f"--{name} must be 0 to 15, not {value}")
-            elif value and name not in usual:
-                what = "connections" if found.connections else "datagrams"
-                raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {what}")
-        if self.drops and self.network != "lossy":
-            raise ConfigError("--drops needs --network lossy: on the paper's channels only connections are lost")
-        if self.duplicates and self.network != "duplicating":
-            raise ConfigError("--duplicates needs --network duplicating")
+            elif value and world not in budget.usual:
+                raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {world}")
+            elif value and self.network != budget.network.get(world, self.network):
+                raise ConfigError(f"--{name} needs --network {budget.network[world]}{budget.why}")
 
     @property
     def faults(self) -> int:
         """Faults that can make a process begin another iteration."""
-        return self.timeouts + self.crashes + self.losses + self.partitions + self.drops + self.duplicates
+        return sum(getattr(self, name) for name in BUDGETS)
 
     def as_dict(self) -> dict[str, str | int]:
         return asdict(self)
@@ -218,7 +214,7 @@ class Model:
             *net,
             *(
                 Field(f"{name}_left", Int(0, getattr(c, name)), Role.BUDGET, (), f"how many {name} are left")
-                for name in (OF_CONNECTIONS if self.protocol.connections else OF_DATAGRAMS)
+                for name in budgets_of(self.protocol.world)
             ),
             *step_fields(union, c.nodes),
         )
@@ -232,6 +228,8 @@ class Model:
             "DOWN": down,
             "FLIGHT": up,
             "LITERAL": int(c.literal),
+            "ACTIONS": len(self.protocol.actions),
+            "CHANGES": len(self.protocol.changes),
             **{name.upper(): getattr(c, name) for name in BUDGETS},
         }
         return Program(
@@ -240,4 +238,6 @@ class Model:
             world=(actor, history, connections if self.protocol.connections else datagrams),
             protocol=self.protocol.modules,
             overrides=self.protocol.overrides(c.variant),
+            actions=self.protocol.actions,
+            changes=self.protocol.changes,
         )

@@ -10,6 +10,7 @@ from zabspec import db19, db19_variants, electing, election, variants, zab
 from zabspec.language import Field, Int, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
 from zabspec.variants import Variant
+from zabspec.worlds.steps import CONNECTIONS, DATAGRAMS
 
 __all__ = ["ELECTING", "PROTOCOLS", "Parts", "Protocol", "Sizes"]
 
@@ -70,6 +71,7 @@ class Protocol:
         revises: it may replace what it has delivered.
         parts: its kinds and fields at some sizes.
         variants: the protocol with one rule changed.
+        actions, changes: what its internal steps, and those of its environment, are called, by their numbers.
     """
 
     name: str
@@ -79,6 +81,13 @@ class Protocol:
     revises: bool
     parts: Callable[[Sizes], Parts]
     variants: Mapping[str, Variant]
+    actions: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    @property
+    def world(self) -> str:
+        """The world it speaks over, as rows of `worlds/steps.py` name it."""
+        return CONNECTIONS if self.connections else DATAGRAMS
 
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
         """The functions of a variant; none for the protocol itself ("")."""

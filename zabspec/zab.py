@@ -442,6 +442,11 @@ def recovering(s: State, p: Node) -> bool:
     return s.phase[p] < BROADCAST or (s.role[p] == LEADING and s.stage[p] < ESTABLISHED)
 
 
+def is_down(s: State, p: Node) -> bool:
+    """Whether p has crashed and not recovered."""
+    return s.role[p] == DOWN
+
+
 def on_crash(s: State, p: Node) -> None:
     """II: what is not in Table 1 is lost."""
     end_pass(s, p)

@@ -46,7 +46,8 @@ from checker.bridge.actions import (
 from checker.bridge.agreement import look_whether_agreed
 from checker.bridge.masks import alone, any_of_latest
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, step
-from zabspec.worlds.connections import (
+from zabspec.worlds.scratch import peer_in, process_in
+from zabspec.worlds.steps import (
     ABCAST,
     PARTITION,
     REPEAT_TO_FOLLOWER,
@@ -54,7 +55,6 @@ from zabspec.worlds.connections import (
     TO_FOLLOWER,
     TO_LEADER,
 )
-from zabspec.worlds.scratch import peer_in, process_in
 from zabspec.zab import (
     ACK_LD,
     BROADCAST,

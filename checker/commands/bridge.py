@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, PATH, Cannot, Subcommand, at_least, check_writable, complain, say
+from checker.commands.common import (
+    NO_VERDICT,
+    PATH,
+    Cannot,
+    Subcommand,
+    at_least,
+    budget_options,
+    check_writable,
+    complain,
+    say,
+)
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
 from checker.commands.explore import configured, explored
@@ -33,10 +43,7 @@ Examples:
 @click.option("--variant", default="", metavar="NAME", help="zab with one rule changed; see `zabcheck variants`.")
 @click.option("--nodes", default=3, show_default=True, help="Processes.")
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
-@click.option("--timeouts", type=int, default=1, show_default=True, help="Spurious timeouts.")
-@click.option("--crashes", type=int, default=0, show_default=True, help="Crashes; recovery is free.")
-@click.option("--losses", type=int, default=0, show_default=True, help="Lost connections.")
-@click.option("--partitions", type=int, default=0, show_default=True, help="Cuts that lose all connections across.")
+@budget_options({"timeouts": 1, "crashes": 0, "losses": 0, "partitions": 0})
 @click.option("--depth", type=int, callback=at_least(1), help="How many steps deep; to exhaustion if not given.")
 @click.option("--keep-going", is_flag=True, help="Go on past failures: the shortest run for everything that fails.")
 @click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
@@ -76,8 +83,7 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
         UsageError: the question was wrong.
     """
     every = {
-        **options, "protocol": "zab", "network": "", "max_epoch": 0, "channel": 0, "engine": "compiled",
-        "drops": None, "duplicates": None, "heartbeats": None,
+        **options, "protocol": "zab", "max_epoch": 0, "channel": 0, "engine": "compiled",
     }  # fmt: skip
     configuration = configured(every, literal=False)
 

@@ -34,6 +34,7 @@ from checker.commands.ending import (
     say,
     settle,
 )
+from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -48,6 +49,7 @@ __all__ = [
     "Commands",
     "Subcommand",
     "at_least",
+    "budget_options",
     "check_writable",
     "complain",
     "hush",
@@ -187,6 +189,30 @@ def seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 
 
 PATH = click.Path(path_type=Path)
+
+
+def budget_options(
+    given: Mapping[str, int] | None = None, note: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A flag for every budget there is.
+
+    Args:
+        given: flags for these alone, with how much there is of each unless one says; none: for all, as the
+            protocol's world has them.
+        note: what the help of each says instead of how much there is.
+    """
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(list(BUDGETS if given is None else given)):
+            flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]
+            if given is None:
+                command = click.option(flag, type=int, help=b.help())(command)
+            else:
+                said = f"{b.what}{note and '; '}{note}."
+                command = click.option(flag, type=int, default=given[name], show_default=True, help=said)(command)
+        return command
+
+    return add
 
 
 def near(name: str, names: Iterable[str]) -> str:

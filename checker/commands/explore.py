@@ -313,11 +313,13 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
     Raises:
         UsageError: there is no such configuration.
     """
-    from zabspec.model import BUDGETS, ConfigError, Configuration
+    from zabspec.model import ConfigError, Configuration
     from zabspec.protocols import PROTOCOLS
+    from zabspec.worlds.steps import BUDGETS
 
-    values = {name: options[name] for name in ("protocol", "variant", "nodes", "txns", "network")}
-    values |= {name: options[name] for name in BUDGETS if options[name] is not None}
+    values = {name: options[name] for name in ("protocol", "variant", "nodes", "txns")}
+    values["network"] = options.get("network", "")
+    values |= {name: options[name] for name in BUDGETS if options.get(name) is not None}
     protocol, variant = PROTOCOLS.get(options["protocol"]), options["variant"]
     if protocol is None:
         hint = near(options["protocol"], PROTOCOLS) or f"; there are {' and '.join(PROTOCOLS)}"

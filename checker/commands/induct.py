@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, Subcommand, at_least, complain, near, say, seconds
+from checker.commands.common import HELD, NO_VERDICT, Subcommand, at_least, budget_options, complain, near, say, seconds
 from checker.commands.explore import configured
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ ALL = "all"
 @click.option("--variant", default="", metavar="NAME", help="zab with one rule changed.")
 @click.option("--nodes", default=3, show_default=True, help="Processes.")
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
-@click.option("--timeouts", default=1, show_default=True, help="Spurious timeouts; above 0 is any number of them.")
-@click.option("--crashes", default=1, show_default=True, help="Crashes; above 0 is any number of them.")
-@click.option("--losses", default=1, show_default=True, help="Lost connections; above 0 is any number of them.")
-@click.option("--partitions", default=0, show_default=True, help="Cuts; above 0 is any number of them.")
+@budget_options({"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}, "above 0 is any number of them")
 @click.option("--max-epoch", default=2, show_default=True, callback=at_least(1), help="Largest epoch.")
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
 @click.option(
@@ -115,8 +112,7 @@ def configuration_of(options: dict[str, Any]) -> Configuration:
     Raises:
         UsageError: there is no such configuration.
     """
-    more = {"protocol": "zab", "network": "", "drops": None, "duplicates": None, "heartbeats": None}
-    return configured(options | more, literal=False)
+    return configured(options | {"protocol": "zab"}, literal=False)
 
 
 def sorted_out(options: dict[str, Any]) -> tuple[list[Property], list[Property], list[Property]]:

@@ -21,16 +21,15 @@ from checker.solver import Answer, Result, Solver
 from checker.symbolic.transition import Action, Transition
 from checker.symbolic.views import View, Views
 from invariants.registry import STEP, Property
-from traces.trace import NAMES, OPERANDS
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.symbolic_memory import SLOTS, Values, bytes_of, well_formed
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variables_of
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
+from zabspec.worlds.steps import NUMBERED, PROCESSES
 
 __all__ = ["Finding", "Induction", "Move"]
 
-PROCESSES = ("process", "leader", "follower")  # the operands that are processes
 SWEEP = 5.0  # seconds for the question whether one definition stays as it was
 
 
@@ -131,7 +130,7 @@ class Induction:
 
     def stands_for_all(self, word: int) -> bool:
         """Whether a word is the first of its renamings: its processes are 0, 1, ... as they come."""
-        operands = OPERANDS[NAMES[word >> 24 & 255]]
+        operands = NUMBERED[word >> 24 & 255].operands
         if not self.symmetric or "side" in operands:
             return True
         seen: list[int] = []
@@ -144,7 +143,7 @@ class Induction:
 
     def by_message(self, action: Action) -> Iterator[Move]:
         """The action for each kind of message that it may receive."""
-        label, kind = describe(action.word), NAMES[action.word >> 24 & 255]
+        label, kind = describe(action.word), NUMBERED[action.word >> 24 & 255].name
         tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
         if not isinstance(tag, Term):
             yield Move(action.word, label, 0, kind)
@@ -349,9 +348,9 @@ def operand_values(word: int) -> tuple[int, int, int]:
 
 def describe(word: int) -> str:
     """A step word in a phrase."""
-    kind = NAMES[word >> 24 & 255]
-    values = zip(OPERANDS[kind], operand_values(word), strict=False)
-    text = f"{kind}({', '.join(f'{name}={value}' for name, value in values if name != 'place')})"
+    kind = NUMBERED[word >> 24 & 255]
+    values = zip(kind.operands, operand_values(word), strict=False)
+    text = f"{kind.name}({', '.join(f'{name}={value}' for name, value in values if name not in ('', 'place'))})"
     return text + (f" choice {word >> 32}" if word >> 32 else "")
 
 

@@ -18,11 +18,11 @@ from functools import cached_property
 import z3
 
 from checker.solver import Answer, Solver
-from checker.symbolic.induction import PROCESSES, Induction, Move, describe, operand_values
-from traces.trace import NAMES, OPERANDS
+from checker.symbolic.induction import Induction, Move, describe, operand_values
 from zabspec.language.symbolic_memory import SLOTS, at_its_end
 from zabspec.language.symbolic_terms import Term, Truth, and_, bit, equal, not_, or_
 from zabspec.language.tree import Site
+from zabspec.worlds.steps import NUMBERED, PROCESSES
 
 __all__ = ["EPOCHS", "Possible", "Taken", "pattern"]
 
@@ -218,7 +218,7 @@ def pattern(move: Move) -> str:
     """The label of a move with its processes numbered as they come: that of all its renamings."""
     numbers: dict[int, int] = {}
     word = move.word
-    for place, (name, value) in enumerate(zip(OPERANDS[NAMES[word >> 24 & 255]], operand_values(word), strict=False)):
+    for place, (name, value) in enumerate(zip(NUMBERED[word >> 24 & 255].operands, operand_values(word), strict=False)):
         if name in PROCESSES:
             word += (numbers.setdefault(value, len(numbers)) - value) << 8 * (2 - place)
     return f"{describe(word)} {move.name}" if move.message else describe(word)

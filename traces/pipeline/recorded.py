@@ -8,7 +8,7 @@ from traces.events import Listener
 from traces.pipeline.table import OBSERVED, Rows, TableError
 from traces.realise import command_line
 from traces.runner import Runner
-from traces.trace import DROPS, Trace
+from traces.trace import Trace
 from traces.values import value_json
 from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
@@ -229,7 +229,7 @@ def rows_of_trace(trace: Trace, number: int = 0) -> Rows:
         if kind in OF_PROCESS and step.process is not None:
             others = list(step.word.operands.values())[1:]
             history.add(OF_PROCESS[kind], step.process, peer=others[0] if others else None)
-        if m is not None and kind in DROPS:
+        if m is not None and step.word.row.loses:
             history.add("drop", m.source, peer=m.destination, message=m.kind)
         elif m is not None:
             history.add("deliver", m.destination, peer=m.source, message=m.kind)

@@ -40,6 +40,8 @@ class Program:
     protocol: Sequence[ModuleType]
     overrides: Mapping[str, FunctionType] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+    actions: Sequence[str] = ()  # what internal steps are called, by their numbers
+    changes: Sequence[str] = ()  # what steps of the environment are called
 
     @cached_property
     def layout(self) -> Layout:

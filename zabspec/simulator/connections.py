@@ -15,9 +15,9 @@ from zabspec.language import NODE, Bool, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, splitmix64, take_out, time_of
 from zabspec.worlds.actor import (
-    DOWN,
     ELECTION,
     LEADING,
+    is_down,
     may_time_out,
     on_crash,
     on_follower_lost,
@@ -320,7 +320,7 @@ def fire_timers(s: State, p: Node) -> None:
     if s.role[p] == ELECTION:
         if s.now >= s.oracle_due[p]:
             ask_oracle(s, p)
-    elif s.role[p] != DOWN and s.now >= s.deadline[p]:
+    elif not is_down(s, p) and s.now >= s.deadline[p]:
         if recovering(s, p):
             time_out(s, p)
         else:
@@ -347,6 +347,6 @@ def oracle(s: State, p: Node) -> int:
 
 def time_out(s: State, p: Node) -> None:
     """Process p has waited too long."""
-    if (s.role[p] != ELECTION and s.role[p] != DOWN) and may_time_out(s, p):
+    if (s.role[p] != ELECTION and not is_down(s, p)) and may_time_out(s, p):
         s.deadline[p] = HELD
         on_timeout(s, p)

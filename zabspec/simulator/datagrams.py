@@ -5,7 +5,7 @@ from __future__ import annotations
 from zabspec.language import NODE, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.simulator.mail import HELD, drawn, post, release, slot_of, take_out, time_of
-from zabspec.worlds.actor import DOWN, ELECTION_TIMER, HEARTBEAT_TIMER, on_message, on_start, on_timer, timer_armed
+from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_message, on_start, on_timer, timer_armed
 from zabspec.worlds.datagrams import ORDERED
 
 __all__ = ["datagram_fields", "envelope"]
@@ -72,7 +72,7 @@ def deliver_due(s: State) -> None:
         slot = slot_of(take_out(s, 0))
         p = s.flight[slot].source
         q = s.flight[slot].target
-        if s.role[q] == DOWN:
+        if is_down(s, q):
             drop(s, p, q, s.flight[slot])
         else:
             on_message(s, q, p, s.flight[slot])

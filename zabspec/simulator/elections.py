@@ -8,7 +8,7 @@ from zabspec.election import campaign
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.simulator.connections import DATAGRAM, ORACLE_TICKS, RECOVERY_TICKS, address, drop
 from zabspec.simulator.mail import drawn, post
-from zabspec.worlds.actor import DOWN, ELECTION, on_oracle
+from zabspec.worlds.actor import ELECTION, is_down, on_oracle
 
 VOTE_TICKS = 150  # and as many again of jitter: the lab's election timer
 
@@ -30,7 +30,7 @@ def deliver_datagram(s: State, slot: int) -> None:
     """A message of the election arrives; to a process that is down it is lost."""
     p = s.flight[slot].follower
     q = s.flight[slot].leader
-    if s.role[q] == DOWN:
+    if is_down(s, q):
         drop(s, p, q, s.flight[slot])
     else:
         on_election_message(s, q, s.flight[slot])

@@ -20,7 +20,17 @@ from zabspec.simulator.network import (
     lose_link,
     time_out,
 )
-from zabspec.worlds.actor import DOWN, may_abcast, on_abcast, on_crash, on_recovery
+from zabspec.worlds.actor import (
+    is_down,
+    may_abcast,
+    may_act,
+    may_change,
+    on_abcast,
+    on_act,
+    on_change,
+    on_crash,
+    on_recovery,
+)
 
 __all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
 
@@ -36,6 +46,7 @@ __all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
 
 FAULTS = {"cut": CUT, "heal": HEAL, "crash": CRASH, "recover": RECOVER, "lose": LOSE, "timeout": TIMEOUT}
 MOST_FAULTS = 64
+PAUSE = 8  # what may be done of itself is done once in so many ticks
 
 
 def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
@@ -49,6 +60,7 @@ def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
         Field("scheduled", count, net, (), "proposals that were due so far"),
         Field("waiting", count, net, (), "of those, how many wait for a leader"),
         Field("client", NodeId.of(nodes), net, (), "who takes them; nobody: the lowest that may abcast"),
+        Field("doing", Int(0, 255), net, (), "which step of its own the script lets the client take, from 1; 0: none"),
         Field("faults", fault, net, (), "faults on the schedule"),
         Field("faults_done", fault, net, (), "how many of them have happened"),
         Field("fault_at", Int(0, LARGEST_TICK, "--rounds"), net, (MOST_FAULTS,), "when, in order"),
@@ -86,6 +98,14 @@ def tick(s: State) -> None:
         s.waiting = s.waiting + 1
     if s.waiting > 0:
         inject(s)
+    for k in range(s.CHANGES):
+        if may_change(s, k) and its_turn(s, -1, k):
+            on_change(s, k)
+    for p in range(s.NODES):
+        for k in range(s.ACTIONS):
+            if not is_down(s, p) and may_act(s, p, k) and its_turn(s, p, k):
+                on_act(s, p, k)
+    s.doing = 0
     deliver_due(s)
     for p in range(s.NODES):
         fire_timers(s, p)
@@ -106,6 +126,14 @@ def inject(s: State) -> None:
                 on_abcast(s, p)
 
 
+def its_turn(s: State, p: int, k: int) -> bool:
+    """Whether an internal step of process p, or of the environment (-1), is taken in this tick: the script's, or one
+    now and then."""
+    if s.scripted:
+        return s.doing == k + 1 and s.client == p
+    return unsigned_rem(splitmix64(s.seed ^ s.now ^ (k << 40) ^ ((p + 1) << 56)), PAUSE) == 0
+
+
 def strike(s: State, kind: int, a: int, b: int) -> None:
     """A fault happens."""
     if kind == CUT:
@@ -114,9 +142,9 @@ def strike(s: State, kind: int, a: int, b: int) -> None:
     elif kind == HEAL:
         s.blocked[a][b] = False
         link_healed(s, a, b)
-    elif kind == CRASH and s.role[a] != DOWN:
+    elif kind == CRASH and not is_down(s, a):
         crash(s, a)
-    elif kind == RECOVER and s.role[a] == DOWN:
+    elif kind == RECOVER and is_down(s, a):
         on_recovery(s, a)
     elif kind == LOSE:
         lose_link(s, a, b)

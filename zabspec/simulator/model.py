@@ -106,6 +106,8 @@ class Cluster:
             "EPOCHS": self.largest_epoch,
             "MAJORITY": n // 2 + 1,
             "LITERAL": int(self.literal),
+            "ACTIONS": len(self.parts_of.actions),
+            "CHANGES": len(self.parts_of.changes),
         }
         links: tuple[ModuleType, ...] = (connections,) if self.parts_of.connections else (datagrams,)
         if self.oracle:
@@ -116,4 +118,6 @@ class Cluster:
             world=(actor, *((history, observed) if self.observed else (unobserved,)), network, mail, *links, loop),
             protocol=self.parts_of.modules,
             overrides=self.parts_of.overrides(self.variant),
+            actions=self.parts_of.actions,
+            changes=self.parts_of.changes,
         )

@@ -22,6 +22,29 @@ ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
 # --- what every protocol provides ----------------------------------------------------------------
 
 
+def is_down(s: State, p: Node) -> bool:
+    """Whether process p has crashed and not started again."""
+    return False
+
+
+def may_act(s: State, p: Node, k: int) -> bool:
+    """Whether process p may take the k-th of its internal steps now (0..ACTIONS-1)."""
+    return False
+
+
+def on_act(s: State, p: Node, k: int) -> None:
+    """Process p takes the k-th of its internal steps."""
+
+
+def may_change(s: State, k: int) -> bool:
+    """Whether the k-th step of the environment (0..CHANGES-1), which no process takes, may happen now."""
+    return False
+
+
+def on_change(s: State, k: int) -> None:
+    """The k-th step of the environment happens."""
+
+
 def may_abcast(s: State, p: Node) -> bool:
     """Whether the application at p, which leads, may abcast."""
     return False
@@ -158,6 +181,11 @@ def durable(s: State, point: int) -> bool:
 
 
 # --- what every world observes (`zabspec/history.py`) --------------------------------------------
+
+
+def abcasts_left(s: State) -> bool:
+    """Whether the application may abcast again in this run."""
+    return False
 
 
 @provided(acts="p")

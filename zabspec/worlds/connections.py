@@ -10,7 +10,7 @@ A new connection between the same two processes opens when both ends have learne
 the one before (`docs/readings.md`: reconnection), so nothing of the old one arrives after.
 
 This module also has the untimed world's steps: which are possible in a state (`enabled`) and what
-each does (`apply`). A step is one word: kind, then three operands (see `STEP_KINDS`).
+each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ from __future__ import annotations
 from zabspec.language import NODE, Field, Int, MessageUnion, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
-    DOWN,
     ELECTION,
     LEADING,
+    abcasts_left,
     durable_points,
+    is_down,
     may_abcast,
+    may_act,
+    may_change,
     may_time_out,
     on_abcast,
+    on_act,
+    on_change,
     on_crash,
     on_follower_lost,
     on_leader_lost,
@@ -35,52 +40,44 @@ from zabspec.worlds.actor import (
     receive_as_follower,
     receive_as_leader,
 )
-from zabspec.worlds.scratch import begin_step, emit, emit_alone, no_steps, peer_in, process_in
+from zabspec.worlds.scratch import (
+    begin_step,
+    emit,
+    emit_alone,
+    emit_nobodys,
+    emit_which,
+    no_steps,
+    peer_in,
+    process_in,
+)
+from zabspec.worlds.steps import (
+    ABCAST,
+    ACTION,
+    CRASH,
+    CRASH_IN_RECEIPT,
+    DROP_TO_FOLLOWER,
+    DROP_TO_LEADER,
+    ENVIRONMENT,
+    FOLLOWER_LEARNS,
+    LEADER_LEARNS,
+    LOSE_CONNECTION,
+    NOBODYS,
+    ORACLE,
+    PARTITION,
+    PEERS,
+    RECOVER,
+    REPEAT_TO_FOLLOWER,
+    REPEAT_TO_LEADER,
+    TIMEOUT,
+    TO_FOLLOWER,
+    TO_LEADER,
+)
 
 # The state of a connection, by which ends still have something to learn.
 NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
 
 # The networks. FIFO is the paper's (II); the others break its assumptions.
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
-
-# The kinds of step, with what the operands a, b, c of the step word mean.
-(
-    ORACLE,  # a: process, b: the leader named
-    TO_LEADER,  # a: leader, b: follower, c: place in the channel
-    TO_FOLLOWER,  # a: follower, b: leader, c: place in the channel
-    LEADER_LEARNS,  # a: leader, b: follower
-    FOLLOWER_LEARNS,  # a: follower, b: leader
-    ABCAST,  # a: primary
-    TIMEOUT,  # a: process
-    CRASH,  # a: process
-    RECOVER,  # a: process
-    LOSE_CONNECTION,  # a: follower, b: leader
-    PARTITION,  # a: one side of the cut, as a bit mask; it has process 0 not in it
-    DROP_TO_LEADER,  # a: leader, b: follower, c: place
-    DROP_TO_FOLLOWER,  # a: follower, b: leader, c: place
-    REPEAT_TO_LEADER,  # a: leader, b: follower, c: place (received, and stays in the channel)
-    REPEAT_TO_FOLLOWER,  # a: follower, b: leader, c: place
-    CRASH_IN_RECEIPT,  # a: follower, b: leader, c: which durable point of the handler
-) = range(1, 17)
-
-STEP_KINDS: dict[int, str] = {
-    ORACLE: "oracle",
-    TO_LEADER: "receive",
-    TO_FOLLOWER: "receive",
-    LEADER_LEARNS: "learn of loss",
-    FOLLOWER_LEARNS: "learn of loss",
-    ABCAST: "abcast",
-    TIMEOUT: "timeout",
-    CRASH: "crash",
-    RECOVER: "recover",
-    LOSE_CONNECTION: "lose connection",
-    PARTITION: "partition",
-    DROP_TO_LEADER: "drop message",
-    DROP_TO_FOLLOWER: "drop message",
-    REPEAT_TO_LEADER: "receive a copy",
-    REPEAT_TO_FOLLOWER: "receive a copy",
-    CRASH_IN_RECEIPT: "crash inside a step",
-}
 
 
 def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field, ...]:
@@ -156,24 +153,29 @@ def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
     no_steps(out)
     for p in range(s.NODES):
-        role = s.role[p]
-        if role == DOWN:
+        if is_down(s, p):
             emit_alone(out, RECOVER, p)
         else:
-            if role == ELECTION:
+            if s.role[p] == ELECTION:
                 for l in range(s.NODES):
                     if s.link[p][l] == NONE:
                         emit(out, ORACLE, p, l, 0)
             else:
                 enabled_at_follower(s, out, p)
-                if role == LEADING:
+                if s.role[p] == LEADING:
                     enabled_at_leader(s, out, p)
                 if s.timeouts_left > 0 and may_time_out(s, p):
                     emit_alone(out, TIMEOUT, p)
             if s.crashes_left > 0:
                 emit_alone(out, CRASH, p)
+            for k in range(s.ACTIONS):
+                if may_act(s, p, k):
+                    emit_which(out, ACTION, p, k)
     if s.partitions_left > 0:
         emit_cuts(s, out)
+    for k in range(s.CHANGES):
+        if may_change(s, k):
+            emit_nobodys(out, ENVIRONMENT, k)
 
 
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:
@@ -212,7 +214,7 @@ def enabled_at_leader(s: State, out: Words, l: Node) -> None:
                         emit(out, DROP_TO_LEADER, l, f, k)
             if link != OPEN:
                 emit(out, LEADER_LEARNS, l, f, 0)
-    if s.abcasts < s.TXNS and may_abcast(s, l):
+    if abcasts_left(s) and may_abcast(s, l):
         emit_alone(out, ABCAST, l)
 
 
@@ -238,8 +240,8 @@ def cuts(s: State, side: int) -> bool:
 def apply(s: State, word: int) -> None:
     """Take the step: s becomes the state after it."""
     kind = (word >> 24) & 255
-    a = NOBODY if kind == PARTITION else process_in(word)
-    b = peer_in(word) if has_peer(kind) else NOBODY
+    a = NOBODY if (NOBODYS >> kind) & 1 == 1 else process_in(word)
+    b = peer_in(word) if (PEERS >> kind) & 1 == 1 else NOBODY
     c = word & 255
     begin_step(s, word, a, b)
     if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
@@ -269,13 +271,12 @@ def apply(s: State, word: int) -> None:
     elif kind == PARTITION:
         s.partitions_left = s.partitions_left - 1
         part(s, (word >> 16) & 255)
+    elif kind == ACTION:
+        on_act(s, a, c)
+    elif kind == ENVIRONMENT:
+        on_change(s, c)
     else:
         apply_fault(s, kind, a, b, c)
-
-
-def has_peer(kind: int) -> bool:
-    """Whether a kind of step has a process at the other end."""
-    return kind <= FOLLOWER_LEARNS or kind == LOSE_CONNECTION or kind >= DROP_TO_LEADER
 
 
 def part(s: State, side: int) -> None:

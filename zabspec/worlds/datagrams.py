@@ -15,11 +15,16 @@ from __future__ import annotations
 from zabspec.language import Field, Int, MessageUnion, NodeId, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
-    DOWN,
     ELECTION_TIMER,
     HEARTBEAT_TIMER,
+    abcasts_left,
+    is_down,
     may_abcast,
+    may_act,
+    may_change,
     on_abcast,
+    on_act,
+    on_change,
     on_crash,
     on_message,
     on_recovery,
@@ -27,25 +32,28 @@ from zabspec.worlds.actor import (
     on_timer,
     timer_armed,
 )
-from zabspec.worlds.connections import ABCAST, CRASH, RECOVER
-from zabspec.worlds.scratch import begin_step, emit, emit_alone, no_steps, peer_in, process_in
-
-# The kinds of step that this world adds to those of `connections`.
-(
-    RECEIVE,  # a: process, b: who sent it, c: place in the bag
-    ELECTION_TIMEOUT,  # a: process whose election timer fires
-    HEARTBEAT,  # a: process whose heartbeat timer fires
-) = range(17, 20)
-
-STEP_KINDS: dict[int, str] = {
-    ABCAST: "abcast",
-    CRASH: "crash",
-    RECOVER: "recover",
-    RECEIVE: "receive",
-    ELECTION_TIMEOUT: "election timer",
-    HEARTBEAT: "heartbeat timer",
-}
-
+from zabspec.worlds.scratch import (
+    begin_step,
+    emit,
+    emit_alone,
+    emit_nobodys,
+    emit_which,
+    no_steps,
+    peer_in,
+    process_in,
+)
+from zabspec.worlds.steps import (
+    ABCAST,
+    ACTION,
+    CRASH,
+    ELECTION_TIMEOUT,
+    ENVIRONMENT,
+    HEARTBEAT,
+    NOBODYS,
+    PEERS,
+    RECEIVE,
+    RECOVER,
+)
 
 # The networks.
 ANY_ORDER, ORDERED = 0, 1
@@ -101,20 +109,26 @@ def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
     no_steps(out)
     for p in range(s.NODES):
-        if s.role[p] == DOWN:
+        if is_down(s, p):
             emit_alone(out, RECOVER, p)
         else:
             if s.timeouts_left > 0 and timer_armed(s, p, ELECTION_TIMER):
                 emit_alone(out, ELECTION_TIMEOUT, p)
             if s.heartbeats_left > 0 and timer_armed(s, p, HEARTBEAT_TIMER):
                 emit_alone(out, HEARTBEAT, p)
-            if s.abcasts < s.TXNS and may_abcast(s, p):
+            if abcasts_left(s) and may_abcast(s, p):
                 emit_alone(out, ABCAST, p)
             if s.crashes_left > 0:
                 emit_alone(out, CRASH, p)
+            for k in range(s.ACTIONS):
+                if may_act(s, p, k):
+                    emit_which(out, ACTION, p, k)
     for k in range(len(s.in_flight)):
-        if s.role[s.in_flight[k].target] != DOWN:
+        if not is_down(s, s.in_flight[k].target):
             emit(out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
+    for k in range(s.CHANGES):
+        if may_change(s, k):
+            emit_nobodys(out, ENVIRONMENT, k)
 
 
 # --- what a step does --------------------------------------------------------------------------
@@ -123,8 +137,8 @@ def enabled(s: State, out: Words) -> None:
 def apply(s: State, word: int) -> None:
     """Take the step: s becomes the state after it."""
     kind = (word >> 24) & 255
-    a = process_in(word)
-    b = peer_in(word) if kind == RECEIVE else NOBODY
+    a = NOBODY if (NOBODYS >> kind) & 1 == 1 else process_in(word)
+    b = peer_in(word) if (PEERS >> kind) & 1 == 1 else NOBODY
     c = word & 255
     begin_step(s, word, a, b)
     if kind == RECEIVE:
@@ -144,6 +158,10 @@ def apply(s: State, word: int) -> None:
         on_crash(s, a)
     elif kind == RECOVER:
         on_recovery(s, a)
+    elif kind == ACTION:
+        on_act(s, a, c)
+    elif kind == ENVIRONMENT:
+        on_change(s, c)
 
 
 def take_out(s: State, place: int) -> None:

@@ -45,6 +45,16 @@ def emit_alone(out: Words, kind: int, a: Node) -> None:
     emit(out, kind, a, 0, 0)
 
 
+def emit_which(out: Words, kind: int, a: Node, c: int) -> None:
+    """Append a step word of process a, of a kind that has nobody at the other end; c says which of them."""
+    emit(out, kind, a, 0, c)
+
+
+def emit_nobodys(out: Words, kind: int, c: int) -> None:
+    """Append a step word of a kind that no process takes; c says which of them."""
+    emit(out, kind, 0, 0, c)
+
+
 def process_in(word: int) -> Node:
     """Operand a of a step word whose kind has a process there."""
     return (word >> 16) & 255

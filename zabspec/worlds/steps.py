@@ -1,0 +1,243 @@
+"""The kinds of step there are, and the budgets that they spend: a row each.
+
+All else that names a kind follows from its row: the constants that texts of worlds read, what the operands of a step
+word are called, what a step is called and how it is said, what the simulator's script runs for it, the flags of
+commands. A step is one word: kind, then three operands a, b, c of a byte each (`worlds/scratch.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["BUDGETS", "CONNECTIONS", "DATAGRAMS", "KINDS", "NUMBERED", "PROCESSES", "Budget", "StepKind", "mask"]
+
+# The worlds, as a row names them.
+CONNECTIONS, DATAGRAMS = "connections", "datagrams"
+BOTH = (CONNECTIONS, DATAGRAMS)
+
+# The operands that are processes; of the others, a `place` is one among the messages in flight, a `point` one inside
+# a handler, a `side` a set of processes as a mask without process 0.
+PROCESSES = frozenset({"process", "leader", "follower", "source"})
+
+
+@dataclass(frozen=True)
+class StepKind:
+    """A kind of step.
+
+    Attributes:
+        number: as a step word has it; never another's, and never changed.
+        name: as a trace has it.
+        operands: what a, b, c are called, empty where one stands for nothing; a is the process that takes the step,
+            if one does.
+        called: what a step of it is called, where the paper's steps do not say.
+        worlds: those that have it.
+        spends: the budget that one of it costs; empty: none.
+        runs: the handler that it begins with; empty: none.
+        given: which operands that handler is given, and then `timer`, if one fires.
+        message: where the message lies that it is about: `to_leader`, `to_follower`, `in_flight`; empty: there is none.
+        keeps: a copy of that message stays.
+        loses: that message is lost.
+        by: what takes it where no process does: `network`, `environment`; empty: a process.
+        said: how a step of it is said where there is no message, its operands in braces, `label` the name it has in its
+            trace and `more` what that says besides `called`; empty: who, and the label.
+        refused: why the simulator's script could not have it taken.
+    """
+
+    number: int
+    name: str
+    operands: tuple[str, ...]
+    called: str
+    worlds: tuple[str, ...]
+    spends: str = ""
+    runs: str = ""
+    given: tuple[str, ...] = ("process",)
+    timer: int | None = None
+    message: str = ""
+    keeps: bool = False
+    loses: bool = False
+    by: str = ""
+    said: str = ""
+    refused: str = "nothing happened"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The operands that stand for something."""
+        return tuple(name for name in self.operands if name)
+
+    @property
+    def receives(self) -> bool:
+        """Whether a message is received as it should be: the step is then called by what its handler does."""
+        return bool(self.message) and not self.keeps and not self.loses and not self.spends
+
+    @property
+    def has_peer(self) -> bool:
+        """Whether there is a process at the other end, which is operand b."""
+        return len(self.operands) > 1 and self.operands[1] in PROCESSES
+
+
+KINDS: dict[str, StepKind] = {}
+
+
+def row(k: StepKind) -> int:
+    """Enter a row; returns its number."""
+    assert k.name not in KINDS
+    assert k.number not in {other.number for other in KINDS.values()}
+    KINDS[k.name] = k
+    return k.number
+
+
+# fmt: off
+OF_ONE, UP, DOWN = ("process",), ("leader", "follower", "place"), ("follower", "leader", "place")
+ARRIVED = "the message arrived, and the process did not take it (not in turn, or down)"
+CLOSED = "the notice arrived at an end that is closed"
+UNARMED = "the timer is not armed"
+
+ORACLE = row(StepKind(
+    1, "oracle", ("process", "leader"), "oracle", (CONNECTIONS,), runs="on_oracle", given=("process", "leader"),
+    said="{process}: oracle names {leader}{more}", refused="the process did not ask its oracle",
+))
+TO_LEADER = row(StepKind(
+    2, "to_leader", UP, "receive", (CONNECTIONS,), runs="receive_as_leader", given=("leader", "follower"),
+    message="to_leader", refused=ARRIVED,
+))
+TO_FOLLOWER = row(StepKind(
+    3, "to_follower", DOWN, "receive", (CONNECTIONS,), runs="receive_as_follower", given=("follower",),
+    message="to_follower", refused=ARRIVED,
+))
+LEADER_LEARNS = row(StepKind(
+    4, "leader_learns", ("leader", "follower"), "learn of loss", (CONNECTIONS,), runs="on_follower_lost",
+    given=("leader", "follower"), said="{leader}: learns that the connection of {follower} is lost", refused=CLOSED,
+))
+FOLLOWER_LEARNS = row(StepKind(
+    5, "follower_learns", ("follower", "leader"), "learn of loss", (CONNECTIONS,), runs="on_leader_lost",
+    given=("follower",), said="{follower}: learns that its connection to {leader} is lost", refused=CLOSED,
+))
+ABCAST = row(StepKind(6, "abcast", OF_ONE, "abcast", BOTH, runs="on_abcast", refused="the process may not abcast"))
+TIMEOUT = row(StepKind(
+    7, "timeout", OF_ONE, "timeout", (CONNECTIONS,), "timeouts", runs="on_timeout",
+    refused="the process waits for nothing",
+))
+CRASH = row(StepKind(
+    8, "crash", OF_ONE, "crash", BOTH, "crashes", runs="on_crash", refused="the process is down"
+))
+RECOVER = row(StepKind(
+    9, "recover", OF_ONE, "recover", BOTH, runs="on_recovery", refused="the process is not down"
+))
+LOSE_CONNECTION = row(StepKind(
+    10, "lose_connection", ("follower", "leader"), "lose connection", (CONNECTIONS,), "losses", by="network",
+    said="network: {label} of {follower} to {leader}",
+))
+PARTITION = row(StepKind(
+    11, "partition", ("side",), "partition", (CONNECTIONS,), "partitions", by="network",
+    said="network: {label} cuts off {side}",
+))
+DROP_TO_LEADER = row(StepKind(
+    12, "drop_to_leader", UP, "drop message", (CONNECTIONS,), "drops", message="to_leader", loses=True, by="network",
+    refused=ARRIVED,
+))
+DROP_TO_FOLLOWER = row(StepKind(
+    13, "drop_to_follower", DOWN, "drop message", (CONNECTIONS,), "drops", message="to_follower", loses=True,
+    by="network", refused=ARRIVED,
+))
+REPEAT_TO_LEADER = row(StepKind(
+    14, "repeat_to_leader", UP, "receive a copy", (CONNECTIONS,), "duplicates", runs="receive_as_leader",
+    given=("leader", "follower"), message="to_leader", keeps=True, refused=ARRIVED,
+))
+REPEAT_TO_FOLLOWER = row(StepKind(
+    15, "repeat_to_follower", DOWN, "receive a copy", (CONNECTIONS,), "duplicates", runs="receive_as_follower",
+    given=("follower",), message="to_follower", keeps=True, refused=ARRIVED,
+))
+CRASH_IN_RECEIPT = row(StepKind(
+    16, "crash_in_receipt", ("follower", "leader", "point"), "crash inside a step", (CONNECTIONS,), "crashes",
+    runs="receive_as_follower", given=("follower",), message="to_follower", refused=ARRIVED,
+))
+RECEIVE = row(StepKind(
+    17, "receive", ("process", "source", "place"), "receive", (DATAGRAMS,), runs="on_message",
+    given=("process", "source"), message="in_flight", refused=ARRIVED,
+))
+ELECTION_TIMEOUT = row(StepKind(
+    18, "election_timeout", OF_ONE, "election timer", (DATAGRAMS,), "timeouts", runs="on_timer", timer=0,
+    refused=UNARMED,
+))
+HEARTBEAT = row(StepKind(
+    19, "heartbeat", OF_ONE, "heartbeat timer", (DATAGRAMS,), "heartbeats", runs="on_timer", timer=1, refused=UNARMED,
+))
+ACTION = row(StepKind(
+    20, "action", ("process", "", "which"), "action", BOTH, runs="on_act", given=("process", "which"),
+    refused="the process may not act so",
+))
+ENVIRONMENT = row(StepKind(
+    21, "environment", ("", "", "which"), "environment", BOTH, runs="on_change", given=("which",), by="environment",
+    said="environment: {label}", refused="nothing of the kind may change",
+))
+# fmt: on
+
+NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}
+
+
+def mask(kinds: Iterable[StepKind]) -> int:
+    """Some kinds as bits by their numbers, for texts of the language."""
+    return sum(1 << k.number for k in kinds)
+
+
+# Of a kind, whether no process takes it, and whether there is a process at the other end.
+NOBODYS = mask(k for k in KINDS.values() if k.operands[0] not in PROCESSES)
+PEERS = mask(k for k in KINDS.values() if k.has_peer)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How often something may happen in a run.
+
+    Attributes:
+        name: as a configuration and a flag have it.
+        one: one of it, as a report counts it.
+        what: what it is, as the help of a flag begins.
+        usual: by world how much there is of it unless one says; a world that is not named has none of it.
+        note: what else the help says.
+        always: a report tells it also where there is none of it.
+        network: by world the network without which there is none of it.
+        why: why so, as the end of a sentence.
+    """
+
+    name: str
+    one: str
+    what: str
+    usual: Mapping[str, int]
+    note: str = ""
+    always: bool = False
+    network: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
+
+    def help(self, usual: bool = True) -> str:
+        """What it is in a sentence, `usual`: with how much there is of it unless one says."""
+        first, *others = [w for w in BOTH if w in self.usual]
+        amounts = [str(self.usual[first])] if usual else []
+        amounts += [f"over {w} {self.usual[w]}" for w in others if usual and self.usual[w] != self.usual[first]]
+        amounts += [f"over {first} only"] if first == DATAGRAMS else []
+        said = f" ({'; '.join(amounts)})" if amounts else ""
+        return f"{self.what}{said}{self.note and '; '}{self.note}."
+
+
+BUDGETS: Mapping[str, Budget] = {
+    b.name: b
+    for b in (
+        Budget(
+            "timeouts", "timeout", "Spurious timeouts", {CONNECTIONS: 2, DATAGRAMS: 2},
+            "over datagrams every firing of an election timer", always=True,
+        ),
+        Budget("crashes", "crash", "Crashes", {CONNECTIONS: 1, DATAGRAMS: 0}, "recovery is free", always=True),
+        Budget("losses", "lost connection", "Lost connections", {CONNECTIONS: 1}, always=True),
+        Budget("partitions", "partition", "Cuts that lose every connection across them", {CONNECTIONS: 0}),
+        Budget(
+            "drops", "dropped message", "Single messages lost", {CONNECTIONS: 0}, "over connections on lossy channels",
+            network={CONNECTIONS: "lossy"}, why=": on the paper's channels only connections are lost",
+        ),
+        Budget(
+            "duplicates", "duplicated message", "Messages received twice", {CONNECTIONS: 0},
+            "over connections on duplicating channels", network={CONNECTIONS: "duplicating"},
+        ),
+        Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),
+    )
+}  # fmt: skip
