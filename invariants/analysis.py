@@ -7,7 +7,7 @@ it was. 5 is a property of the state.
 from __future__ import annotations
 
 from invariants.registry import STATE, STEP, Property
-from zabspec.language.lang import AnyMessage, Node, State, Txn
+from zabspec.language.lang import AnyMessage, Node, State, Txn, broken
 from zabspec.worlds.steps import CRASH_IN_RECEIPT, REPEAT_TO_FOLLOWER, REPEAT_TO_LEADER, TO_FOLLOWER, TO_LEADER
 from zabspec.zab import (
     ACK_E,
@@ -38,7 +38,13 @@ def zxid_before(t: Txn, u: Txn) -> bool:
 def invariant_1(before: State, event: State, after: State) -> bool:
     """Invariant 1 (VI.B): a follower f accepts a proposal <e, <v, z>> only if its current epoch
     f.a = e."""
-    return event.accepts == 0 or after.current_epoch[event.event_process] == event.accept_epoch
+    p = event.event_process
+    if event.accepts > 0 and after.current_epoch[p] != event.accept_epoch:
+        return broken(
+            f"p{p} accepted a proposal of epoch {event.accept_epoch} while its current epoch is "
+            f"{after.current_epoch[p]}"
+        )
+    return True
 
 
 def accepted(before: State, event: State, after: State) -> bool:
@@ -55,12 +61,17 @@ def invariant_2(before: State, event: State, after: State) -> bool:
     if event.event_message.kind == PROPOSE and event.accepts > 0:
         n = len(before.history[f])
         if n > 0 and not zxid_before(before.history[f][n - 1], after.history[f][n]):
-            return False
+            return broken(
+                f"p{f} accepted {after.history[f][n]} after {before.history[f][n - 1]}, against the order of zxids"
+            )
     if after.phase[f] == BROADCAST and after.delivered_length[f] > before.delivered_length[f]:
         for k in range(after.delivered_length[f]):
             if k > 0 and k >= before.delivered_length[f]:
                 if not zxid_before(after.history[f][k - 1], after.history[f][k]):
-                    return False
+                    return broken(
+                        f"p{f} delivered {after.history[f][k]} after {after.history[f][k - 1]}, against the order of "
+                        "zxids"
+                    )
     return True
 
 
@@ -74,7 +85,13 @@ def accepted_second(before: State, event: State, after: State) -> bool:
 def invariant_3(before: State, event: State, after: State) -> bool:
     """Invariant 3 (VI.B): during Phase 1, a follower f promises not to accept proposals from the
     leader of any epoch e' < e before it provides its history as the initial history of an epoch."""
-    return event.accepts == 0 or event.accept_epoch >= before.promised_epoch[event.event_process]
+    p = event.event_process
+    if event.accepts > 0 and event.accept_epoch < before.promised_epoch[p]:
+        return broken(
+            f"p{p} accepted a proposal of epoch {event.accept_epoch} after it had promised epoch "
+            f"{before.promised_epoch[p]}"
+        )
+    return True
 
 
 def accepted_after_two_promises(before: State, event: State, after: State) -> bool:
@@ -96,23 +113,32 @@ def invariant_4(before: State, event: State, after: State) -> bool:
         return after.role[p] == 3 or accepts_all(after, p, event.event_message)
     if at_leader(event) and before.stage[p] == PROMISING and after.stage[p] == SYNCHRONIZING:
         if after.log[p] != before.log[p] and not takes_offer(after, p, event.event_message):
-            return False
+            return broken(f"p{p} made {after.log[p]} the initial history, which no follower offered it")
         for g in range(after.NODES):
             n = len(after.to_follower[g])
             if g in after.Q[p] and n > len(before.to_follower[g]):
                 if not sends_log(after, p, after.to_follower[g][n - 1]):
-                    return False
+                    return broken(
+                        f"The initial history of p{p} is {after.log[p]}, but it sent p{g} {after.to_follower[g][n - 1]}"
+                    )
     return True
 
 
 def offers_history(s: State, f: Node, m: AnyMessage) -> bool:
     """The message is f's ACK-E, and carries h_f as it is."""
-    return m.kind == ACK_E and offers(s, f, m)
+    if m.kind != ACK_E:
+        return broken(f"p{f} answered NEWEPOCH with {m.kind}")
+    return offers(s, f, m)
 
 
 def offers(s: State, f: Node, m: ACK_E) -> bool:
     """ACK-E carries f.a and h_f as they are."""
-    return m.current_epoch == s.current_epoch[f] and m.history == s.history[f]
+    if m.current_epoch != s.current_epoch[f] or m.history != s.history[f]:
+        return broken(
+            f"The history of p{f} is {s.history[f]} with current epoch {s.current_epoch[f]}, but its ACK-E carried "
+            f"{m.history} with current epoch {m.current_epoch}"
+        )
+    return True
 
 
 def takes_offer(s: State, l: Node, m: ACK_E) -> bool:
@@ -127,7 +153,9 @@ def sends_log(s: State, l: Node, m: NEWLEADER) -> bool:
 
 def accepts_all(s: State, f: Node, m: NEWLEADER) -> bool:
     """h_f is the history that NEWLEADER carried."""
-    return s.history[f] == m.history
+    if s.history[f] != m.history:
+        return broken(f"NEWLEADER carried {m.history}, but the history of p{f} became {s.history[f]}")
+    return True
 
 
 def initial_history_chosen(before: State, event: State, after: State) -> bool:
@@ -138,9 +166,9 @@ def initial_history_chosen(before: State, event: State, after: State) -> bool:
     )
 
 
-def follows_broadcast(h: State, f: Node, skip: int) -> bool:
-    """Whether what f delivered in this pass of its own epoch, from place `skip` on, is a prefix of
-    what was broadcast in that epoch."""
+def stray(h: State, f: Node, skip: int) -> int:
+    """Where what f delivered in this pass of its own epoch, from place `skip` on, is no longer a prefix of
+    what was broadcast in that epoch; -1: nowhere."""
     e = h.current_epoch[f]
     at = 0
     for k in range(h.pass_length[f]):
@@ -148,9 +176,28 @@ def follows_broadcast(h: State, f: Node, skip: int) -> bool:
             while at < h.abcasts and h.abcast_txn[at].epoch != e:
                 at = at + 1
             if at >= h.abcasts or h.abcast_txn[at] != h.delivered[f][k]:
-                return False
+                return k
             at = at + 1
-    return True
+    return -1
+
+
+def number_of(h: State, f: Node, skip: int, place: int) -> int:
+    """How many transactions of its own epoch f had delivered before a place of this pass, from place `skip` on."""
+    number = 0
+    for k in range(place):
+        if k >= skip and h.delivered[f][k].epoch == h.current_epoch[f]:
+            number = number + 1
+    return number
+
+
+def due(h: State, e: int, number: int) -> Txn:
+    """What was broadcast in epoch e behind so many others; no transaction, if there is none."""
+    for k in range(h.abcasts):
+        if h.abcast_txn[k].epoch == e:
+            if number == 0:
+                return h.abcast_txn[k]
+            number = number - 1
+    return Txn(epoch=0, counter=0, value=0)
 
 
 def invariant_5(h: State) -> bool:
@@ -158,8 +205,13 @@ def invariant_5(h: State) -> bool:
     its epoch, in whichever phase, those of the initial history left out; then D_f is a prefix of
     beta_f.e."""
     for f in range(h.NODES):
-        if not h.diverged[f] and not follows_broadcast(h, f, 0):
-            return False
+        if not h.diverged[f] and stray(h, f, 0) >= 0:
+            t = h.delivered[f][stray(h, f, 0)]
+            n = number_of(h, f, 0, stray(h, f, 0))
+            return broken(
+                f"p{f} delivered {t} as number {n + 1} of epoch {t.epoch} in this pass, where the broadcast has "
+                f"{due(h, t.epoch, n) if due(h, t.epoch, n).value > 0 else 'no more'}"
+            )
     return True
 
 
@@ -177,8 +229,13 @@ def invariant_5_literal(h: State) -> bool:
     in the broadcast phase of epoch f.a, and D_f is a prefix of beta_f.e. It does not hold: the
     commit of l.3.4 makes a late joiner deliver the first of beta in Phase 2."""
     for f in range(h.NODES):
-        if not h.diverged[f] and not follows_broadcast(h, f, h.synced_length[f]):
-            return False
+        if not h.diverged[f] and stray(h, f, h.synced_length[f]) >= 0:
+            t = h.delivered[f][stray(h, f, h.synced_length[f])]
+            n = number_of(h, f, h.synced_length[f], stray(h, f, h.synced_length[f]))
+            return broken(
+                f"p{f} delivered {t} as number {n + 1} of epoch {t.epoch} in Phase 3, where the broadcast has "
+                f"{due(h, t.epoch, n) if due(h, t.epoch, n).value > 0 else 'no more'}"
+            )
     return True
 
 

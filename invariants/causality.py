@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, was_abcast
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import State
+from zabspec.language.lang import State, broken
 
 
 def directly_precedes(h: State, j: int, k: int) -> bool:
@@ -40,9 +40,16 @@ def po_causal_order(h: State) -> bool:
                 # a chain holds if each of its links does
                 for k in range(t.value - 1):
                     if directly_precedes(h, k, t.value - 1):
-                        i = place(h, p, h.abcast_txn[k])
+                        u = h.abcast_txn[k]
+                        i = place(h, p, u)
                         if i < 0 or i > j:
-                            return False
+                            by = h.abcast_by[t.value - 1]
+                            own = same_instance(h, k, t.value - 1)
+                            return broken(
+                                f"{u} PO-precedes {t} (p{by} "
+                                f"{'broadcast it earlier' if own else 'had delivered it when it broadcast the latter'}"
+                                f"), but p{p} delivered {t} {'without' if i < 0 else 'before'} {u}"
+                            )
     return True
 
 
@@ -71,10 +78,15 @@ def strict_causality(h: State) -> bool:
                     u = h.delivered[p][i]
                     if i != j and was_abcast(h, u) and u.value <= t.value:
                         if u.value == t.value:
-                            return False
+                            return broken(f"p{p} delivered {t} twice")
                         below = max(below, u.value)
                 if below > 0 and not precedes(h, below - 1, t.value - 1):
-                    return False
+                    u = h.abcast_txn[below - 1]
+                    return broken(
+                        f"p{p} delivered {u} and {t}, and neither PO-precedes the other: p{h.abcast_by[t.value - 1]} "
+                        f"broadcast {t} without having delivered {u} of p{h.abcast_by[below - 1]}, nor anything that "
+                        "it PO-precedes"
+                    )
     return True
 
 

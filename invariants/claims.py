@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from invariants.core import some_delivery, was_abcast
+from invariants.core import same_instance, some_delivery, was_abcast
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import State
+from zabspec.language.lang import Node, State, Txn, broken
 
 
 def one_primary_an_epoch(h: State) -> bool:
@@ -12,7 +12,16 @@ def one_primary_an_epoch(h: State) -> bool:
     in one epoch."""
     for k in range(h.TXNS):
         if k < h.abcasts and h.abcast_attempt[k] > 0:
-            return False
+            t = h.abcast_txn[k]
+            for j in range(h.TXNS):
+                u = h.abcast_txn[j]
+                if j < k and u.epoch == t.epoch and not same_instance(h, j, k):
+                    again = h.abcast_by[j] == h.abcast_by[k]
+                    return broken(
+                        f"Two primaries broadcast in epoch {t.epoch}: p{h.abcast_by[j]} broadcast {u}, and "
+                        f"p{h.abcast_by[k]}{' again, in a later leadership,' if again else ''} broadcast {t}"
+                    )
+            return broken(f"p{h.abcast_by[k]} broadcast {t} as a second primary of epoch {t.epoch}")
     return True
 
 
@@ -25,7 +34,7 @@ def one_leader_an_epoch(h: State) -> bool:
     """V.C: no two processes can become established leaders for the same epoch e."""
     for e in range(h.EPOCHS + 1):
         if h.established[e] > 1:
-            return False
+            return broken(f"Epoch {e} has more than one established leader")
     return True
 
 
@@ -43,7 +52,10 @@ def chosen_in_later_histories(h: State) -> bool:
     the initial history of every later established epoch."""
     for k in range(h.TXNS):
         if h.chosen_epoch[k] > 0 and h.missing_epoch[k] > h.chosen_epoch[k]:
-            return False
+            return broken(
+                f"{h.abcast_txn[k]} was chosen in epoch {h.chosen_epoch[k]}, but is missing in the initial history of "
+                f"epoch {h.missing_epoch[k]}"
+            )
     return True
 
 
@@ -64,7 +76,10 @@ def unique_zxid(h: State) -> bool:
                 t = h.abcast_txn[k]
                 u = h.abcast_txn[j]
                 if t.epoch == u.epoch and t.counter == u.counter:
-                    return False
+                    return broken(
+                        f"p{h.abcast_by[j]} broadcast {u}, and p{h.abcast_by[k]} broadcast {t}: one zxid stands for "
+                        "two transactions"
+                    )
     return True
 
 
@@ -82,7 +97,7 @@ def delivered_stands(h: State) -> bool:
     changes, or has another put before it."""
     for p in range(h.NODES):
         if h.revised[p] == 2:
-            return False
+            return broken(f"p{p} replaced its history, and with it what it had delivered")
     return True
 
 
@@ -100,8 +115,28 @@ def delivered_is_chosen(h: State) -> bool:
         for k in range(len(h.delivered[p])):
             t = h.delivered[p][k]
             if was_abcast(h, t) and h.chosen_epoch[t.value - 1] == 0:
-                return False
+                some = accepted_by_some(h, t)
+                return broken(
+                    f"p{p} delivered {t}, but no quorum has accepted it: {'only ' if some else ''}"
+                    f"{ {q for q in range(h.NODES) if accepted_ever(h, q, t)} if some else 'nobody' } accepted it"
+                )
     return True
+
+
+def accepted_by_some(h: State, t: Txn) -> bool:
+    """Whether any process accepted t, in any epoch, while it is not chosen."""
+    for q in range(h.NODES):
+        if accepted_ever(h, q, t):
+            return True
+    return False
+
+
+def accepted_ever(h: State, q: Node, t: Txn) -> bool:
+    """Whether q accepted t, in any epoch, while it is not chosen."""
+    for e in range(h.EPOCHS + 1):
+        if q in h.accepted[e][t.value - 1]:
+            return True
+    return False
 
 
 PROPERTIES = (

@@ -8,7 +8,7 @@ pass that is not prefix-compatible with an earlier one counts as a second proces
 from __future__ import annotations
 
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import Node, State, Txn
+from zabspec.language.lang import Node, State, Txn, broken
 
 
 def place(h: State, p: Node, t: Txn) -> int:
@@ -45,8 +45,12 @@ def integrity(h: State) -> bool:
     """Integrity (III.A): if some process delivers <v, z>, then some process has broadcast <v, z>."""
     for p in range(h.NODES):
         for k in range(len(h.delivered[p])):
-            if not was_abcast(h, h.delivered[p][k]):
-                return False
+            t = h.delivered[p][k]
+            if not was_abcast(h, t):
+                if t.value >= 1 and t.value <= h.abcasts:
+                    u = h.abcast_txn[t.value - 1]
+                    return broken(f"p{p} delivered {t}, but what p{h.abcast_by[t.value - 1]} broadcast was {u}")
+                return broken(f"p{p} delivered {t}, which no process had broadcast")
     return True
 
 
@@ -55,16 +59,21 @@ def total_order(h: State) -> bool:
     delivers <v', z'> must also deliver <v, z>, and deliver it before <v', z'>."""
     for p in range(h.NODES):
         if h.diverged[p]:
-            return False
+            return broken(f"p{p} delivered in one pass otherwise than in another, or the same twice in one")
         for q in range(h.NODES):
             if p != q:
                 for j in range(len(h.delivered[p])):
-                    later = place(h, q, h.delivered[p][j])
+                    u = h.delivered[p][j]
+                    later = place(h, q, u)
                     if later >= 0:
                         for i in range(j):
-                            earlier = place(h, q, h.delivered[p][i])
+                            t = h.delivered[p][i]
+                            earlier = place(h, q, t)
                             if earlier < 0 or earlier > later:
-                                return False
+                                return broken(
+                                    f"p{p} delivered {t} before {u}, but p{q} delivered {u} "
+                                    f"{'without' if earlier < 0 else 'before'} {t}"
+                                )
     return True
 
 
@@ -82,26 +91,30 @@ def agreement(h: State) -> bool:
     <v', z'>, then either p_i delivers <v', z'> or p_j delivers <v, z>."""
     for p in range(h.NODES):
         if h.diverged[p]:
-            return False
+            return broken(f"p{p} delivered in one pass otherwise than in another, or the same twice in one")
         for q in range(h.NODES):
-            if lacks(h, p, q) and lacks(h, q, p):
-                return False
+            j = lacked(h, q, p)
+            k = lacked(h, p, q)
+            if j >= 0 and k >= 0:
+                t = h.delivered[p][j]
+                u = h.delivered[q][k]
+                return broken(f"p{p} delivered {t} but not {u}, and p{q} delivered {u} but not {t}")
     return True
 
 
-def lacks(h: State, p: Node, q: Node) -> bool:
-    """Whether q delivered something that p did not."""
+def lacked(h: State, p: Node, q: Node) -> int:
+    """The first place at which q delivered something that p did not; -1: there is none."""
     for k in range(len(h.delivered[q])):
         if place(h, p, h.delivered[q][k]) < 0:
-            return True
-    return False
+            return k
+    return -1
 
 
 def agreement_witness(h: State) -> bool:
     """Two processes deliver, and one of them something that the other does not (yet)."""
     for p in range(h.NODES):
         for q in range(h.NODES):
-            if p != q and len(h.delivered[p]) > 0 and lacks(h, p, q):
+            if p != q and len(h.delivered[p]) > 0 and lacked(h, p, q) >= 0:
                 return True
     return False
 
@@ -115,9 +128,13 @@ def local_primary_order(h: State) -> bool:
             if was_abcast(h, t):
                 for k in range(t.value - 1):
                     if same_instance(h, k, t.value - 1):
-                        i = place(h, p, h.abcast_txn[k])
+                        u = h.abcast_txn[k]
+                        i = place(h, p, u)
                         if i < 0 or i > j:
-                            return False
+                            return broken(
+                                f"Primary p{h.abcast_by[k]} broadcast {u} before {t}, but p{p} delivered {t} "
+                                f"{'without' if i < 0 else 'before'} {u}"
+                            )
     return True
 
 
@@ -143,7 +160,10 @@ def global_primary_order(h: State) -> bool:
                 t = h.delivered[p][i]
                 u = h.delivered[p][j]
                 if t.epoch > u.epoch and was_abcast(h, t) and was_abcast(h, u):
-                    return False
+                    return broken(
+                        f"p{p} delivered {t}, broadcast by p{h.abcast_by[t.value - 1]}, before {u}, broadcast by "
+                        f"p{h.abcast_by[u.value - 1]} as primary of the earlier epoch {u.epoch}"
+                    )
     return True
 
 
@@ -167,7 +187,11 @@ def primary_integrity(h: State) -> bool:
                     t = h.delivered[p][j]
                     if t.epoch < h.abcast_txn[k].epoch and was_abcast(h, t):
                         if t.value - 1 not in h.abcast_after[k]:
-                            return False
+                            u = h.abcast_txn[k]
+                            return broken(
+                                f"p{h.abcast_by[k]}, primary of epoch {u.epoch}, broadcast {u} without having "
+                                f"delivered {t} of the earlier epoch {t.epoch}, which p{p} delivered"
+                            )
     return True
 
 

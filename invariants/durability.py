@@ -6,7 +6,7 @@ A property of the state: of every process's stable history, those that are down 
 from __future__ import annotations
 
 from invariants.registry import STATE, Property
-from zabspec.language.lang import Node, State, Txn
+from zabspec.language.lang import Node, State, Txn, broken
 
 
 def holders(s: State, t: Txn) -> int:
@@ -31,8 +31,14 @@ def durability(s: State) -> bool:
     is in the stable histories of all members of some quorum."""
     for p in range(s.NODES):
         for k in range(len(s.delivered[p])):
-            if holders(s, s.delivered[p][k]) < s.MAJORITY:
-                return False
+            t = s.delivered[p][k]
+            if holders(s, t) < s.MAJORITY:
+                return broken(
+                    f"p{p} delivered {t}, but {'only ' if holders(s, t) > 0 else ''}"
+                    f"{ {q for q in range(s.NODES) if has_stored(s, q, t)} if holders(s, t) > 0 else 'nobody' } has it "
+                    f"in stable history, and { {q for q in range(s.NODES) if not has_stored(s, q, t)} } has not, where "
+                    f"a quorum is {s.MAJORITY} of {s.NODES}"
+                )
     return True
 
 

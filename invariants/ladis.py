@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, two_epochs_delivered, was_abcast
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import State
+from zabspec.language.lang import State, broken
 
 
 def prefix_property(h: State) -> bool:
@@ -15,8 +15,12 @@ def prefix_property(h: State) -> bool:
             t = h.delivered[p][j]
             if was_abcast(h, t):
                 for k in range(t.value - 1):
-                    if same_instance(h, k, t.value - 1) and place(h, p, h.abcast_txn[k]) < 0:
-                        return False
+                    u = h.abcast_txn[k]
+                    if same_instance(h, k, t.value - 1) and place(h, p, u) < 0:
+                        return broken(
+                            f"Leader p{h.abcast_by[k]} of epoch {t.epoch} proposed {u} before {t}, but p{p} delivered "
+                            f"{t} without {u}"
+                        )
     return True
 
 
@@ -30,9 +34,15 @@ def causal_order(h: State) -> bool:
                 a = h.delivered[p][j]
                 b = h.delivered[p][i]
                 if was_abcast(h, a) and was_abcast(h, b):
-                    same_server = h.abcast_by[a.value - 1] == h.abcast_by[b.value - 1] and a.value < b.value
-                    if same_server or a.epoch < b.epoch:
-                        return False
+                    if h.abcast_by[a.value - 1] == h.abcast_by[b.value - 1] and a.value < b.value:
+                        return broken(
+                            f"p{p} delivered {b} before {a}, but p{h.abcast_by[a.value - 1]} proposed {a} before {b}"
+                        )
+                    if a.epoch < b.epoch:
+                        return broken(
+                            f"p{p} delivered {b} before {a}, but p{h.abcast_by[a.value - 1]} proposed {a} as leader of "
+                            f"epoch {a.epoch}, before the epoch in which p{h.abcast_by[b.value - 1]} proposed {b}"
+                        )
     return True
 
 

@@ -46,14 +46,29 @@ def second(s: State) -> bool:
     return even(s)
 
 
+def much(s: State, p: Node, most: int) -> bool:
+    """A function that a sentence calls alone, which no other world has."""
+    return s.x[p] > most
+
+
+def all_poor(s: State) -> bool:
+    for p in range(s.NODES):
+        if s.x[p] > 5:
+            return broken(
+                f"{'only' if s.x[p] == 60 else 'also'} { {q for q in range(s.NODES) if much(s, q, 5)} } of "
+                f"{ {q for q in range(s.NODES)} } has more than 5: {much(s, p, 6)} {s.who[1] if p > 1 else 'no one'}"
+            )
+    return True
+
+
 def beyond(s: State) -> bool:
     """The place of the sentence is past an end, which no other world sees."""
     k = s.x[0]
-    return broken(f"p0 has {s.many[1][k]} at {k} and {s.few[0][max(k, len(s.few[0]))]}")
+    return broken(f"p0 has {s.many[1][k]} at {k} and {s.few[0][max(k, len(s.few[0]))]}.")
 '''
 CALLED = "\n".join(
     f"def call_{name}(s: State) -> int:\n    if {name}(s):\n        return 1\n    return 0\n"
-    for name in ("even", "odd", "same", "other", "second", "beyond")
+    for name in ("even", "odd", "same", "other", "second", "all_poor", "beyond")
 )
 
 
@@ -82,7 +97,7 @@ def said(worlds: Worlds, name: str, s: StateView) -> tuple[bool, str]:
 
 def test_its_places_are_filled_in_the_papers_notation(worlds: Worlds) -> None:
     s = state(worlds, 4, 7, 9)
-    sentence = "p1 has 7, nobody and {p0, p2}, not t1 <1,2>, in [t1 <3,1>] of {11}"
+    sentence = "p1 has 7, nobody and {p0, p2}, not t1 <1,2>, in [t1 <3,1>] of {11}."
     assert said(worlds, "even", s) == (False, sentence)
     assert said(worlds, "even", state(worlds, 4, 6, 8)) == (True, "")
 
@@ -94,7 +109,14 @@ def test_it_goes_with_the_false_that_it_was_said_of(worlds: Worlds) -> None:
     assert said(worlds, "same", s)[1].startswith("p1 has 7")
     assert said(worlds, "other", s) == (False, "")
     assert said(worlds, "second", s)[1].startswith("p1 has 7")
-    assert said(worlds, "second", state(worlds, 4, 7, 9)) == (False, "p0 has little")
+    assert said(worlds, "second", state(worlds, 4, 7, 9)) == (False, "p0 has little.")
+
+
+def test_a_place_is_a_text_of_two_or_the_processes_of_which_something_is_true(worlds: Worlds) -> None:
+    sentence = "only {p0, p1} of {p0, p1, p2} has more than 5: True no one."
+    assert said(worlds, "all_poor", state(worlds, 60, 7, 4)) == (False, sentence)
+    assert said(worlds, "all_poor", state(worlds, 0, 0, 6))[1] == "also {p2} of {p0, p1, p2} has more than 5: False -1."
+    assert "much" not in worlds.program.typed(["all_poor"]).functions
 
 
 def test_every_world_judges_alike_and_no_error_is_of_a_sentence(worlds: Worlds) -> None:
@@ -103,7 +125,7 @@ def test_every_world_judges_alike_and_no_error_is_of_a_sentence(worlds: Worlds) 
             assert worlds.agree(name, start=state(worlds, *numbers)).error == ""
     assert said(worlds, "beyond", state(worlds, 4, 7, 9)) == (
         False,
-        "p0 has {s.many[1][k]} at 4 and {s.few[0][max(k, len(s.few[0]))]}",
+        "p0 has {s.many[1][k]} at 4 and {s.few[0][max(k, len(s.few[0]))]}.",
     )
     with_errors = {site.file for site in worlds.sites if "many" in site.field}
     assert not with_errors  # the one place that may be past an end is in a sentence
@@ -112,7 +134,7 @@ def test_every_world_judges_alike_and_no_error_is_of_a_sentence(worlds: Worlds) 
 def test_it_is_false_in_whatever_it_is_compared_and_stored() -> None:
     said = broken("no")
     assert said == False and not said and said != True and hash(said) == hash(False)  # noqa: E712, PT018
-    assert isinstance(said, Broken) and sentence_of(said) == "no" and sentence_of(False) == ""  # noqa: PT018
+    assert isinstance(said, Broken) and sentence_of(said) == "no." and sentence_of(False) == ""  # noqa: PT018
 
 
 REFUSED: dict[str, tuple[str, str]] = {
@@ -123,9 +145,17 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "no such field": ('return broken(f"p0 has {s.money[0]}")', "the state has no field money"),
     "writing": ('return broken(f"{(k := 1)}")', "NamedExpr is not in the language"),
-    "an operation": ('return broken(f"{s.few[0].append(1)}")', "a sentence calls len, min, max only"),
-    "a call": ('return broken(f"{changes(s)}")', "a sentence calls len, min, max only, and not changes(s)"),
-    "text": ("return broken(f\"{'a'}\")", "Constant is not in the language"),
+    "an operation": ('return broken(f"{s.few[0].append(1)}")', "cannot be called here"),
+    "a call that writes": ('return broken(f"{changes(s)}")', "nothing happens in a sentence, and changes writes"),
+    "one inside": ('return broken(f"{1 + by_another(s)}")', "nothing happens in a sentence, and by_another writes"),
+    "in a set": (
+        'return broken(f"{ {q for q in range(s.NODES) if changes(s) > q} }")',
+        "nothing happens in a sentence, and changes writes",
+    ),
+    "no such function": ('return broken(f"{nothing(s)}")', "there is no function nothing"),
+    "forgetting": ('return broken(f"{forget(s, 0)}")', "which no sentence says"),
+    "another set": ('return broken(f"{ {q for q in range(2)} }")', "a set in a sentence is of processes"),
+    "a list": ('return broken(f"{[q for q in range(s.NODES)]}")', "ListComp is not in the language"),
     "the state": ('return broken(f"{s}")', "which no sentence says"),
     "too few indices": ('return broken(f"{s.x}")', "x takes 1 indices, and 0 are given"),
     "a format": ('return broken(f"{s.x[0]:>3}")', "is written as it is"),
@@ -142,6 +172,7 @@ def test_what_a_sentence_may_not_do_is_refused_with_its_line(name: str, tmp_path
     line, reason = REFUSED[name]
     text = (
         f"{SAID}def changes(s: State) -> int:\n    s.x[0] = 1\n    return 1\n\n\n"
+        "def by_another(s: State) -> int:\n    return changes(s)\n\n\n"
         f"def holds(s: State) -> bool:\n    {line}\n"
     )
     made = program(tmp_path, text)

@@ -6,7 +6,7 @@ Python. `docs/language.md` is the reference.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from zabspec.language.sentences import Broken
 
@@ -96,7 +96,7 @@ def forget(s: State, p: Node) -> None:
     s.forget(p)
 
 
-def broken(sentence: str) -> Any:
+def broken(sentence: str) -> bool:
     """What a property returns where it does not hold: False, and in the CPython world the sentence that says why,
     an f-string over the names that have a value there. Every other world drops the sentence."""
-    return Broken(sentence)
+    return cast(bool, Broken(sentence))

@@ -53,14 +53,20 @@ class Broken(int):
         for name, place, piece in zip(names, places, self.pieces[1:], strict=True):
             try:
                 value = place()
-                words += [str(value), piece]
+                words += [processes(value) if isinstance(value, set) else str(value), piece]
             except Exception:  # whatever it is, it is none of the property's
                 value = None
                 words += ["{", name, "}", piece]
             values.append(value)
         self.values = tuple(values)
-        self.text = NOBODY.sub("nobody", "".join(words))
+        text = NOBODY.sub("nobody", "".join(words))
+        self.text = text if text.endswith(".") else f"{text}."
         return self
+
+
+def processes(members: set[int]) -> str:
+    """A set that a sentence makes, which is of processes."""
+    return "{" + ", ".join(f"p{p}" for p in sorted(members)) + "}"
 
 
 def sentence_of(result: object) -> str:

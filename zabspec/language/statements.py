@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 
 from zabspec.language import tree as t
-from zabspec.language.expressions import NOTED, Expressions, own_process
+from zabspec.language.expressions import NOTED, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
-from zabspec.language.sentences import MARK, pieces
+from zabspec.language.said import Sentences, said
 
 __all__ = ["FunctionTyper"]
 
-CALLED_IN_PLACES = ("len", "min", "max")  # by a place of a sentence, which must have no effect
 
-
-class FunctionTyper(Expressions):
+class FunctionTyper(Sentences):
     """Types one function."""
 
     def run(self) -> t.Function:
@@ -172,36 +170,6 @@ class FunctionTyper(Expressions):
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
         return [t.Return(line, self.coerce(self.expr(node.value), self.returns, node))]
 
-    def check_sentence(self, node: ast.expr) -> None:
-        """Check what is said of a False. No world but CPython's reads it, so that typing it leaves nothing behind."""
-        assert isinstance(node, ast.Call)
-        if self.is_handler:
-            raise self.fail(node, f"{MARK}(...) is for properties, not for protocols")
-        found = pieces(node.args[0]) if len(node.args) == 1 and not node.keywords else None
-        if found is None:
-            raise self.fail(node, f'{MARK}(...) takes one sentence: f"... {{p}} ..."')
-        sites, reads, needs_state = len(self.front.program.sites), set(self.reads), self.needs_state
-        for place in found[1]:
-            self.check_place(place)
-        del self.front.program.sites[sites:]
-        self.reads, self.needs_state = reads, needs_state
-
-    def check_place(self, place: ast.FormattedValue) -> None:
-        """Check one place of a sentence: it is a value, and makes nothing happen."""
-        text = ast.unparse(place.value)
-        if place.conversion != -1 or place.format_spec is not None:
-            raise self.fail(place.value, f"{{{text}}} of a sentence is written as it is, without `!` and `:`")
-        for part in ast.walk(place.value):
-            if isinstance(part, ast.Call) and not (
-                isinstance(part.func, ast.Name) and part.func.id in CALLED_IN_PLACES
-            ):
-                raise self.fail(
-                    part, f"a sentence calls {', '.join(CALLED_IN_PLACES)} only, and not {ast.unparse(part)}"
-                )
-        value = self.expr(place.value)
-        if value.type in (t.VOID, t.STATE, t.WORDS, t.BYTES):
-            raise self.fail(place.value, f"{{{text}}} is a {value.type.name}, which no sentence says")
-
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
         known = self.locals.setdefault(name, kind)
         if isinstance(known, t.MessageType) and isinstance(kind, t.MessageType):
@@ -272,11 +240,6 @@ class FunctionTyper(Expressions):
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
         raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
-
-
-def said(node: ast.expr) -> bool:
-    """Whether a value is False with its sentence."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == MARK
 
 
 def names_process(annotation: ast.expr | None) -> bool:

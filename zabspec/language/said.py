@@ -1,0 +1,116 @@
+"""Typing the sentence beside a property's False (`sentences.py`), which no world but CPython's says."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Any
+
+from zabspec.language import tree as t
+from zabspec.language.expressions import Expressions
+from zabspec.language.sentences import MARK, pieces
+
+__all__ = ["Sentences", "said"]
+
+WRITES = (t.Store, t.Copy, t.Clear, t.SetChange, t.Append, t.Remove, t.PutWord)
+
+
+def said(node: ast.expr) -> bool:
+    """Whether a value is False with its sentence."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == MARK
+
+
+class Sentences(Expressions):
+    """Types sentences. Nothing that it types stays in the program."""
+
+    def check_sentence(self, node: ast.expr) -> None:
+        """Check what is said of a False: that every place of it has a value, and that nothing happens in it."""
+        assert isinstance(node, ast.Call)
+        if self.is_handler:
+            raise self.fail(node, f"{MARK}(...) is for properties, not for protocols")
+        found = pieces(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+        if found is None:
+            raise self.fail(node, f'{MARK}(...) takes one sentence: f"... {{p}} ..."')
+        program = self.front.program
+        sites, functions = len(program.sites), set(program.functions)
+        reads, needs_state, names = set(self.reads), self.needs_state, dict(self.locals)
+        for place in found[1]:
+            if place.conversion != -1 or place.format_spec is not None:
+                text = ast.unparse(place.value)
+                raise self.fail(place.value, f"{{{text}}} of a sentence is written as it is, without `!` and `:`")
+            self.check_place(place.value)
+        del program.sites[sites:]
+        for name in program.functions.keys() - functions:
+            del program.functions[name], program.reads[name]
+        self.reads, self.needs_state, self.locals = reads, needs_state, names
+
+    def check_place(self, node: ast.expr) -> None:
+        """Check what stands in one place: a text, one of two, the processes of which something is true, or a value."""
+        match node:
+            case ast.Constant(value=str()):
+                return
+            case ast.IfExp():
+                self.truth(node.test)
+                self.check_place(node.body)
+                self.check_place(node.orelse)
+                return
+            case ast.SetComp():
+                self.check_processes(node)
+                return
+        value = self.expr(node)
+        if value.type in (t.VOID, t.STATE, t.WORDS, t.BYTES):
+            raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which no sentence says")
+        culprit = self.writing(value)
+        if culprit:
+            raise self.fail(node, f"nothing happens in a sentence, and {culprit} writes")
+
+    def check_processes(self, node: ast.SetComp) -> None:
+        """Check a set of processes: `{q for q in range(s.NODES) if test}`."""
+        match node:
+            case ast.SetComp(
+                elt=ast.Name(id=name),
+                generators=[
+                    ast.comprehension(
+                        target=ast.Name(id=same),
+                        iter=ast.Call(func=ast.Name(id="range"), args=[most], keywords=[]),
+                        ifs=tests,
+                        is_async=0,
+                    )
+                ],
+            ) if name == same and self.integer(most) == t.Const(t.INT, self.front.layout.schema.nodes):
+                pass
+            case _:
+                raise self.fail(node, "a set in a sentence is of processes: {q for q in range(s.NODES) if ...}")
+        if self.locals.setdefault(name, t.INT) != t.INT:
+            raise self.fail(node, f"{name} is both {self.locals[name].name} and {t.INT.name}")
+        before = self.assigned
+        self.assigned = before | {name} if before is not None else None
+        for test in tests:
+            value = self.truth(test)
+            culprit = self.writing(value)
+            if culprit:
+                raise self.fail(test, f"nothing happens in a sentence, and {culprit} writes")
+        self.assigned = before
+
+    def writing(self, part: Any) -> str:
+        """The name of a function that writes and that a part of the tree calls, whatever calls it; empty: none does."""
+        if isinstance(part, (list, tuple)):
+            return next(filter(None, map(self.writing, part)), "")
+        if not isinstance(part, (t.Expr, t.Term, t.Stmt)):
+            return ""
+        if isinstance(part, t.Call):
+            target = self.front.function(part.function)
+            if target.paper_step is not None or writes(target.body) or self.writing(target.body):
+                return part.function
+        if isinstance(part, t.Builtin) and part.type == t.VOID:
+            return part.op
+        return next(filter(None, (self.writing(getattr(part, f.name)) for f in dataclasses.fields(part))), "")
+
+
+def writes(part: Any) -> bool:
+    """Whether statements write, those of functions that they call not looked at."""
+    if isinstance(part, WRITES):
+        return True
+    if isinstance(part, (list, tuple)):
+        return any(map(writes, part))
+    return isinstance(part, t.Stmt) and any(writes(getattr(part, f.name)) for f in dataclasses.fields(part))
