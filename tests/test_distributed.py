@@ -627,7 +627,8 @@ COMMAND = [sys.executable, "-c", "from checker.cli import main; main()", "--engi
 QUESTION = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
 # what is to be ended half-way takes seconds for the other half, on any machine
 MEDIUM = dataclasses.replace(SMALL, txns=2)
-LONGER = [word if k != 3 else "2" for k, word in enumerate(QUESTION)]
+FAR = 46  # of its 56 levels: beyond the largest
+LONGER = [*(word if k != 3 else "2" for k, word in enumerate(QUESTION)), "--depth", str(FAR)]
 
 
 def command(*options: str, question_words: Sequence[str] = QUESTION) -> subprocess.Popen[str]:
@@ -646,9 +647,9 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
-def same_as_local(output: str, symmetry: bool, configuration: Configuration = SMALL) -> None:
+def same_as_local(output: str, symmetry: bool, configuration: Configuration, depth: int) -> None:
     said = json.loads(output)
-    wanted = local(configuration, symmetry, {}, False)
+    wanted = local(configuration, symmetry, {"depth": depth}, False)
     assert said["states"]["levels"] == wanted["levels"]
     assert said["states"]["generated"] == wanted["generated"]
     assert said["steps"] == wanted["step_counts"]
@@ -670,18 +671,18 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
     assert process.returncode == 3
     assert "--resume goes on from it" in trouble
     interrupted = checkpoint.depths()[-1]
-    assert 31 <= interrupted < 45, "it was to be ended half-way"
+    assert 31 <= interrupted < FAR - 4, "it was to be ended half-way"
 
     process = command(*options, "--resume", question_words=LONGER)
     wait_for(tmp_path / "levels" / f"level-{interrupted + 3:05}.json", process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
-    assert interrupted + 3 <= checkpoint.depths()[-1] < 55, "it was to be ended before its end"
+    assert interrupted + 3 <= checkpoint.depths()[-1] < FAR, "it was to be ended before its end"
 
     output, trouble = command(*options, "--resume", question_words=LONGER).communicate(timeout=240)
     assert not trouble
-    same_as_local(output, True, MEDIUM)
+    same_as_local(output, True, MEDIUM, FAR)
 
 
 # --- the command's questions ---------------------------------------------------------------------
@@ -715,7 +716,7 @@ def test_wrong_questions_are_answered_in_a_sentence(tmp_path: Path, options: lis
 def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
     cluster: Cluster, standalone: Standalone, tmp_path: Path
 ) -> None:
-    case = (SMALL, False, {}, False)
+    case = (SMALL, False, {"depth": 32}, False)  # beyond the largest of its 49 levels
     explorer = SparkExplorer(question(SMALL, False, 8), Checkpoint(Storage(str(tmp_path))))
     explorer.here = 7000
     lost: list[int] = []
@@ -725,7 +726,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
             lost.append(r.depth)
             standalone.kill(2)
 
-    found = answer(explorer.run(cluster, Limits(), progress=watch))
+    found = answer(explorer.run(cluster, Limits(depth=32), progress=watch))
     assert found == local(*case)
     assert lost
-    assert lost[0] < 40
+    assert lost[0] < 30
