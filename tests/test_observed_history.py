@@ -10,6 +10,7 @@ from conftest import python_names
 from zabspec.language import StateView
 from zabspec.model import Configuration, Model
 
+DB19 = Configuration(protocol="db19", nodes=2, txns=2, timeouts=1, crashes=0, losses=0)
 LITERAL = Configuration(nodes=1, txns=2, timeouts=1, crashes=0, losses=0, literal=True)
 
 
@@ -20,6 +21,14 @@ def begun(configuration: Configuration) -> tuple[StateView, dict[str, Callable[.
     for counter in (1, 2):
         names["abcast"](s, 0, 1, counter)
     return s, names, [s.abcast_txn[k] for k in range(2)]
+
+
+def entries(names: dict[str, Callable[..., object]], *txns: object) -> object:
+    """A history of these entries, as a handler makes one."""
+    other = Model(DB19).program.initial()
+    for t in txns:
+        other.history[0].append(t)
+    return other.history[0]
 
 
 def test_what_a_diverging_pass_delivers_first_is_delivered_too() -> None:
@@ -39,3 +48,30 @@ def test_what_was_delivered_in_phase_2_is_of_one_pass() -> None:
     assert s.synced_length[0] == 1
     names["end_pass"](s, 0)
     assert s.synced_length[0] == 0
+
+
+def test_what_replaces_a_history_is_compared_with_what_was_delivered_and_no_further() -> None:
+    """Delivered twice, the first is in Delta_p once: there is nothing for the second entry to differ from."""
+    s, names, (a, b) = begun(DB19)
+    names["abdeliver"](s, 0, a)
+    names["abdeliver"](s, 0, a)
+    names["revise"](s, 0, entries(names, a, b))
+    assert s.revised[0] == 1
+    names["revise"](s, 0, entries(names, b, a))
+    assert s.revised[0] == 2
+
+
+def test_no_transaction_is_chosen() -> None:
+    """What a leader that has no proposal says it proposes is accepted, and is nobody's transaction."""
+    s, names, _ = begun(LITERAL)
+    before = s.copy()
+    names["accept"](s, 0, 1, names["Txn"](epoch=0, counter=0, value=0))
+    assert (s.accepts, s.accept_epoch) == (1, 1)
+    assert s.key() == before.key()
+
+
+def test_an_initial_history_lacks_only_what_was_broadcast() -> None:
+    s, names, _ = begun(DB19)
+    s.abcasts = 1
+    names["establish"](s, 1, entries(names))
+    assert (s.missing_epoch[0], s.missing_epoch[1]) == (1, 0)

@@ -24,6 +24,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default 1)")
     parser.add_argument("--at-least", type=int, default=80, metavar="N", help="mutants of each file (default 80)")
     parser.add_argument("--all", action="store_true", help="every mutant of each file")
+    parser.add_argument("--most", type=int, metavar="N", help="no more than so many of those, drawn again")
     parser.add_argument("--jobs", type=int, default=1, help="mutants judged at once (default 1)")
     parser.add_argument("--again", metavar="LOG", help="only those that survived in a log that --json wrote")
     parser.add_argument("--beyond", metavar="LOG", help="only those that are not in such a log: to go on after a stop")
@@ -50,6 +51,8 @@ def chosen(path: str, asked: argparse.Namespace) -> list[Mutant]:
     """The mutants of a file that are asked for."""
     mutants = mutants_of(path, (ROOT / path).read_text(encoding="utf-8"))
     mutants = mutants if asked.all else sampled(mutants, asked.at_least, asked.seed)
+    if asked.most is not None:
+        mutants = sampled(mutants, asked.most, asked.seed)
     if asked.again:
         left = {key_of(e) for e in logged(asked.again, path) if e["how"] == "survived"}
         mutants = [m for m in mutants if key(m) in left]

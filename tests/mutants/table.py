@@ -28,7 +28,7 @@ def way(entry: Entry) -> str:
         return "import"
     if entry["how"] in ("out of time", "crashed"):
         return "time or crash"
-    if any(word in entry["test"] for word in LAST):
+    if any(word in entry["test"] for word in (*LAST, "test_clauses")):
         return "counts alone"
     return "premise or violation" if "test_premises_and_violations" in entry["test"] else "tests"
 
