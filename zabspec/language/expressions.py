@@ -14,6 +14,7 @@ from zabspec.language.lang import MessageName
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
+from zabspec.language.slots import slot_at
 from zabspec.language.source import LanguageError, definition
 
 BINARY = {
@@ -26,6 +27,7 @@ COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">
 KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
     "mulhi": ((t.INT, t.INT), t.INT),
     "shr": ((t.INT, t.INT), t.INT),
+    "shl": ((t.INT, t.INT), t.INT),
     "wrap_mul": ((t.INT, t.INT), t.INT),
     "wrap_add": ((t.INT, t.INT), t.INT),
     "unsigned_less": ((t.INT, t.INT), t.BOOL),
@@ -84,7 +86,7 @@ class Expressions:
         self.locals: dict[str, t.AnyType] = {}
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
-        self.is_kernel = not self.is_handler and works_on_words(self.node)
+        self.is_kernel = not self.is_handler and works_on_words(self.node, front)
         self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
@@ -139,6 +141,9 @@ class Expressions:
 
     def place_or_value(self, node: ast.expr) -> t.Expr:
         """A place in memory if the expression is one, else its value."""
+        slot = slot_at(self, node)
+        if slot is not None:
+            return slot
         root, indices = self.subscripts(node)
         if isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name):
             base_type = self.locals.get(root.value.id)
@@ -300,6 +305,9 @@ class Expressions:
             raise self.fail(node, f"the schema declares no message {name}") from None
 
     def attribute(self, node: ast.Attribute) -> t.Expr:
+        slot = slot_at(self, node)
+        if slot is not None:
+            return slot
         if isinstance(node.value, ast.Name) and self.locals.get(node.value.id) == t.STATE:
             return as_value(self.place_or_value(node))
         value = self.expr(node.value)
@@ -516,11 +524,13 @@ def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str])
     return None
 
 
-def works_on_words(node: ast.FunctionDef) -> bool:
-    """Whether a function is a kernel's: it works on words and bytes, and its integers wrap."""
-    typed = {ast.unparse(a.annotation).strip("'\"") for a in node.args.args if a.annotation is not None}
+def works_on_words(node: ast.FunctionDef, front: Context) -> bool:
+    """Whether a function is a kernel's: it works on words, bytes and structs of arrays, and its integers wrap."""
+    named = {ast.unparse(a.annotation).strip("'\"") for a in node.args.args if a.annotation is not None}
     called = {part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
-    return bool(typed & {"Words", "Bytes"} or called & KERNEL.keys())
+    typed = [front.type_of_annotation(name) for name in named]
+    memory = any(kind in (t.WORDS, t.BYTES) or isinstance(kind, t.StructType) for kind in typed)
+    return memory or bool(called & KERNEL.keys())
 
 
 def kind_type(kind: Kind) -> t.AnyType:

@@ -19,6 +19,7 @@ from zabspec.language.kinds import Kind, MessageUnion, Record, Seq
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
 from zabspec.language.statements import FunctionTyper
+from zabspec.language.structs import Struct
 
 __all__ = ["FrontEnd", "LanguageError", "register_source"]
 
@@ -55,6 +56,9 @@ class FrontEnd:
         }  # fmt: skip
         if name in simple:
             return simple[name]
+        named = self.namespace.get(name)
+        if isinstance(named, type) and issubclass(named, Struct):
+            return t.StructType(named)
         union = self.types.get("AnyMessage")
         if isinstance(union, MessageUnion):
             if name == "AnyMessage":

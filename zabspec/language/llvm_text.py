@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from zabspec.language import tree as t
 from zabspec.language.expressions import NOTED
 from zabspec.language.kinds import Bool, Int, Kind, Seq, SetOf
+from zabspec.language.llvm_slots import SlotEmitter
 from zabspec.language.schema import Layout, Role
 from zabspec.language.source import LanguageError
 
@@ -37,7 +38,7 @@ declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
 OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 RARE = ", !prof !0"
-WEIGHTS = '!0 = !{!"branch_weights", i32 1, i32 4000}'
+METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{}'
 PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
 CALL = re.compile(r"\bcall \w+ @(\w+)\(")
 SMALL, LARGE = 60, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
@@ -66,7 +67,7 @@ def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bi
     }
     for name in worth_inlining(functions) - exported:
         functions[name] = functions[name].replace(PLAIN, INLINED, 1)
-    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", *functions.values(), WEIGHTS, ""])
+    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", *functions.values(), METADATA, ""])
 
 
 def worth_inlining(functions: Mapping[str, str]) -> set[str]:
@@ -82,12 +83,12 @@ def llvm_type(kind: t.AnyType) -> str:
         return "i1"
     if kind == t.VOID:
         return "void"
-    if kind in (t.STATE, t.WORDS, t.BYTES) or isinstance(kind, (t.SeqType, t.MessageType)):
+    if kind in (t.STATE, t.WORDS, t.BYTES) or isinstance(kind, (t.SeqType, t.MessageType, t.StructType)):
         return "ptr"
     return "i64"
 
 
-class _Emitter:
+class _Emitter(SlotEmitter):
     def __init__(
         self, function: t.Function, program: t.TypedProgram, layout: Layout, exported: bool, bit_gather: bool
     ) -> None:
@@ -250,6 +251,8 @@ class _Emitter:
                 return str(e.value)
             case t.Var():
                 return self.value(f"load {llvm_type(e.type)}, ptr %l.{e.name}")
+            case t.Slot():
+                return self.slot(e)
             case t.Load():
                 return self.load(self.address(e.place), e.place.kind)
             case t.Memory():
@@ -397,6 +400,8 @@ class _Emitter:
                 return self.value(f"trunc i128 {high} to i64")
             case "shr":
                 return self.value(f"lshr i64 {a[0]}, {a[1]}")
+            case "shl":
+                return self.value(f"shl i64 {a[0]}, {a[1]}")
             case "wrap_mul":
                 return self.value(f"mul i64 {a[0]}, {a[1]}")
             case "wrap_add":
@@ -558,6 +563,8 @@ class _Emitter:
                 self.remove(s)
             case t.PutWord():
                 self.put_word(s)
+            case t.PutSlot():
+                self.put_slot(s)
             case t.Evaluate():
                 self.expr(s.value)
             case t.If():

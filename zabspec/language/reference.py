@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
+from zabspec.language import wrapping
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.notation import value_text
@@ -24,12 +25,10 @@ __all__ = [
     "RangeError",
     "RecordValue",
     "StateView",
-    "kernel_operations",
     "load",
     "range_error",
 ]
 
-WORD = (1 << 64) - 1
 BY_ZERO = "would be divided by zero"
 
 
@@ -413,7 +412,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
 
     Entering a function marked as a step of the paper sets that step's bit in `s.steps`.
     """
-    out: dict[str, Any] = dict(kernel_operations())
+    out: dict[str, Any] = {name: getattr(wrapping, name) for name in wrapping.__all__}
     union = types.get("AnyMessage")
     for name, value in namespace.items():
         if isinstance(value, MessageName) and isinstance(union, MessageUnion):
@@ -426,7 +425,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             out[name] = _record_maker(kind)
     out["__builtins__"] = __builtins__
     for name, value in namespace.items():
-        if isinstance(value, FunctionType):
+        if isinstance(value, FunctionType) and name not in wrapping.__all__:
             bound = FunctionType(with_sentences(value), out, name, value.__defaults__, value.__closure__)
             paper_step = getattr(value, "paper_step", None)
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
@@ -441,34 +440,3 @@ def _counted(function: Any, bit: int) -> Any:
         return function(s, *args)
 
     return entered
-
-
-def kernel_operations() -> dict[str, Any]:
-    """The kernel's operations on words, on Python integers and buffers."""
-
-    def signed(x: int) -> int:
-        x &= WORD
-        return x - (1 << 64) if x >> 63 else x
-
-    return {
-        "mulhi": lambda a, b: signed(((a & WORD) * (b & WORD)) >> 64),
-        "shr": lambda a, k: signed((a & WORD) >> k),
-        "wrap_mul": lambda a, b: signed(a * b),
-        "wrap_add": lambda a, b: signed(a + b),
-        "unsigned_rem": lambda a, b: signed((a & WORD) % (b & WORD)),
-        "unsigned_less": lambda a, b: (a & WORD) < (b & WORD),
-        "count_bits": lambda a: (a & WORD).bit_count(),
-        "prefetch": lambda a, k: None,
-        "extract": lambda a, mask: signed(_gather(a & WORD, mask & WORD)),
-        "deposit": lambda a, mask: signed(_scatter(a & WORD, mask & WORD)),
-    }
-
-
-def _gather(word: int, mask: int) -> int:
-    bits = [word >> k & 1 for k in range(64) if mask >> k & 1]
-    return sum(bit << k for k, bit in enumerate(bits))
-
-
-def _scatter(word: int, mask: int) -> int:
-    places = [k for k in range(64) if mask >> k & 1]
-    return sum((word >> k & 1) << place for k, place in enumerate(places))

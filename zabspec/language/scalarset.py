@@ -26,7 +26,7 @@ PROCESS, NUMBER = "process", "number"
 
 # The kernel's operations that make numbers of numbers; all others read memory as it lies.
 ON_NUMBERS = frozenset(
-    {"mulhi", "shr", "wrap_mul", "wrap_add", "unsigned_less", "unsigned_rem", "count_bits", "extract", "deposit"}
+    {"mulhi", "shl", "shr", "wrap_mul", "wrap_add", "unsigned_less", "unsigned_rem", "count_bits", "extract", "deposit"}
 )
 
 

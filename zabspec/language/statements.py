@@ -8,6 +8,7 @@ from zabspec.language import tree as t
 from zabspec.language.expressions import NOTED, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
 from zabspec.language.said import Sentences, said
+from zabspec.language.slots import slot_at, writable
 
 __all__ = ["FunctionTyper"]
 
@@ -21,6 +22,8 @@ class FunctionTyper(Sentences):
             raise self.fail(self.node, f"{self.name} may have plain parameters without defaults only")
         for arg in a.args:
             kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
+            if self.is_handler and isinstance(kind, t.StructType):
+                raise self.fail(arg, "structs of arrays are for kernels, not for protocols")
             self.params.append((arg.arg, kind))
             self.locals[arg.arg] = kind
             if names_process(arg.annotation):
@@ -190,6 +193,9 @@ class FunctionTyper(Sentences):
             if self.assigned is not None:
                 self.assigned = self.assigned | {target.id}
             return t.Assign(line, target.id, value)
+        slot = slot_at(self, target)
+        if slot is not None:
+            return t.PutSlot(line, writable(self, slot, node), self.coerce(value, t.INT, node))
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             base = self.expr(target.value)
             if base.type in (t.WORDS, t.BYTES):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.structs import Member, Struct
 
 # --- types -------------------------------------------------------------------------------------
 
@@ -52,7 +53,15 @@ class NameType:
     name: str = "message name"
 
 
-AnyType = Type | RecordType | SetType | SeqType | MessageType | NameType
+@dataclass(frozen=True)
+class StructType:
+    """(kernel) A struct of arrays, by where its header is."""
+
+    struct: type[Struct]
+    name: str = "struct"
+
+
+AnyType = Type | RecordType | SetType | SeqType | MessageType | NameType | StructType
 
 # --- expressions -------------------------------------------------------------------------------
 
@@ -98,6 +107,15 @@ class Memory(Expr):
 @dataclass
 class Load(Expr):
     place: Memory
+
+
+@dataclass
+class Slot(Expr):
+    """(kernel) A member of a struct: of an array the element at as many indices as it has axes."""
+
+    struct: Expr
+    member: Member
+    indices: list[Expr]
 
 
 @dataclass
@@ -258,6 +276,14 @@ class PutWord(Stmt):
 
     array: Expr
     index: Expr
+    value: Expr
+
+
+@dataclass
+class PutSlot(Stmt):
+    """(kernel) struct.member[index]... = value"""
+
+    slot: Slot
     value: Expr
 
 
