@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from checker.symbolic.beyond import Beyond
+    from traces.trace import Trace
 
 __all__ = ["Counterexample", "Report", "bounds_of", "installed_version"]
 
@@ -65,6 +66,7 @@ class Counterexample:
         replayed: whether the interpreted world reached the same violation, and the simulator too,
             step by step equal.
         digest: the sha256 of the simulator's canonical dump at the end of the replay.
+        trace: the trace; none: it could not be built.
     """
 
     text: str = ""
@@ -73,6 +75,7 @@ class Counterexample:
     trouble: str = ""
     replayed: bool = True
     digest: str = ""
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,9 @@ def hear(handler: Callable[[int, FrameType | None], None]) -> Handlers:
 
 
 def is_command() -> bool:
-    """Whether this process is the installed script `zabcheck`, and nobody else's program."""
-    return os.path.basename(getattr(sys.modules.get("__main__"), "__file__", None) or "") == "zabcheck"
+    """Whether this process is the installed script `zabcheck`, or `python -m zabcheck`, and nobody else's program."""
+    path = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    return os.path.basename(path) == "zabcheck" or path.endswith(os.path.join("zabcheck", "__main__.py"))
 
 
 def guard() -> Handlers:

@@ -65,7 +65,6 @@ LONGEST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than five seconds")
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False  # pytest-xdist's own order is by the number of tests
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that

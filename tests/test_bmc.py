@@ -266,6 +266,7 @@ def test_an_undecided_question_is_exit_3() -> None:
     assert report["violated"] == []
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_value_that_would_leave_its_range_is_no_violation_and_no_proof(folder: Path) -> None:
     """A channel that is too small: z3 may find a run that overflows it, which then is said, and is exit 3 or a
     violation that stays in range; never a trace that does not replay."""
@@ -290,6 +291,7 @@ def test_an_error_that_breaks_nothing_is_no_verdict(folder: Path, depth: str, co
     assert ("no value leaves its range" in result.output) == (code == 0)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_time_limit_holds_whatever_is_being_done(tmp_path: Path) -> None:
     """A question this deep takes a minute to build, and z3 longer. In a process of its own: the work is left behind."""
     code = "import sys; from checker.cli import main; main(sys.argv[1:])"

@@ -208,6 +208,7 @@ def as_text(model: Bridged, sort: Sort, k: int) -> list[int]:
     return list(attempt_of(model, k))
 
 
+@pytest.mark.slow(seconds=5)
 @pytest.mark.parametrize("action", ZAB.actions, ids=lambda a: a.name)
 def test_the_generated_action_is_the_action_as_the_proof_reads_it(action: Action) -> None:
     """The same guard refuses, and the same state comes of it, whether the guards hold or not."""
@@ -268,6 +269,7 @@ def test_zab_refines_with_three_processes() -> None:
     assert r.step_counts[MARK + "stutter"] < r.generated
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_bridge_leaves_the_executable_protocol_as_it_is() -> None:
     """The product has the same steps: projected to the plain fields, the same states."""
     plain, both = Model(PAIR), Bridged(PAIR)
@@ -408,6 +410,7 @@ WRONG: dict[str, tuple[str, Callable[..., None]]] = {
 }
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_line_of_the_mapping_is_caught(what: str) -> None:
     name, function = WRONG[what]
@@ -426,6 +429,7 @@ def rebound(function: Callable[..., None]) -> Any:
 UPDATES = [(a, symbol) for a in ZAB.actions for symbol in a.updates]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("action", "symbol"), UPDATES, ids=lambda x: x.name)
 def test_a_missing_update_is_caught(action: Action, symbol: Any) -> None:
     """Each update of each action: it is what a later guard, a clause or the executable state asks for."""
@@ -433,6 +437,7 @@ def test_a_missing_update_is_caught(action: Action, symbol: Any) -> None:
     assert caught(theory=with_action(fewer))
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("action", "guard"), [(a, g) for a in ZAB.actions for g in a.guards], ids=lambda x: getattr(x, "name", x)
 )
@@ -464,6 +469,7 @@ def run(*words: str) -> Any:
 PAIR_WORDS = ("--nodes", "2", "--txns", "1")
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_command_says_that_zab_refines() -> None:
     done = run(*PAIR_WORDS, "--json")
     assert done.exit_code == 0
@@ -476,6 +482,7 @@ def test_the_command_says_that_zab_refines() -> None:
     assert "never taken within these bounds: l.3.3, l.3.4" in run(*PAIR_WORDS).stdout
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_command_shows_the_step_that_does_not(tmp_path: Path) -> None:
     file = tmp_path / "run.trace.json"
     done = run("--txns", "1", "--variant", "equal-epoch", "--trace", str(file))

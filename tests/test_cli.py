@@ -140,6 +140,7 @@ def test_export_refuses_a_file_that_is_no_trace(folder: Path) -> None:
 LAB = ("--protocol", "db19", "--nodes", "2", "--timeouts", "1")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("network", "broken"), [("datagrams", {"delivered-stands", "durability"}), ("ordered", set())])
 def test_db19_is_judged_by_the_properties_of_histories(network: str, broken: set[str]) -> None:
     """Its own budgets and network, no symmetry; `delivered-stands` is among them and invariants 1 to 5 are not."""
@@ -215,6 +216,7 @@ def test_the_json_report_keeps_its_schema() -> None:
     assert by_name["agreement"]["witnessed_at"] is None
 
 
+@pytest.mark.slow(seconds=2)
 def test_both_engines_and_both_ways_of_counting_report_the_same() -> None:
     reports = {
         (engine, symmetry): report_of(
@@ -379,6 +381,7 @@ def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
 # --- no verdict --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [
@@ -429,6 +432,7 @@ def interrupted(
         process.kill()
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_ctrl_c_ends_within_a_second_with_what_was_covered(engine: str) -> None:
     run("--depth", "1", "--json")  # so that the compiled code is in the cache
@@ -485,6 +489,7 @@ def on_terminal(*arguments: str) -> str:
     return out.decode()
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_terminal_gets_colours_and_the_progress_of_a_long_run() -> None:
     out = on_terminal(*BROKEN)
     assert "\x1b[" in out

@@ -88,6 +88,7 @@ def visited(configuration: Configuration, states: int = 250, length: int = 60) -
 # --- successors ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", WALKED, ids=name)
 def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> None:
     """Both worlds have the same steps in the same order, each with the same state after it, scratch included; the
@@ -576,6 +577,7 @@ def replay(configuration: Configuration, p: Any, words: tuple[int, ...]) -> None
     assert not names[p.holds.__name__](s)
 
 
+@pytest.mark.slow(seconds=4)
 def test_some_of_these_break_the_lab_protocol() -> None:
     """The test above compares violations, so there must be some."""
     found = {name for c, depth in EXPLORED[:6] for name in depths(Explorer(compiled(c), 1).run(Limits(), True))}
@@ -639,6 +641,7 @@ def test_skipping_idle_receipts_loses_no_verdict(configuration: Configuration) -
 # --- the observed history ------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_ghosts_agree_with_the_complete_history(network: str) -> None:
     """After every step of random runs the properties say of the ghosts what the paper says of the whole history."""

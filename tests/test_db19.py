@@ -49,6 +49,7 @@ def shortest(r: Exploration) -> dict[str, int]:
     return {name: found.depth for name, found in r.violations.items()}
 
 
+@pytest.mark.slow(seconds=1)
 def test_one_campaign_is_enough_for_eight_classes() -> None:
     """A commit that passes over a hole; a zxid used twice by one leader; a transaction skipped because messages
     overtook each other; a delivered entry that vanishes, at who delivered it or at the others."""
@@ -165,6 +166,7 @@ def test_promise_once_takes_away_two_leaders_of_one_epoch() -> None:
     assert found["agreement"] == 15
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("variant", "left"), [("all-but-discovery-once", "unique-zxid"), ("all-but-no-holes", "prefix")]
 )

@@ -209,12 +209,14 @@ def test_parts_and_attempts_follow_from_the_master() -> None:
 # --- the same answer, without Spark --------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("parts", "wide"), [(1, False), (2, True), (16, False)])
 def test_any_number_of_parts_and_bits_gives_the_same_answer(tmp_path: Path, parts: int, wide: bool) -> None:
     case = CASES["broken, all of it"]
     assert distributed(Here(), tmp_path, case, parts=parts, wide=wide) == local(*case)
 
 
+@pytest.mark.slow(seconds=3)
 def test_128_bits_tell_states_apart_that_64_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first 64 bits are made to collide: only twenty of them differ."""
     case = (SMALL, False, {"depth": 16}, False)
@@ -237,6 +239,7 @@ def test_128_bits_tell_states_apart_that_64_do_not(tmp_path: Path, monkeypatch: 
     assert wide == wanted
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     ("configuration", "symmetry"), [(UNORDERED, True), (DUPLICATING, False)], ids=["unordered", "duplicating"]
 )
@@ -249,6 +252,7 @@ def test_a_step_that_breaks_a_property_is_found_with_the_same_run(
     assert distributed(Here(), tmp_path, case) == wanted
 
 
+@pytest.mark.slow(seconds=1)
 def test_more_than_sixteen_parts_find_counterexamples_of_the_same_length(tmp_path: Path) -> None:
     case = (BROKEN, True, {"depth": 29}, True)
     here, there = local(*case), distributed(Here(), tmp_path, case, parts=32)
@@ -258,6 +262,7 @@ def test_more_than_sixteen_parts_find_counterexamples_of_the_same_length(tmp_pat
     assert here["violations"]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("wide", [False, True])
 def test_small_buffers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
     """Every boundary of a task is crossed many times: sections, chunks, and growing tables."""
@@ -269,6 +274,7 @@ def test_small_buffers_change_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert distributed(Here(), tmp_path, case, parts=2, wide=wide) == local(*case)
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_value_out_of_its_range_is_told(tmp_path: Path) -> None:
     case = (dataclasses.replace(SMALL, max_epoch=1), True, {}, False)
     found = distributed(Here(), tmp_path, case)
@@ -276,6 +282,7 @@ def test_a_value_out_of_its_range_is_told(tmp_path: Path) -> None:
     assert "--max-epoch" in found["error"]
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_limit_on_states_ends_after_a_whole_level(tmp_path: Path) -> None:
     found = distributed(Here(), tmp_path, (SMALL, True, {"max_states": 500}, False))
     assert "--max-states 500 reached" in found["stopped"]
@@ -366,6 +373,7 @@ def test_a_checkpoint_is_one_run_s_at_a_time(tmp_path: Path) -> None:
     other.unlock()
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

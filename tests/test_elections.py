@@ -41,6 +41,7 @@ def test_compiled_is_interpreted(seed: int) -> None:
     assert bytes(play(run).state.buffer) == bytes(play(run, "interpret").state.buffer)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_run_is_a_trace_of_zab_and_replays(seed: int) -> None:
     """The votes leave no mark on the protocol but whom the oracle names."""
@@ -68,6 +69,7 @@ def test_the_latest_history_wins() -> None:
     assert len(after.history[0]) == len(after.history[other])
 
 
+@pytest.mark.slow(seconds=2)
 def test_no_property_breaks() -> None:
     for seed in range(300):
         assert verdicts(shaken(seed, 800, random.Random(seed).choice((3, 5)))) == 0, seed

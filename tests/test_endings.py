@@ -300,6 +300,7 @@ def ended_by(command: list[str], number: int, after: float, ignored: bool = Fals
         process.kill()
 
 
+@pytest.mark.slow(seconds=1)
 def test_sigterm_keeps_what_ctrl_c_does(script: list[str]) -> None:
     """SIGHUP: test_judge_spark.py, and below."""
     for after in (1.5, 6.0, 20.0):  # on a busy machine it takes a while to begin
@@ -387,6 +388,7 @@ def shell(script: list[str], redirections: str, *arguments: str) -> int:
     ).returncode
 
 
+@pytest.mark.slow(seconds=1)
 def test_streams_that_are_closed_or_full_change_no_exit_code(script: list[str], folder: Path) -> None:
     for redirections in ("2>/dev/full", "<&- 2>&-"):
         assert shell(script, f"{redirections} >out", *BROKEN, "--trace", "t.json") == 1, redirections

@@ -41,6 +41,7 @@ def run(line: str) -> Result:
 GIVEN = {name: examples(command) for name, command in commands().items() if examples(command)}
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("name", GIVEN)
 def test_every_example_shows_something(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other in one folder, as a reader does it: an example may read what one before it has written.

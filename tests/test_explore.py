@@ -41,6 +41,7 @@ def run(configuration: Configuration, symmetry: bool = True, threads: int = 1, *
     return Explorer(code, threads).run(Limits(**limits), keep_going=True)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("symmetry", [True, False])
 @pytest.mark.parametrize("configuration", [SMALL, BROKEN], ids=["safe", "broken"])
 def test_any_number_of_threads_gives_the_same_answer(configuration: Configuration, symmetry: bool) -> None:
@@ -56,6 +57,7 @@ def tiny_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explore, "BATCH", 3)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.usefixtures("tiny_units")
 def test_the_size_of_units_and_batches_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = [answer(run(c, symmetry, 2)) for c in (SMALL, BROKEN) for symmetry in (True, False)]
@@ -156,6 +158,7 @@ def test_symmetry_is_left_out_where_it_is_not_sound() -> None:
         Interpreter(unlike(9), DEFAULT, symmetry=True)
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_second_line_finds_what_the_text_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random walks look for renamings that do not commute; and a way to a violation that no renamed state has ends
     with a sentence."""

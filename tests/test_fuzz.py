@@ -16,6 +16,7 @@ from fuzz.truth import faults, lies
 TOP = Path(__file__).parent.parent
 
 
+@pytest.mark.slow(seconds=5)
 def test_fuzzed_commands_and_changed_files_end_as_they_should() -> None:
     """In a process of its own, which has no threads when it forks."""
     words = [sys.executable, "-m", "tests.fuzz", "--commands", "20", "--files", "30", "--seed", "5"]

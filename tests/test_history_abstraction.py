@@ -88,11 +88,13 @@ BROKEN_NETWORKS = (
 )
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", FIFO, ids=lambda c: f"{c.nodes}-{c.txns}")
 def test_ghosts_agree_with_the_complete_history_under_fifo(configuration: Configuration) -> None:
     assert walk_and_compare(configuration, range(8)) > 100
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", BROKEN_NETWORKS, ids=lambda c: c.network)
 def test_ghosts_agree_with_the_complete_history_where_zab_breaks(configuration: Configuration) -> None:
     VERDICTS.clear()
@@ -100,6 +102,7 @@ def test_ghosts_agree_with_the_complete_history_where_zab_breaks(configuration: 
     assert any(not verdict for _, verdict in VERDICTS)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("variant", sorted(variants.VARIANTS))
 def test_ghosts_agree_with_the_complete_history_of_a_variant(variant: str) -> None:
     configuration = Configuration(txns=3, timeouts=4, crashes=3, losses=3, variant=variant)

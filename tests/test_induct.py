@@ -75,6 +75,7 @@ def move_of(induction: Induction, label: str) -> Move:
 # --- what is proved ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_properties_follow_from_the_clauses(induction: Induction):
     findings = induction.initially() + induction.implied()
     assert {f.clause for f in findings if f.answer is not Answer.PROVED} == set()
@@ -84,6 +85,7 @@ def test_the_properties_follow_from_the_clauses(induction: Induction):
     assert {f.clause for f in findings} == {c.name for c in CLAUSES} | {p.name for p in JUDGED if p.of != STEP}
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     "label",
     [
@@ -115,6 +117,7 @@ def test_no_action_is_kept_for_want_of_a_state_to_take_it_from(induction: Induct
     assert induction.solver(induction.known, action.guard).check().answer is Answer.COUNTEREXAMPLE
 
 
+@pytest.mark.slow(seconds=1)
 def test_one_of_the_actions_that_are_alike_is_asked_about(induction: Induction):
     labels = {m.label for m in induction.moves}
     assert {"timeout(process=0)", "oracle(process=0, leader=0)", "oracle(process=0, leader=1)"} <= labels
@@ -204,6 +207,7 @@ def some_states(model: Model) -> list[bytes]:
     return states[::5]
 
 
+@pytest.mark.slow(seconds=7)
 def test_clauses_taken_apart_say_what_they_say_in_python(induction: Induction):
     model = induction.model
     names, layout = bound(model), model.program.layout
@@ -289,6 +293,7 @@ def test_with_what_it_needs_it_is_proved_and_json_says_so():
     assert any("epochs up to 2" in a for a in content["assumptions"])
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("k", "code", "verdict"), [("2", 1, "not inductive"), ("3", 0, "k-inductive (k = 3)")])
 def test_what_one_step_breaks_several_may_not(k: str, code: int, verdict: str):
     one = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
@@ -300,12 +305,14 @@ def test_what_one_step_breaks_several_may_not(k: str, code: int, verdict: str):
 ONE = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_property_of_steps_is_not_asked_of_several():
     code, text = answered(*ONE, "--clause", "invariant-1", "--k", "2", "--jobs", "1", "--seconds", "1e300")
     assert "Traceback" not in text
     assert (code, text.splitlines()[1].split()[:3]) == (1, ["invariant-1", "not", "inductive"])
 
 
+@pytest.mark.slow(seconds=2)
 def test_what_supposes_an_open_clause_is_not_said_of_every_depth():
     code, text = answered(*ONE, "--clause", "waiting", "--clause", "links", "--jobs", "1")
     assert code == 1
@@ -416,12 +423,14 @@ def test_the_list_says_what_every_clause_says():
     assert all(f"{c.name} " in text for c in CLAUSES)
 
 
+@pytest.mark.slow(seconds=2)
 def test_confirm_explores():
     result = ask("--confirm", "--timeouts", "0", "--crashes", "0", "--losses", "0")
     assert result.exit_code == 0
     assert f"{len(CLAUSES)} clauses are so in every reachable state (5,621 of them)" in result.output
 
 
+@pytest.mark.slow(seconds=1)
 def test_confirm_finds_what_is_no_invariant():
     # a leader that commits what it proposes reaches states that the clauses of zab exclude
     result = ask("--confirm", "--variant", "commit-on-propose", "--timeouts", "0", "--crashes", "0", "--losses", "0")

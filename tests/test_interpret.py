@@ -69,6 +69,7 @@ def breaks(model: Model, p: Property, words: tuple[int, ...]) -> bool:
     return all(verdicts[:-1]) and not verdicts[-1] if p.of != STEP else not verdicts[-1]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", CASES)
 def test_both_engines_agree(name: str) -> None:
     compiled, interpreted = both(name)
@@ -98,6 +99,7 @@ def test_without_keep_going_both_stop_after_the_level_of_the_first_violation() -
     assert {f.depth for f in interpreted.violations.values()} == {interpreted.depth}
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_value_out_of_range_ends_both_at_the_same_level() -> None:
     model = Model(Configuration(nodes=2, txns=1, channel=1, **NONE))
     results = [

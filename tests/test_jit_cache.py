@@ -137,6 +137,7 @@ def levels_of(module: ModuleType) -> list[int]:
     return Explorer(Compiled(model, PROPERTY, False), 1).run(Limits()).levels
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_text_outside_the_package_that_is_edited_is_compiled_anew(
     folder: Path, tmp_path: Path, compilations: list[str]
 ) -> None:

@@ -72,6 +72,7 @@ def compare(table: Verdicts, memory: Verdicts, about: object) -> None:
     assert not different, (different, about)
 
 
+@pytest.mark.slow(seconds=2)
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.integers(1, 16))
 def test_any_history_is_judged_as_in_memory(tmp_path: Path, source: random.Random, length: int) -> None:

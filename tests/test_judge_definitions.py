@@ -209,6 +209,7 @@ def tables() -> list[tuple[int, list[Row], dict[str, set[str]]]]:
     return judged_so_far()
 
 
+@pytest.mark.slow(seconds=3)
 def test_random_tables_are_judged_by_the_definitions(
     tables: Sequence[tuple[int, list[Row], dict[str, set[str]]]], tmp_path: Path
 ) -> None:

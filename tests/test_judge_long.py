@@ -68,6 +68,7 @@ def spoilt(source: random.Random) -> History:
     return History(3, tuple(events))
 
 
+@pytest.mark.slow(seconds=2)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_a_long_history_is_judged_as_a_whole_one(tmp_path: Path, source: random.Random) -> None:
@@ -140,6 +141,7 @@ def test_a_lagging_process_breaks_nothing(tmp_path: Path, lag: int) -> None:
     assert verdicts["total-order"] == verdicts["primary-integrity"] == verdicts["strict-causality"] == "held"
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("shift", [0, 4, 12])
 @pytest.mark.parametrize("group", [7, 64, 1000])
 def test_blocks_and_row_groups_of_any_size(tmp_path: Path, group: int, shift: int) -> None:

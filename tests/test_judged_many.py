@@ -48,6 +48,7 @@ def said(verdicts: Any) -> dict[str, tuple[str, int]]:
     return {v.of.name: (verdict_word(v), v.broken_at) for v in verdicts if v.of.of == HISTORY}
 
 
+@pytest.mark.slow(seconds=4)
 def test_both_ways_of_judging_a_run_agree_on_verdicts_and_ticks() -> None:
     wanted = [said(judge(run)[1]) for run in RUNS]
     assert [said(v for v, _ in judge_many(run, Progress(run.rounds))) for run in RUNS] == wanted

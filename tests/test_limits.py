@@ -94,6 +94,7 @@ def limited(mebibytes: int) -> tuple[str, int, int]:
     return said[0].strip(), int(said[1]), int(said[2])
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_more_memory_than_the_limit() -> None:
     """The peak is at most 2 % above the limit, or above what a tiny run has."""
     _, floor, _ = limited(0)

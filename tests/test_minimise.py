@@ -45,6 +45,7 @@ def wandering(case: str) -> Trace:
     raise AssertionError("no walk breaks it")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("case", ["db19", "small-quorum"])
 def test_a_walk_shrinks_to_the_shortest_there_is(case: str) -> None:
     trace = wandering(case)
@@ -89,6 +90,7 @@ def test_a_trace_that_breaks_nothing_is_refused() -> None:
 # --- the command ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_command_says_whether_it_is_the_shortest(tmp_path: Path) -> None:
     path = tmp_path / "walk.trace.json"
     write_trace(wandering("small-quorum"), path)

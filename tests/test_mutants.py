@@ -60,6 +60,7 @@ def test_every_kind_of_edit_is_made() -> None:
     assert not [m for m in lines if "words" in m or "all" in m or "State" in m or m.startswith("arguments: `s")]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("path", ["traces/verification.py", "zabspec/worlds/datagrams.py"])
 def test_every_mutant_is_another_program(path: str) -> None:
     """It can be read, and no two are the same; the statement it lies in is where it says."""
@@ -141,6 +142,7 @@ def test_killers_are_named_of_files_there_are() -> None:
         killers_of("README.md")
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_page_names_every_survivor_that_it_counts() -> None:
     """A row of the table says how many of a file's mutants survive; each stands below, under the reason why it may."""
     text = (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8")

@@ -63,6 +63,7 @@ def everything(possible: Possible) -> Outcome:
 # --- of zab ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=3)
 def test_what_is_impossible_is_listed_and_the_only_error_left_is_the_last_epoch(pytestconfig: pytest.Config):
     """The golden file is written anew with --rewrite."""
     outcome = everything(usual(USUAL))

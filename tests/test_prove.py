@@ -89,6 +89,7 @@ def test_no_name_is_taken_twice():
     assert set(ZAB.axioms).isdisjoint(c.name for c in CLAUSES)
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_false_property_is_not_proved(prover):
     false = Clause("all agree on their promises", forall(lambda p, g: promised(p) == promised(g)), "")
     claim = replace(ZAB, properties=(false,))
@@ -117,6 +118,7 @@ def test_needs_that_do_not_suffice_fall_back_to_all(prover, monkeypatch):
     assert outcome.answer is Answer.PROVED
 
 
+@pytest.mark.slow(seconds=1)
 def test_without_axioms_of_quorums_the_proof_fails():
     broken = replace(ZAB, axioms={n: f for n, f in ZAB.axioms.items() if n != "quorums intersect"})
     some = Prover(broken, seconds=2)
@@ -128,6 +130,7 @@ def test_without_axioms_of_quorums_the_proof_fails():
 # --- not vacuous ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=2)
 def test_every_witness_is_reached_and_every_action_taken():
     reached, untaken = witnesses(ZAB)
     assert None not in reached.values()
@@ -191,6 +194,7 @@ def test_what_loses_a_delivered_transaction_breaks_durability_first_and_alone(na
     assert "durability" in run.broken
 
 
+@pytest.mark.slow(seconds=2)
 def test_durability_is_not_proved_of_what_a_quorum_need_not_have_accepted(prover):
     """Every quorum having a member that accepted is not all of one: without the clause that says so, no proof."""
     kept = tuple(c for c in CLAUSES if c.name != "committed is accepted by all of a quorum")
@@ -200,6 +204,7 @@ def test_durability_is_not_proved_of_what_a_quorum_need_not_have_accepted(prover
     assert prover.ask(query).answer is Answer.PROVED
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("name", ["equal-epoch", "history-by-zxid", "joiner-commit", "accept-with-gap"])
 def test_a_mutant_fails_queries_with_counterexamples_to_induction(name):
     expected = {
@@ -217,6 +222,7 @@ def test_a_mutant_fails_queries_with_counterexamples_to_induction(name):
         assert any(line.startswith("fails:") for line in induction_lines(cti))
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("name", "failing"),
     [
@@ -247,6 +253,7 @@ def test_over_connections_every_action_is_taken_and_the_guards_are_put_to_the_te
     assert truth(exists(lambda p, c, x: conj(ack_ld(p, c), hist(p, x), neg(x == root()))), run.states[again[1]])
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run():
     """The same steps without their connections are a run of the abstract protocol."""
     run = sound(CONNECTED, OVER_CONNECTIONS)
@@ -257,6 +264,7 @@ def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run()
             assert may(state, Step(action, s.arguments[: len(action.parameters)]))
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_sound_protocol_has_no_counterexample_to_induction_in_a_small_instance():
     search = Search(ZAB, SMALL, seconds=20)
     for action in ACTIONS:
@@ -309,6 +317,7 @@ def run(*arguments: str):
     return CliRunner().invoke(checker.commands.prove.prove, arguments, standalone_mode=False)
 
 
+@pytest.mark.slow(seconds=5)
 def test_the_command_proves(monkeypatch):
     """With the proof of seed 0, as it was made above; one that the command makes itself is undecided below."""
     monkeypatch.setattr("checker.proof.prove.prove", lambda seed, limit, tell: proved(seed, limit))
@@ -333,6 +342,7 @@ def test_the_command_shows_a_mutant(monkeypatch):
     assert "The sound protocol refuses it: step 26 (best)" in result.output
 
 
+@pytest.mark.slow(seconds=4)
 def test_an_undecided_proof_is_no_verdict():
     result = run("--query-limit", "0.0005")
     assert result.return_value == 3

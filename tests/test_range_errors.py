@@ -139,6 +139,7 @@ def test_what_other_steps_of_the_level_break_is_told_beside_the_error(holds: Cal
         assert told.sentence.startswith(f"VIOLATED: broken at depth {DEPTH}; cut short: a value would leave its range")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("holds", "field"),
     [
@@ -235,6 +236,7 @@ def bounded(judged: dict[str, Callable[..., bool]], max_epoch: int = 1) -> Bound
         return bmc.check(model, properties, bmc.Bounds(DEPTH, every=DEPTH))
 
 
+@pytest.mark.slow(seconds=1)
 def test_bounded_checking_meets_the_same_errors() -> None:
     """A run in which a step errs is told although it breaks nothing; another that breaks a property is told; and a
     property that reads past an end is not broken by that."""

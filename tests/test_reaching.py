@@ -119,6 +119,7 @@ def test_it_goes_no_deeper_than_that_takes() -> None:
     assert verdicts(run(*words, "--json"))["integrity"] == "holds"
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("tried", SOME, ids=lambda t: f"{t.configuration.network} {t.configuration.nodes}")
 def test_each_was_tried(tried: Tried) -> None:
     c = tried.configuration

@@ -22,6 +22,7 @@ from traces.realise import Realised, Wanted, attempt, command_line, realise
 LAB = Wanted("prefix", "db19", "", 3, "")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", ["prefix", "unique-zxid", "delivered-is-chosen", "one-leader-an-epoch"])
 def test_the_printed_command_shows_it(name: str) -> None:
     found = realise(Wanted(name, "db19", "", 3, ""), 20_000, 120, 2)
@@ -34,6 +35,7 @@ def test_the_printed_command_shows_it(name: str) -> None:
     assert said[name]["verdict"] == "violated"
 
 
+@pytest.mark.slow(seconds=3)
 def test_an_unsafe_variant_of_zab_is_realised() -> None:
     found = realise(Wanted("agreement", "zab", "small-quorum", 3, ""), 20_000, 120, 2)
     assert isinstance(found, Realised)
@@ -64,6 +66,7 @@ def test_one_property_alone_is_judged_as_all_are(number: int) -> None:
     assert verdicts(run) == sum(1 << k for k, v in enumerate(said) if not v.held)
 
 
+@pytest.mark.slow(seconds=2)
 def test_limits_are_kept() -> None:
     assert realise(Wanted("agreement", "zab", "", 3, ""), 7, 60, 2) == 7
     """A search that does not look at the clock goes on without end; it is given a minute."""

@@ -121,6 +121,7 @@ def test_every_counterexample_of_the_lab_replays() -> None:
         assert re.fullmatch("[0-9a-f]{64}", result.sha256)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", WORLDS)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32))
@@ -129,6 +130,7 @@ def test_random_runs_of_every_world_replay(name: str, seed: int) -> None:
     assert replay(trace).steps == trace.steps
 
 
+@pytest.mark.slow(seconds=2)
 def test_random_runs_have_every_kind_of_step() -> None:
     kinds = {step.word.kind for c in WORLDS.values() for seed in range(6) for step in plain(c, seed).steps}
     assert kinds == KINDS.keys() - {"action", "environment"}
@@ -338,6 +340,7 @@ MUTANTS: list[tuple[str, ModuleType, str, FunctionType, str, str]] = [
 ]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("module", "name", "mutant", "world", "said"), [m[1:] for m in MUTANTS], ids=[m[0] for m in MUTANTS]
 )
@@ -493,6 +496,7 @@ def test_an_altered_trace_is_refused(edit: Callable[[dict[str, Any]], None], sai
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("world", ["fifo", "duplicating", "inside", "datagrams", "ordered"])
 def test_whatever_the_words_of_a_trace_say_replay_answers_in_a_sentence(world: str) -> None:
     """A schedule altered at random replays no longer, but for what says the same in other words."""

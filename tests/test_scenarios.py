@@ -29,6 +29,7 @@ def shown(name: str) -> Played:
 # --- the files -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_scenario_gives_what_it_says(name: str, request: pytest.FixtureRequest) -> None:
     path = FILES[NAMES.index(name)]
@@ -42,6 +43,7 @@ def test_a_scenario_gives_what_it_says(name: str, request: pytest.FixtureRequest
         pytest.fail("\n".join(diff or ["the file ends otherwise"]), pytrace=False)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", NAMES)
 def test_its_traces_verify_and_replay_through_the_simulator(name: str) -> None:
     """The whole run, and for each property it breaks the run to there."""
@@ -111,6 +113,7 @@ def test_every_scenario_depends_on_a_rule() -> None:
     assert set(CHANGES) == set(NAMES)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("name", "variant"), [(name, v) for name, variants in CHANGES.items() for v in variants])
 def test_a_changed_rule_shows(name: str, variant: str) -> None:
     text = shown(name).text

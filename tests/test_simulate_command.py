@@ -118,6 +118,7 @@ def test_check() -> None:
     assert row.endswith("p0 delivered t1 <1,1> but not t4 <1,4>, and p1 delivered t4 <1,4> but not t1 <1,1>.")
 
 
+@pytest.mark.slow(seconds=2)
 def test_check_interpreted_says_the_same() -> None:
     assert run("--seed", "14", "--check", "--engine", "interpret").stdout == run("--seed", "14", "--check").stdout
 
@@ -232,6 +233,7 @@ def test_nothing_more_is_sent_over_a_lost_connection() -> None:
     assert any(e["event"] == "deliver" for e in old)
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_same_run_has_the_same_events() -> None:
     one = subprocess.run([*COMMAND, *SEVEN, "--events", "one"], env={**os.environ, "PYTHONHASHSEED": "1"}, check=False)
     two = subprocess.run([*COMMAND, *SEVEN, "--events", "two"], env={**os.environ, "PYTHONHASHSEED": "2"}, check=False)
@@ -296,6 +298,7 @@ def test_a_wrong_question_is_one_sentence(flags: tuple[str, ...], sentence: str)
 # --- no answer -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("flags", [(), ("--show",), ("--json",), ("--check",)])
 def test_a_full_disk(flags: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -313,6 +316,7 @@ def test_a_file_that_cannot_be_written(flag: str) -> None:
     assert result.stderr == "zabcheck: cannot write /dev/full: No space left on device\n"
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_ctrl_c_stops_a_long_run(engine: str) -> None:
     run("--nodes", "7", "--check")  # compiled before the clock runs

@@ -52,6 +52,7 @@ def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Ru
     )
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     ("protocol", "network"),
     [("zab", ""), ("zab", "lossy"), ("zab", "unordered"), ("zab", "duplicating"), ("db19", ""), ("db19", "ordered")],
@@ -111,6 +112,7 @@ def broken_run(protocol: str, variant: str, name: str, seeds: range, **more: Any
     raise AssertionError("no run breaks it")
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_simulated_violation_is_a_counterexample() -> None:
     """It is explained, replayed and minimised like one that was explored."""
     trace = broken_run("db19", "", "unique-zxid", range(40), rounds=600, proposals=4, delays=60)
@@ -142,6 +144,7 @@ def leader_learns(s: State, l: Node, f: Node) -> None:
     on_follower_lost(s, l, f)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_rule_of_the_simulator_that_is_broken_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     own = FunctionType(leader_learns.__code__, {}, "leader_learns")
     own.__module__ = connections.__name__

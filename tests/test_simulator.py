@@ -72,6 +72,7 @@ def random_run(source: random.Random, protocol: str, nodes: int, rounds: int = 4
 # --- the lab's bytes -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=3)
 def test_all_vectors_compiled() -> None:
     wrong = [run for run, sha256 in vectors() if digest(dump_of(play(run))) != sha256]
     assert not wrong
@@ -94,6 +95,7 @@ def test_all_vectors_interpreted() -> None:
     assert not wrong
 
 
+@pytest.mark.slow(seconds=1)
 def test_seven_nodes_with_two_hundred_proposals_and_a_thousand() -> None:
     simulator = play(Run(1, 7, 1000, 1000))
     assert simulator.state.error == 0
@@ -223,6 +225,7 @@ def test_an_error_names_the_field(engine: str) -> None:
     assert simulator.state.seq < 10_000
 
 
+@pytest.mark.slow(seconds=1)
 @BOTH
 def test_a_run_that_bursts_its_room_gets_a_larger_one(engine: str) -> None:
     run = Run(1, 3, 12_000, 0, least_delay=10_000, delays=1)

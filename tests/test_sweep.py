@@ -203,6 +203,7 @@ def plain_rows(question: Question) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_row_is_what_simulate_says() -> None:
     """Digest, verdicts and counts, against the unobserved run, the judged one, and states read a field at a time."""
     for row in plain_rows(SMALL)[::11]:
@@ -488,6 +489,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Summary]:
     return place, summary
 
 
+@pytest.mark.slow(seconds=1)
 def test_findings_are_the_first_of_their_program(reported: tuple[Store, Summary]) -> None:
     place, summary = reported
     rows = table_of(place)
@@ -546,6 +548,7 @@ def test_the_report_stands_alone(reported: tuple[Store, Summary]) -> None:
             assert f"| {value} | {group.runs:,} | {group.broken:,} of {group.runs:,}" in markdown, axis
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_report_is_the_same_when_written_again(reported: tuple[Store, Summary]) -> None:
     place, summary = reported
     files = [*place.folder.glob("report.*"), *place.folder.glob("plots/*")]

@@ -86,6 +86,7 @@ MADE_UP = {
 }
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("spoil", MADE_UP.values(), ids=MADE_UP)
 def test_a_block_that_is_not_what_was_written_is_run_again(place: Store, spoil: Callable[[Path], object]) -> None:
     """With the manifest, and without what it says of digests: a folder that was killed before it said so."""

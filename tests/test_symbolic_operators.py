@@ -117,6 +117,7 @@ def runs(worlds: Worlds, name: str, most: int) -> Iterator[tuple[StateView, tupl
             yield s, args
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_operator_means_the_same_in_the_symbolic_world(name: str, worlds: Worlds) -> None:
     """Result, state and error of every function, in machine code and as z3's terms."""
@@ -272,6 +273,7 @@ def uses(worlds: Worlds, name: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_translation_of_any_operator_is_caught(
     name: str, worlds: Worlds, monkeypatch: pytest.MonkeyPatch
@@ -430,6 +432,7 @@ class Grown:
         return made
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("seed", range(25))
 def test_terms_mean_what_they_say_however_they_are_simplified(seed: int) -> None:
     """Every maker of terms simplifies as it makes; so does putting values in, all at once or one by one."""

@@ -178,6 +178,7 @@ def test_every_step_in_any_state(configuration: Configuration) -> None:
     assert errors > 0
 
 
+@pytest.mark.slow(seconds=3)
 def test_z3_itself_gives_what_is_tested() -> None:
     """z3's own evaluation of guards and effects, on some states: what the test above reads is what z3 means."""
     configuration = WORLDS[1]

@@ -39,6 +39,7 @@ def name(c: Configuration) -> str:
     return f"n{c.nodes}-{c.network}-{c.variant}"
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("configuration", ALL_SIZES, ids=name)
 def test_renaming_is_a_group_action(configuration: Configuration) -> None:
     """Nothing renamed is the state itself; one renaming after another is their product; the inverse undoes."""
@@ -63,6 +64,7 @@ def test_the_quick_renaming_is_the_plain_one(configuration: Configuration) -> No
             assert rename(data) == derive.permuted(layout, data, rename.p)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", [*ALL_SIZES, *CONFIGURATIONS[5:]], ids=name)
 def test_canonical_is_one_state_for_each_orbit(configuration: Configuration) -> None:
     """Every renaming of a state has the same fingerprint and the same image, which is one of its renamings; states of

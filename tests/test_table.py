@@ -142,6 +142,7 @@ def test_a_simulated_run_has_a_row_for_every_event(tmp_path: Path) -> None:
     assert {x for p, x in passes if p == 0} == {0}
 
 
+@pytest.mark.slow(seconds=2)
 def test_simulate_and_export_write_tables(tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
     result = zabcheck("simulate", "--seed", 14, "--rounds", 400, "--table", path)

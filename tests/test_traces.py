@@ -490,6 +490,7 @@ def test_why_names_the_step_that_breaks_a_property_of_steps() -> None:
             why(ending(plain(), ("PROPOSE", same)), name)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_trace_that_is_no_true_run_is_shown_or_refused() -> None:
     """Whatever numbers a file holds, as long as they are in range."""
     chance = random.Random(2)
@@ -586,6 +587,7 @@ VIOLATIONS: list[tuple[str, str, dict[str, int], str]] = [
 ]
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("variant", "name", "budget", "sentence"), VIOLATIONS)
 def test_a_found_violation_is_told(
     variant: str, name: str, budget: dict[str, int], sentence: str, tmp_path: Path

@@ -93,6 +93,7 @@ def kept(model: Model, p: Property, words: tuple[int, ...]) -> list[bool]:
     return out
 
 
+@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
 def test_unsafe_variant_breaks_what_it_says(v: Variant) -> None:
     model = Model(configuration(dict(v.budget), v.name))
@@ -106,6 +107,7 @@ def test_unsafe_variant_breaks_what_it_says(v: Variant) -> None:
         assert kept(model, found.property, found.words) == [True] * (found.depth - 1) + [False]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
 def test_every_counterexample_replays(v: Variant) -> None:
     """The simulator takes the same steps, each to an equal state."""
@@ -116,6 +118,7 @@ def test_every_counterexample_replays(v: Variant) -> None:
         assert len(result.steps) == found.depth
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("v", [marked(v) for v in UNSAFE if not v.name.startswith("history-by-")])
 def test_first_violation_is_found_without_going_on(v: Variant) -> None:
     """Not of those two whose spaces are by far the largest: nothing else is different about them."""
@@ -127,6 +130,7 @@ def test_first_violation_is_found_without_going_on(v: Variant) -> None:
     assert {found.depth for found in result.violations.values()} == {v.depth}
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("v", [marked(v) for v in SAFE])
 def test_safe_variant_is_exhausted_and_holds(v: Variant) -> None:
     c = configuration(dict(v.budget), v.name)
@@ -138,6 +142,7 @@ def test_safe_variant_is_exhausted_and_holds(v: Variant) -> None:
     assert (v.breaks, v.depth) == ((), 0)
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("v", [marked(v) for v in VARIANTS.values()])
 def test_the_protocol_itself_holds_there(v: Variant) -> None:
     c = configuration(dict(v.budget))
@@ -188,6 +193,7 @@ def broken_networks() -> list[Any]:
     return [pytest.param(*row, id=name, marks=marks) for row, name, marks in zip(out, ids, slow, strict=True)]
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("words", "depths"), broken_networks())
 def test_network_breaks_what_the_page_says(words: list[str], depths: dict[str, int]) -> None:
     done = CliRunner().invoke(main, [*words, "--no-trace", "--json"])
@@ -246,6 +252,7 @@ def acknowledges_again(before: State, event: State, after: State) -> bool:
 '''
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("variant", "again"), [("", True), ("strict-rejoin", False)])
 def test_strict_rejoin_locks_a_follower_out(
     variant: str, again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -159,6 +159,7 @@ def spoilt(configuration: Configuration, data: bytes) -> list[bytes]:
     return out
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
 def test_verdicts_and_witnesses_are_the_python_functions(configuration: Configuration) -> None:
     """Machine code says of random states, and of the same with their history spoilt, what the Python functions say; for

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
-__all__ = ["explore"]
+__all__ = ["answer", "explore"]
 
 LITERAL = "invariant-5-literal"
 
@@ -29,6 +29,16 @@ def explore(options: Mapping[str, Any]) -> int:
 
     Raises:
         UsageError: the question was wrong.
+    """
+    return publish(answer(options), options)
+
+
+def answer(options: Mapping[str, Any]) -> Report:
+    """Explore, and make the counterexamples; nothing is printed.
+
+    Raises:
+        UsageError: the question was wrong.
+        Cannot: there is no answer.
     """
     refuse_contradictions(options)
     judged = chosen_properties(options["names"], options["protocol"])
@@ -46,7 +56,7 @@ def explore(options: Mapping[str, Any]) -> int:
     limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
     exploration, threads, symmetry_off = explored(model, judged, limits, options)
     found = exploration.violations
-    report = Report(
+    return Report(
         exploration,
         configuration,
         limits,
@@ -59,7 +69,6 @@ def explore(options: Mapping[str, Any]) -> int:
         asked_of_z3(configuration, judged, exploration, options),
         required,
     )
-    return publish(report, options)
 
 
 def asked_of_z3(
@@ -381,11 +390,12 @@ def counterexample(model: Model, exploration: Exploration, name: str, path: Path
             with contextlib.suppress(TraceError):
                 write_trace(trace, path)
                 trouble += f"; it is in {path}"
-        return Counterexample(text, reason, trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+        trouble += ": a bug of zabcheck, please report it"
+        return Counterexample(text, reason, trouble=trouble, replayed=False, trace=trace)
     if path is None:
-        return Counterexample(text, reason, digest=digest)
+        return Counterexample(text, reason, digest=digest, trace=trace)
     try:
         write_trace(trace, path)
     except TraceError as problem:
-        return Counterexample(text, reason, trouble=str(problem), digest=digest)
-    return Counterexample(text, reason, str(path), digest=digest)
+        return Counterexample(text, reason, trouble=str(problem), digest=digest, trace=trace)
+    return Counterexample(text, reason, str(path), digest=digest, trace=trace)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["induct"]
+__all__ = ["answer_of", "answered", "as_text", "counterexample", "induct", "verdict_text"]
 
 NOT_INDUCTIVE = 1
 ALL = "all"
@@ -63,22 +63,31 @@ def induct(**options: Any) -> int:
     3 no verdict.
     """
     end = time.perf_counter() + options["time_limit"]
-    from checker.symbolic.asking import Question, run
     from invariants.inductive import CLAUSES
-    from invariants.registry import STEP
 
     if options["listed"]:
         return say("\n".join(f"{c.name:24}{c.statement.replace(chr(10), ' ')} ({c.source})" for c in CLAUSES), HELD)
-    if options["depth"] is not None and not options["confirm"]:
-        raise click.UsageError("--depth goes with --confirm: an induction has no depth")
-    if not 0 <= options["seed"] < 2**32:
-        raise click.UsageError("--seed must be 0 to 4294967295")
-    if options["assumed"] and not options["clauses"]:
-        raise click.UsageError("--assume goes with --clause; without it every clause is asked about, and assumed")
+    if options["confirm"]:
+        refuse_contradictions(options)
+        return confirm(configuration_of(options), sorted_out(options)[0], options)
+    return tell(answered(options, end), options["as_json"])
+
+
+def answered(options: dict[str, Any], end: float) -> Outcome:
+    """Ask; nothing is printed but progress.
+
+    Args:
+        end: when to give up, by `time.perf_counter`.
+
+    Raises:
+        UsageError: the question was wrong.
+    """
+    from checker.symbolic.asking import Question, run
+    from invariants.registry import STEP
+
+    refuse_contradictions(options)
     configuration = configuration_of(options)
     asked, assumed, targets = sorted_out(options)
-    if options["confirm"]:
-        return confirm(configuration, asked, options)
     question = Question(
         configuration,
         tuple(c.name for c in asked if c.of != STEP),
@@ -92,8 +101,20 @@ def induct(**options: Any) -> int:
     from checker.progress import StatusLine
 
     with StatusLine() as line:
-        outcome = run(question, options["jobs"] or 0, max(0.0, end - time.perf_counter()), Line(line))
-    return tell(outcome, options["as_json"])
+        return run(question, options["jobs"] or 0, max(0.0, end - time.perf_counter()), Line(line))
+
+
+def refuse_contradictions(options: dict[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: two options contradict each other, or one has no such value.
+    """
+    if options["depth"] is not None and not options["confirm"]:
+        raise click.UsageError("--depth goes with --confirm: an induction has no depth")
+    if not 0 <= options["seed"] < 2**32:
+        raise click.UsageError("--seed must be 0 to 4294967295")
+    if options["assumed"] and not options["clauses"]:
+        raise click.UsageError("--assume goes with --clause; without it every clause is asked about, and assumed")
 
 
 class Line:
@@ -163,29 +184,54 @@ def found(names: Sequence[str], option: str, among: Sequence[Property]) -> list[
 
 def tell(outcome: Outcome, as_json: bool) -> int:
     """Say what was found; returns the exit code."""
-    question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
-    symmetry_off = outcome.symmetry_off
-    supposed = [v.clause.name for v in verdicts if v.clause.name in question.clauses and not v.holds]
-    proved = [] if obstacles else [v.clause.name for v in verdicts if v.holds]
-    if any(v.word == "not inductive" for v in verdicts):
-        code = NOT_INDUCTIVE
-    else:
-        code = HELD if len(proved) == len(verdicts) else NO_VERDICT
+    word, code = answer_of(outcome)
     if as_json:
-        content = {
-            "answer": {HELD: "proved", NOT_INDUCTIVE: "not inductive", NO_VERDICT: "undecided"}[code],
-            "configuration": question.configuration.as_dict(),
-            "assumed_clauses": list(question.assumed),
-            "assumptions": outcome.granted,
-            "symmetry_off": symmetry_off or None,
-            "no_verdict_because": obstacles,
-            "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
-            "at_every_depth": [] if supposed or question.assumed or outcome.errors else proved,
-            "clauses": [as_object(v, obstacles) for v in verdicts],
-        }
-        return say(json.dumps(content, indent=1), code)
+        return say(json.dumps(as_object(outcome, word), indent=1), code)
+    code = say(as_text(outcome), code)
+    if code == NO_VERDICT:
+        undecided, obstacles = sum(v.word == "undecided" for v in outcome.verdicts), outcome.obstacles
+        complain(f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided")
+    return code
+
+
+def answer_of(outcome: Outcome) -> tuple[str, int]:
+    """The answer in a word, and the exit code."""
+    if any(v.word == "not inductive" for v in outcome.verdicts):
+        return "not inductive", NOT_INDUCTIVE
+    if outcome.obstacles or not all(v.holds for v in outcome.verdicts):
+        return "undecided", NO_VERDICT
+    return "proved", HELD
+
+
+def proved_of(outcome: Outcome) -> tuple[list[str], list[str]]:
+    """What is proved, and which clauses asked about it supposes that are not."""
+    supposed = [v.clause.name for v in outcome.verdicts if v.clause.name in outcome.question.clauses and not v.holds]
+    return [] if outcome.obstacles else [v.clause.name for v in outcome.verdicts if v.holds], supposed
+
+
+def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
+    """What was found, for machines."""
+    question, obstacles = outcome.question, outcome.obstacles
+    proved, supposed = proved_of(outcome)
+    return {
+        "answer": word,
+        "configuration": question.configuration.as_dict(),
+        "assumed_clauses": list(question.assumed),
+        "assumptions": outcome.granted,
+        "symmetry_off": outcome.symmetry_off or None,
+        "no_verdict_because": obstacles,
+        "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
+        "at_every_depth": [] if supposed or question.assumed or outcome.errors else proved,
+        "clauses": [verdict_object(v, obstacles) for v in outcome.verdicts],
+    }
+
+
+def as_text(outcome: Outcome) -> str:
+    """What was found, for people."""
     from checker.report import aligned
 
+    question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
+    proved, supposed = proved_of(outcome)
     lines = aligned(
         [
             ("clause", "verdict", "queries", "seconds"),
@@ -197,8 +243,8 @@ def tell(outcome: Outcome, as_json: bool) -> int:
             lines += ["", *counterexample(v)]
     lines += ["", f"taken for granted: {'; '.join(outcome.granted)}"]
     lines += impossible_lines(outcome)
-    if symmetry_off:
-        lines.append(f"symmetry off, so that each process is asked about by itself: {symmetry_off}")
+    if outcome.symmetry_off:
+        lines.append(f"symmetry off, so that each process is asked about by itself: {outcome.symmetry_off}")
     if question.assumed:
         lines.append(f"assumed besides: {', '.join(question.assumed)}")
     if supposed and proved:
@@ -207,11 +253,7 @@ def tell(outcome: Outcome, as_json: bool) -> int:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
     lines += ["", f"{len(proved)} of {len(verdicts)} proved; {spent:.0f} s of queries"]
-    code = say("\n".join(lines), code)
-    if code == NO_VERDICT:
-        undecided = sum(v.word == "undecided" for v in verdicts)
-        complain(f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided")
-    return code
+    return "\n".join(lines)
 
 
 def impossible_lines(outcome: Outcome) -> list[str]:
@@ -261,7 +303,7 @@ def indented(text: str) -> list[str]:
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
-def as_object(v: Verdict, obstacles: Sequence[str]) -> dict[str, Any]:
+def verdict_object(v: Verdict, obstacles: Sequence[str]) -> dict[str, Any]:
     """A verdict, for machines."""
     out: dict[str, Any] = {
         "clause": v.clause.name,

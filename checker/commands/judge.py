@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from traces.judging.gaps import Gap, Where
     from traces.judging.tally import Tally, Unit
 
-__all__ = ["judge"]
+__all__ = ["answered", "as_text", "judge"]
 
 ENGINES = ("plain", "spark")
 SHOWN = 3  # violations of a property that are told in the text
@@ -61,6 +61,17 @@ def judge(table: Path, **options: Any) -> int:
 
     Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
     """
+    tally, asked, code = answered(table, options)
+    return tell(table, tally, asked, code, options)
+
+
+def answered(table: Path, options: dict[str, Any]) -> tuple[Tally, list[str], int]:
+    """Judge a table; nothing is printed. What was found, of which properties, and the exit code.
+
+    Raises:
+        UsageError: the question was wrong.
+        Cannot: Spark failed.
+    """
     from traces.pipeline.table import TableError, check_arrow
 
     check_options(options)
@@ -83,7 +94,10 @@ def judge(table: Path, **options: Any) -> int:
         tally = judged(units, options)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
-    return answer(table, tally, options)
+    asked = [p.name for p in JUDGED if not options["names"] or p.name in options["names"]]
+    unsettled = ("undecided",) if options["allow_open"] else ("undecided", "open")
+    code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) else HELD
+    return tally, asked, code
 
 
 def check_options(options: dict[str, Any]) -> None:
@@ -151,13 +165,8 @@ def judged(units: list[Unit], options: dict[str, Any]) -> Tally:
 # --- the answer ----------------------------------------------------------------------------------
 
 
-def answer(table: Path, tally: Tally, options: dict[str, Any]) -> int:
+def tell(table: Path, tally: Tally, asked: list[str], code: int, options: dict[str, Any]) -> int:
     """Tell what was found; returns the exit code."""
-    from traces.judging.runs import JUDGED
-
-    asked = [p.name for p in JUDGED if not options["names"] or p.name in options["names"]]
-    unsettled = ("undecided",) if options["allow_open"] else ("undecided", "open")
-    code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) else HELD
     trouble = ""
     if options["violations"] is not None:
         lines = "".join(json.dumps(v.as_dict()) + "\n" for v in tally.violations)

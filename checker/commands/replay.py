@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from traces import Trace
     from traces.replay import Replayed
 
-__all__ = ["replay"]
+__all__ = ["answered", "as_text", "replay"]
 
 BUG = "a bug of zabcheck, please report it"
 
@@ -29,32 +29,52 @@ def replay(trace: Path, as_json: bool) -> int:
     step and not before; with 2 if the file is no trace, or says what its own schedule does not do;
     with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
     """
-    from traces import TraceError, read_trace, verify
-    from traces.replay import happened
-    from traces.replay import replay as played
+    from traces import TraceError, read_trace
 
-    lines: list[str] = []
     try:
         given = read_trace(trace)
     except TraceError as problem:
         raise click.UsageError(str(problem)) from None
-    try:
-        width = len(str(len(given.steps)))
-        result = played(given, lambda step: lines.append(f"{step.number:>{width}}  {happened(step)}"))
-    except TraceError as problem:
-        try:
-            verify(given)
-        except TraceError:
-            raise click.UsageError(f"{trace} does not replay: {problem}") from None
-        raise Cannot(
-            f"{trace} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"
-        ) from None
+    result = answered(given, str(trace))
     if as_json:
         import json
 
         return say(json.dumps(as_json_value(trace, given, result), indent=1), HELD)
-    lines += ["", result.sentence, f"canonical dump at the end: sha256 {result.sha256}"]
-    return say("\n".join(lines), HELD)
+    return say(as_text(result), HELD)
+
+
+def answered(trace: Trace, what: str) -> Replayed:
+    """Replay; nothing is printed.
+
+    Args:
+        what: what sentences call the trace.
+
+    Raises:
+        UsageError: it is not what its schedule does.
+        Cannot: the explorer says that it is, and the simulator that it is not.
+    """
+    from traces import TraceError, verify
+    from traces.replay import replay as played
+
+    try:
+        return played(trace)
+    except TraceError as problem:
+        try:
+            verify(trace)
+        except TraceError:
+            raise click.UsageError(f"{what} does not replay: {problem}") from None
+        raise Cannot(
+            f"{what} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"
+        ) from None
+
+
+def as_text(result: Replayed) -> str:
+    """What is printed: a line a step, the verdict, the digest."""
+    from traces.replay import happened
+
+    width = len(str(len(result.steps)))
+    lines = [f"{step.number:>{width}}  {happened(step)}" for step in result.steps]
+    return "\n".join([*lines, "", result.sentence, f"canonical dump at the end: sha256 {result.sha256}"])
 
 
 def as_json_value(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:

@@ -12,9 +12,10 @@ import click
 from checker.commands.common import NO_VERDICT, PATH, Cannot, Subcommand, check_writable, complain
 
 if TYPE_CHECKING:
+    from checker.simulated import Answer
     from zabspec.simulator.run import Fault, Run
 
-__all__ = ["simulate"]
+__all__ = ["answered", "simulate"]
 
 NUMBER = r"\s*(\d{1,18})\s*"
 EXAMPLES = """\b
@@ -68,6 +69,24 @@ def simulate(**options: Any) -> int:
 
     Exit codes: 0; 1 --check found a violation; 2 the question was wrong; 3 the run has no end.
     """
+    answer = answered(options)
+    trouble = answer.write_files(options)
+    if options["table"] is not None:
+        trouble = write_table(answer.run, options["table"]) or trouble
+    code = answer.print(options)
+    if trouble:
+        complain(trouble)
+        return NO_VERDICT
+    return code
+
+
+def answered(options: dict[str, Any]) -> Answer:
+    """Simulate; nothing is printed, and nothing written.
+
+    Raises:
+        UsageError: the question was wrong.
+        Cannot: the run has no end.
+    """
     from checker.simulated import Answer
     from traces.pipeline.table import TableError
     from zabspec.model import ConfigError
@@ -85,21 +104,13 @@ def simulate(**options: Any) -> int:
         run = run_of(options)
         if options["table"] is not None:
             check_table(run.protocol)
-        answer = Answer(run, engine, options)
+        return Answer(run, engine, options)
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
     except SimulationError as problem:
         raise Cannot(f"the run has no end: {problem}") from None
     except TableError as problem:
         raise click.UsageError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
-    trouble = answer.write_files(options)
-    if options["table"] is not None:
-        trouble = write_table(run, options["table"]) or trouble
-    code = answer.print(options)
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
 
 
 # --- the question --------------------------------------------------------------------------------

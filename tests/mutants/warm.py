@@ -58,10 +58,12 @@ class Watch:
             items[:] = [i for i in items if self.wanted(i)]
 
     def wanted(self, item: Any) -> bool:
-        """Slow ones are taken only where they are named."""
+        """Slow ones are taken only where they are named, but for those that say how many seconds they take: what
+        these cost is measured like any other's."""
         if any(part in item.nodeid for part in self.without):
             return False
-        return not item.get_closest_marker("slow") or item.nodeid.split("[")[0] in self.named
+        slow = item.get_closest_marker("slow")
+        return slow is None or "seconds" in slow.kwargs or item.nodeid.split("[")[0] in self.named
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed and self.failure is None:

@@ -1,0 +1,264 @@
+"""What `zabcheck` exports: the commands as functions.
+
+A keyword is an option of the command (`time_limit=60` is `--time-limit 60`), parsed and checked by the command itself,
+so that both ask the same question and refuse the same ones, in the same words.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import click
+
+from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
+from checker.cli import main
+from checker.commands.ending import Cannot
+from invariants.registry import Property
+from traces.trace import Trace
+from zabspec.protocols import Protocol
+
+__all__ = ["NoVerdict", "QuestionError", "explore", "judge", "prove_inductive", "replay", "simulate"]
+
+
+class QuestionError(ValueError):
+    """The question was wrong: one sentence says how."""
+
+
+class NoVerdict(RuntimeError):
+    """There is no answer to show: one sentence says why."""
+
+
+AnyProtocol = Protocol | str | PathLike[str]
+Names = Sequence[str | Property]
+
+
+class Exploring(TypedDict, total=False):
+    """Options of an exploration; `zabcheck --help` says what each means.
+
+    `budgets` has those that a protocol declares itself.
+    """
+
+    variant: str
+    nodes: int
+    txns: int
+    timeouts: int
+    crashes: int
+    losses: int
+    partitions: int
+    network: str
+    drops: int
+    duplicates: int
+    heartbeats: int
+    budgets: Mapping[str, int]
+    max_epoch: int
+    channel: int
+    depth: int
+    properties: Names
+    require_witness: bool | Sequence[str]
+    keep_going: bool
+    symmetry: bool
+    engine: str
+    threads: int
+    max_states: int
+    time_limit: float
+    memory_limit: str
+    symbolic: float
+    trace: str | PathLike[str]
+
+
+class Simulating(TypedDict, total=False):
+    """Options of a simulated run; `zabcheck simulate --help` says what each means."""
+
+    seed: int
+    nodes: int
+    rounds: int
+    proposals: int
+    partition: str
+    variant: str
+    network: str
+    oracle: str
+    delay: str
+    cut: Sequence[str]
+    heal: Sequence[str]
+    crash: Sequence[str]
+    recover: Sequence[str]
+    lose: Sequence[str]
+    timeout: Sequence[str]
+    check: bool
+    engine: str
+
+
+class Judging(TypedDict, total=False):
+    """Options of judging a table; `zabcheck judge --help` says what each means."""
+
+    properties: Names
+    engine: str
+    master: str
+    threads: int
+    allow_open: bool
+
+
+class Inducting(TypedDict, total=False):
+    """Options of an induction; `zabcheck induct --help` says what each means. Budgets above 0 are any number."""
+
+    variant: str
+    nodes: int
+    txns: int
+    timeouts: int
+    crashes: int
+    losses: int
+    partitions: int
+    max_epoch: int
+    channel: int
+    clauses: Names
+    assume: Names
+    without: Names
+    k: int
+    seconds: float
+    time_limit: float
+    seed: int
+    jobs: int
+
+
+def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Explored:
+    """Explore a protocol breadth-first and judge its properties.
+
+    Args:
+        protocol: as `--protocol` names it.
+        options: those of the command. No file is written unless `trace` names one.
+
+    Raises:
+        QuestionError: the question was wrong.
+        NoVerdict: it could not be asked at all, as where an initial value would leave its range.
+    """
+    from checker.commands.explore import answer
+
+    given: dict[str, Any] = dict(options)
+    given |= given.pop("budgets", {})
+    if not given.pop("symmetry", True):
+        given["no_symmetry"] = True
+    if given.get("trace") is None:
+        given["no_trace"] = True
+    with sentences():
+        return Explored(answer(asked(main, {"protocol": named(protocol)} | given)))
+
+
+def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
+    """Run a cluster in the simulator; `check=True` judges the run by the properties of histories.
+
+    Raises:
+        QuestionError: the question was wrong.
+        NoVerdict: the run has no end.
+    """
+    from checker.commands.simulate import answered
+    from checker.commands.simulate import simulate as command
+
+    with sentences():
+        return Simulated(answered(asked(command, {"protocol": named(protocol)} | dict(options))))
+
+
+def replay(trace: Trace | str | PathLike[str]) -> Replayed:
+    """Play a trace in the simulator and compare every step with the recorded one.
+
+    Args:
+        trace: a trace, or the file of one.
+
+    Raises:
+        QuestionError: it is no trace, or is not what its schedule does: the first difference.
+        NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
+    """
+    from checker.commands.replay import answered
+    from traces.file import read_trace
+    from traces.trace import TraceError
+
+    with sentences():
+        if isinstance(trace, Trace):
+            return Replayed(trace, answered(trace, "the trace"))
+        try:
+            given = read_trace(Path(trace))
+        except TraceError as problem:
+            raise QuestionError(str(problem)) from None
+        return Replayed(given, answered(given, fspath(trace)))
+
+
+def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
+    """Judge every run in an event table by the properties of histories.
+
+    Raises:
+        QuestionError: the question was wrong, or what reads tables is not installed.
+        NoVerdict: Spark failed.
+    """
+    from checker.commands.judge import answered
+    from checker.commands.judge import judge as command
+
+    with sentences():
+        return Judged(*answered(Path(table), asked(command, options, fspath(table))))
+
+
+def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:
+    """Ask z3 whether clauses are kept by every step from every state that satisfies them.
+
+    Several processes ask. In a script that is no notebook, call it below `if __name__ == "__main__":`.
+
+    Raises:
+        QuestionError: the question was wrong.
+    """
+    from checker.commands.induct import answered
+    from checker.commands.induct import induct as command
+
+    started = time.perf_counter()
+    with sentences():
+        if named(protocol) != "zab":
+            raise QuestionError(f"there is no inductive invariant of {named(protocol)}; there is one of zab")
+        question = asked(command, options)
+        return Inductive(answered(question, started + question["time_limit"]))
+
+
+# --- from keywords to a command's options ----------------------------------------------------------
+
+# Keywords that say more than the option does, each with its name on the command line.
+FLAGS = {"properties": "property", "clauses": "clause"}
+
+
+def asked(command: click.Command, given: Mapping[str, Any], *arguments: str) -> dict[str, Any]:
+    """What a command makes of these keywords: its own defaults, checks and sentences.
+
+    Raises:
+        UsageError: as the command.
+    """
+    words = [word for name, value in given.items() for word in flags(name, value)]
+    return command.make_context("zabcheck", [*words, "--", *arguments] if arguments else words).params
+
+
+def flags(name: str, value: Any) -> list[str]:
+    """A keyword as words of the command line; none for what is None or False."""
+    flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [flag]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [word for one in value for word in flags(name, one)]
+    text = value.name if isinstance(value, Property) else fspath(value) if isinstance(value, PathLike) else str(value)
+    return [f"{flag}={text}"]
+
+
+def named(protocol: AnyProtocol) -> str:
+    """A protocol as `--protocol` names it."""
+    return protocol.name if isinstance(protocol, Protocol) else fspath(protocol)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """How a command ends, as exceptions with its sentence."""
+    try:
+        yield
+    except Cannot as problem:
+        raise NoVerdict(problem.format_message()) from None
+    except click.ClickException as problem:
+        raise QuestionError(problem.format_message()) from None

@@ -1,0 +1,61 @@
+"""zabcheck from Python: explore, simulate, replay, prove and judge, each a function with a typed answer.
+
+    import zabcheck
+
+    found = zabcheck.explore(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)
+    print(found.sentence)
+
+Every keyword is the option of that name on the command line. What has an answer is returned, whatever the answer is;
+`QuestionError` is raised where the command would end with 2, `NoVerdict` where it would end with 3 and has nothing to
+show. `docs/api.md` has examples. Nothing is imported until it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from zabcheck.neighbours import in_the_way
+
+if TYPE_CHECKING:
+    from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
+    from checker.api import NoVerdict, QuestionError, explore, judge, prove_inductive, replay, simulate
+    from invariants.registry import Property
+    from traces.trace import Trace
+    from zabspec.protocols import Protocol
+
+__all__ = [
+    "Explored", "Inductive", "Judged", "NoVerdict", "Property", "Protocol", "QuestionError", "Replayed", "Simulated",
+    "Trace", "explore", "judge", "prove_inductive", "replay", "simulate",
+]  # fmt: skip
+
+# The names of this package, each with the module that has it.
+PLACES = {
+    **dict.fromkeys(("explore", "simulate", "replay", "prove_inductive", "judge"), "checker.api"),
+    **dict.fromkeys(("QuestionError", "NoVerdict"), "checker.api"),
+    **dict.fromkeys(("Explored", "Simulated", "Replayed", "Inductive", "Judged"), "checker.answers"),
+    "Property": "invariants.registry",
+    "Protocol": "zabspec.protocols",
+    "Trace": "traces.trace",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this package, from where it is.
+
+    Raises:
+        AttributeError: there is none.
+        ImportError: another project's package stands in the way of one of ours.
+    """
+    if name not in PLACES:
+        raise AttributeError(f"module 'zabcheck' has no attribute {name!r}")
+    sentence = in_the_way()
+    if sentence:
+        raise ImportError(sentence)
+    value = getattr(import_module(PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *PLACES})

@@ -1,0 +1,26 @@
+"""The command `zabcheck`, and `python -m zabcheck`."""
+
+from __future__ import annotations
+
+import sys
+
+from zabcheck.neighbours import in_the_way
+
+__all__ = ["main"]
+
+WRONG = 2
+
+
+def main() -> None:
+    """Run the command; ends the process."""
+    sentence = in_the_way()
+    if sentence:
+        print(f"zabcheck: {sentence}", file=sys.stderr)
+        sys.exit(WRONG)
+    from checker.cli import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()
