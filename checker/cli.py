@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, PATH, Commands, at_least, budget_options, seconds, size
+from checker.commands.common import HELD, PATH, PROTOCOL_HELP, Commands, at_least, budget_options, seconds, size
 from checker.commands.explore import explore
 
 __all__ = ["main"]
@@ -34,6 +34,7 @@ COMMANDS = {
     "bridge": "bridge",
     "quorums": "quorums",
     "judge": "judge",
+    "init": "init",
     "variants": "listings",
     "properties": "listings",
 }
@@ -63,12 +64,12 @@ Examples:
     epilog=EXAMPLES,
     context_settings={"max_content_width": 110},
 )
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help="zab or db19.")
+@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
 @click.option(
     "--variant", default="", metavar="NAME", help="The protocol with one rule changed; see `zabcheck variants`."
 )
-@click.option("--nodes", default=3, show_default=True, help="Processes.")
-@click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
+@click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
+@click.option("--txns", type=int, help="Transactions that may be abcast (2).")
 @budget_options()
 @click.option(
     "--network",

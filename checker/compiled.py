@@ -14,6 +14,7 @@ from checker import kernel
 from checker.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STEP, Property
+from zabspec.authoring import ConfigError
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
@@ -264,9 +265,11 @@ class Compiled:
         own: dict[str, Any] = {}
         for module in (kernel, *self.also_modules):  # a later one's functions replace an earlier one's
             own |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
-        for name, value in own.items():
-            if isinstance(value, FunctionType) and name in names:
-                raise ValueError(f"the kernel and {names[name].__module__} both define {name}")
+        for name, value in (own | self.numbers).items():
+            held = names.get(name, value)
+            if (isinstance(value, FunctionType) and name in names) or held != value:
+                said = f"{held.__module__} defines {name}" if isinstance(held, FunctionType) else f"{name} is {held}"
+                raise ConfigError(f"{said}, which is a word of the explorer's: call it something else")
         names |= own
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)

@@ -18,7 +18,7 @@ from checker.result import Exploration, Limits
 from invariants.registry import Property
 from zabspec.model import Configuration, budgets_of
 from zabspec.protocols import PROTOCOLS
-from zabspec.worlds.steps import NUMBERED
+from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,11 +47,14 @@ def installed_version() -> str:
 def bounds_of(c: Configuration) -> str:
     """A configuration as the bounds of a verdict."""
     name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
-    counts = {"node": c.nodes, "transaction": c.txns}
-    for budget in budgets_of(PROTOCOLS[c.protocol].world).values():
-        if budget.always or getattr(c, budget.name):
-            counts[budget.one] = getattr(c, budget.name)
-    return f"{name}, {', '.join(plural(v, k) for k, v in counts.items())}, network {c.network}"
+    protocol = PROTOCOLS[c.protocol]
+    counts = {"node": c.nodes, **({"transaction": c.txns} if protocol.transactions else {})}
+    for budget in budgets_of(protocol.world).values():
+        if (budget.always and protocol.text is None) or c.budget[budget.name]:
+            counts[budget.one] = c.budget[budget.name]
+    bounds = [plural(v, k) for k, v in counts.items()]
+    bounds += [f"{name} {n}" for name, n in c.budget.items() if name not in BUDGETS]
+    return f"{name}, {', '.join(bounds)}, network {c.network}"
 
 
 @dataclass(frozen=True)
@@ -285,7 +288,7 @@ class Report:
             ("time", f"{r.seconds:.2f} s exploring, {r.compile_seconds:.2f} s making the model ready"),
             ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "on"),
             ("engine", self.engine),
-            ("largest epoch", f"{self.epochs} possible within the budgets"),
+            *([("largest epoch", f"{self.epochs} possible within the budgets")] if self.epochs else []),
         ]
 
     def verdict_rows(self) -> list[Row]:

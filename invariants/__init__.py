@@ -8,7 +8,8 @@ it, with the paper's statement as its docstring, and a witness: whether its prem
 from __future__ import annotations
 
 from invariants import analysis, causality, claims, core, durability, inductive, ladis
-from invariants.registry import Property, property_named
+from invariants.registry import HISTORY, Property, property_named
+from zabspec.protocols import PROTOCOLS
 
 PROPERTIES: tuple[Property, ...] = (
     *core.PROPERTIES,
@@ -21,4 +22,21 @@ PROPERTIES: tuple[Property, ...] = (
 
 MODULES = (core, causality, ladis, analysis, claims, durability, *inductive.MODULES)
 
-__all__ = ["MODULES", "PROPERTIES", "Property", "property_named"]
+
+def properties_of(protocol: str) -> tuple[Property, ...]:
+    """The properties that runs of a protocol can be judged by: those of atomic broadcast, if it is one, and those
+    that its own text claims.
+
+    Raises:
+        KeyError: there is no such protocol.
+    """
+    found = PROTOCOLS[protocol]
+    if found.text is None:
+        return PROPERTIES
+    return (
+        *(p for p in PROPERTIES if found.transactions and p.of == HISTORY and not p.protocols),
+        *(Property.of_claim(c, found.text.source) for c in found.claims),
+    )
+
+
+__all__ = ["MODULES", "PROPERTIES", "Property", "properties_of", "property_named"]

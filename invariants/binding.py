@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 from invariants import MODULES
+from zabspec.authoring import ConfigError
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
 from zabspec.model import Model
@@ -28,7 +29,7 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
         ValueError: two of them define the same name.
     """
     names: dict[str, Any] = {}
-    for module in MODULES:
+    for module in judging_modules(model):
         for name, value in own_names(module).items():
             if not isinstance(value, FunctionType) or value.__module__ == module.__name__:
                 if names.get(name, value) != value:
@@ -37,8 +38,16 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
     program = dict(model.program.namespace)
     clash = [n for n in names if n in program and program[n] != names[n]]
     if clash:
-        raise ValueError(f"a property and the program both define {clash[0]}")
+        raise ConfigError(f"a property and the program both define {clash[0]}: call it something else")
     return names | program
+
+
+def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
+    """Where the properties are defined that speak of a model; those of a text of somebody's own are in that text."""
+    protocol = getattr(model, "parts_of", None) or getattr(model, "protocol", None)
+    if protocol is None or protocol.text is None:
+        return MODULES
+    return tuple(m for m in MODULES if protocol.transactions and "inductive" not in m.__name__)
 
 
 def bound(model: Model) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from zabspec.authoring import Claim
+
 __all__ = ["HISTORY", "STATE", "STEP", "Property", "property_named"]
 
 HISTORY, STATE, STEP = "history", "state", "step"
@@ -38,6 +40,13 @@ class Property:
     def judges(self, protocol: str) -> bool:
         """Whether it can be judged of runs of a protocol."""
         return not self.protocols or protocol in self.protocols
+
+    @staticmethod
+    def of_claim(claim: Claim, source: str) -> Property:
+        """What the text of a protocol claims of itself."""
+        return Property(
+            claim.name, claim.over, source, claim.premise, claim.holds, claim.witness, default=not claim.inductive
+        )
 
     @property
     def statement(self) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, TypeVar
 
 from invariants.registry import Property
-from traces.names import history_text, process_name, value_text
+from traces.names import history_text, process_name
 from traces.values import value_json
+from zabspec.language.notation import value_text
 from zabspec.language.reference import StateView
 
 __all__ = ["CRASHES", "Output", "Story", "Trouble", "command", "verdict_lines", "view"]
@@ -121,7 +122,7 @@ def view(protocol: str, s: StateView) -> Output:
         row = [process_name(p)]
         for word, name in COLUMNS[protocol]:
             kind = fields[name].kind
-            value = value_text(fields[name], kind, value_json(kind, getattr(s, name)[p]), protocol)
+            value = value_text(kind, value_json(kind, getattr(s, name)[p]))
             row.append(f"{word} {value}".strip())
         history, delivered = (value_json(fields[name].kind, getattr(s, name)[p]) for name in ("history", "delivered"))
         row += [

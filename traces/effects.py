@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from traces.names import history_text, message_text, process_name, txn_text, value_text
+from traces.names import history_text, message_text, process_name, txn_text
 from traces.trace import JsonState, Step, Trace
 from traces.values import state_json
+from zabspec.language.notation import value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.model import Model
@@ -48,7 +49,6 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> list[str]:
     """The fields of processes and connections that changed."""
     out: list[str] = []
     forgotten: list[str] = []
-    protocol = trace.configuration.protocol
     channels = ("to_leader", "to_follower", "in_flight")
     forgets = _forgets(trace, before, step)
     for f in trace.model.program.schema.fields:
@@ -62,7 +62,7 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> list[str]:
                     forgotten.append(f.name)
                 continue
             place = _place(f, index)
-            was, now = (value_text(f, f.kind, v, protocol) for v in (old, new))
+            was, now = (value_text(f.kind, v) for v in (old, new))
             out.append(f"{place} {was} -> {now}")
     if forgotten and forgets is not None:
         out.append(f"{process_name(forgets)} forgets {', '.join(forgotten)}")

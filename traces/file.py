@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from invariants import PROPERTIES
+from invariants import properties_of
 from traces.names import counted
 from traces.reading import read_bytes, strict_json
 from traces.trace import (
@@ -117,9 +117,9 @@ def trace_of(content: Any) -> Trace:
     for name in ("tool", "property", "statement", "source"):
         bad.inside(name).type(content[name], str)
     name = content["property"]
-    if name and name not in {p.name for p in PROPERTIES}:
-        raise TraceError(f"names a property that there is not: {name!r}")
     configuration = _configuration(content["configuration"])
+    if name and name not in {p.name for p in properties_of(configuration.protocol)}:
+        raise TraceError(f"names a property that there is not: {name!r}")
     program = model_of(configuration).program
     check_state(program.layout, content["initial"], "the initial state")
     bad.inside("steps").type(content["steps"], list)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from invariants import PROPERTIES, Property, property_named
+from invariants import Property, properties_of, property_named
 from invariants.binding import bound
 from invariants.registry import STEP
 from traces.remake import remade
@@ -148,7 +148,7 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
     """
     if not trace.property_name:
         raise TraceError("breaks no property, so there is nothing to keep while it is shortened")
-    prop = property_named(trace.property_name, PROPERTIES)
+    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
     search = _Search(prop, progress)
     world = World(trace.configuration, prop)
     found = search.shorter(world, world.deeds(trace.words))

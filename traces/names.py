@@ -6,10 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.trace import Step, Transmission
-from zabspec import db19, zab
-from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record, Seq, SetOf
-from zabspec.language.schema import Field
-from zabspec.worlds import connections
 from zabspec.worlds.steps import PROCESSES
 
 __all__ = [
@@ -21,7 +17,6 @@ __all__ = [
     "process_name",
     "process_names",
     "txn_text",
-    "value_text",
     "zxid_text",
 ]
 
@@ -76,43 +71,6 @@ def _carried(name: str, value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_carried(name, v) for v in value)}]"
     return process_name(value) if name.endswith("_id") else str(value)
-
-
-def _names_of(module: Any, *names: str) -> dict[int, str]:
-    return {0: "-"} | {getattr(module, name): name for name in names}
-
-
-# The values of fields that are enumerations, by the names their texts give them.
-WORLD_NAMES: dict[str, dict[int, str]] = {
-    "link": _names_of(connections, "NONE", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"),
-}
-PROTOCOL_NAMES: dict[str, dict[str, dict[int, str]]] = {
-    "zab": {
-        "role": _names_of(zab, "ELECTION", "FOLLOWING", "LEADING", "DOWN"),
-        "phase": _names_of(zab, "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"),
-        "stage": _names_of(zab, "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED"),
-    },
-    "db19": {"role": _names_of(db19, "LOOKING", "FOLLOWING", "LEADING", "DOWN")},
-}
-
-
-def value_text(f: Field, kind: Kind, value: Any, protocol: str) -> str:
-    """A value of a field."""
-    named = WORLD_NAMES | PROTOCOL_NAMES.get(protocol, {})
-    if f.name in named and value in named[f.name]:
-        return named[f.name][value]
-    if isinstance(kind, Bool):
-        return "true" if value else "false"
-    if isinstance(kind, NodeId):
-        return process_name(value)
-    if isinstance(kind, Int):
-        return str(value)
-    if isinstance(kind, Record):
-        return txn_text(value) if kind.name == "Txn" else zxid_text(value)
-    if isinstance(kind, SetOf):
-        return "{" + ", ".join(process_name(k) if kind.nodes else str(k) for k in value) + "}"
-    assert isinstance(kind, Seq)
-    return "[" + ", ".join(value_text(f, kind.element, v, protocol) for v in value) + "]"
 
 
 def headline(step: Step) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from invariants import PROPERTIES, Property, property_named
+from invariants import Property, properties_of, property_named
 from traces.runner import Runner
 from traces.trace import Trace, TraceError
 from traces.values import state_json
@@ -44,7 +44,7 @@ def claimed(trace: Trace) -> Property | None:
     prop: Property | None = None
     if trace.property_name:
         try:
-            prop = property_named(trace.property_name, PROPERTIES)
+            prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
         except KeyError as error:
             raise TraceError(f"there is no property {trace.property_name!r}") from error
         if not prop.judges(trace.configuration.protocol):

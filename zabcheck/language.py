@@ -5,8 +5,37 @@
 
 from __future__ import annotations
 
+from zabspec.authoring import (
+    OneOf,
+    Processes,
+    Size,
+    Variant,
+    action,
+    declare,
+    environment,
+    environment_step,
+    ghost,
+    invariant,
+    observation,
+    receives,
+    safety,
+    stored,
+    volatile,
+)
 from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.lang import NOBODY, AnyMessage, History, MessageName, Node, State, Txn, Zxid, forget, step
+from zabspec.language.lang import (
+    NOBODY,
+    AnyMessage,
+    History,
+    MessageName,
+    Node,
+    State,
+    Txn,
+    Zxid,
+    broken,
+    forget,
+    step,
+)  # fmt: skip
 from zabspec.worlds.actor import (
     abcast,
     abdeliver,
@@ -28,7 +57,9 @@ from zabspec.worlds.actor import (
 
 __all__ = [
     "NOBODY", "NODE", "AnyMessage", "Bool", "Field", "History", "Int", "Message", "MessageName", "MessageUnion",
-    "Node", "NodeId", "Record", "Role", "Seq", "SetOf", "State", "Txn", "Zxid", "abcast", "abdeliver", "accept",
-    "arm_timer", "choose", "connect", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization",
-    "establish", "forget", "revise", "send", "send_to_follower", "send_to_leader", "step",
+    "Node", "NodeId", "OneOf", "Processes", "Record", "Role", "Seq", "SetOf", "Size", "State", "Txn", "Variant",
+    "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose", "connect", "declare",
+    "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
+    "environment_step", "establish", "forget", "ghost", "invariant", "observation", "receives", "revise",
+    "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "volatile",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ leader, and after every handler a process delivers, in the order of its history,
 
 from __future__ import annotations
 
+from zabspec.authoring import OneOf
 from zabspec.election import (
     LookForLeader,
     Vote,
@@ -55,7 +56,7 @@ def node_fields(nodes: int, epoch: Int, counter: Int, zxid: Record, history: Seq
         per_node("accepted_epoch", epoch, "epoch it acknowledged via NewEpoch", Role.PERSISTENT),
         per_node("history", history, "the transactions it accepted", Role.PERSISTENT),
         per_node("last_committed", zxid, "the last zxid it knows to be committed", Role.PERSISTENT),
-        per_node("role", Int(0, 3), "Looking, Following, Leading, or down"),
+        per_node("role", OneOf("LOOKING", "FOLLOWING", "LEADING", "DOWN"), "Looking, Following, Leading, or down"),
         per_node("leader_id", NodeId.of(nodes), "whom it follows, itself if it leads"),
         per_node("pending_new_epoch", epoch, "as a leader: the epoch it proposes"),
         per_node("epoch_acks", nodes_set, "as a leader: who sent AckEpoch"),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from types import ModuleType
 from typing import cast
 
 from zabspec import history
-from zabspec.language import Field, Int, MessageUnion, Record, Role, Schema
+from zabspec.authoring import ConfigError
+from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.worlds import actor, connections, datagrams
+from zabspec.worlds import actor, connections, datagrams, scratch
 from zabspec.worlds.scratch import step_fields
 from zabspec.worlds.steps import BUDGETS, Budget
 
@@ -26,11 +28,11 @@ NETWORKS = {
 DATAGRAMS = {"datagrams": datagrams.ANY_ORDER, "ordered": datagrams.ORDERED}
 
 LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
+USUAL_TXNS = 2
+MOST_OF_BUDGET = 255
+MOST_CHOICES = 256  # alternatives of a step
+OF_TIMERS = ("timeouts", "heartbeats")  # spent by the timers of this project's own protocols
 UNSET = cast(int, None)  # a budget that nobody gave; it has a number once the configuration is made
-
-
-class ConfigError(ValueError):
-    """The question was wrong: one sentence says how."""
 
 
 def budgets_of(world: str) -> dict[str, Budget]:
@@ -44,8 +46,8 @@ class Configuration:
 
     protocol: str = "zab"
     variant: str = ""
-    nodes: int = 3
-    txns: int = 2
+    nodes: int = UNSET
+    txns: int = UNSET
     timeouts: int = UNSET
     crashes: int = UNSET
     losses: int = UNSET
@@ -57,6 +59,7 @@ class Configuration:
     literal: bool = False  # also keep what only the literal invariant 5 asks for
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
+    budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
@@ -68,9 +71,17 @@ class Configuration:
         self._check_network(found)
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)
+            if name == "txns" and not found.transactions:
+                if value is not UNSET and value:
+                    raise ConfigError(f"--txns is not for {self.protocol}, which has no transactions")
+                value = low = 0
+            elif value is UNSET:
+                value = found.nodes if name == "nodes" else USUAL_TXNS
+            object.__setattr__(self, name, value)
             if not low <= value <= high:
                 raise ConfigError(f"--{name} must be {low} to {high}, not {value}")
         self._check_budgets(found)
+        self._check_declared(found)
         if not 0 <= self.max_epoch <= 200:
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:
@@ -79,7 +90,7 @@ class Configuration:
     def _check_network(self, found: Protocol) -> None:
         networks = list(NETWORKS if found.connections else DATAGRAMS)
         if not self.network:
-            object.__setattr__(self, "network", networks[0])
+            object.__setattr__(self, "network", found.network or networks[0])
         if self.network not in networks:
             whose = "" if found.connections else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
@@ -89,13 +100,37 @@ class Configuration:
         for name, budget in BUDGETS.items():
             value = getattr(self, name)
             if value is UNSET:
-                object.__setattr__(self, name, budget.usual.get(world, 0))
+                usual = budget.usual.get(world, 0) if found.text is None else found.budgets.get(name, 0)
+                object.__setattr__(self, name, usual)
             elif not 0 <= value <= 15:
                 raise ConfigError(f"--{name} must be 0 to 15, not {value}")
+            elif value and found.text is not None and name in OF_TIMERS and name not in found.budgets:
+                raise ConfigError(f"--{name} is not for {self.protocol}, which declares no such budget")
+            elif name in found.budgets:
+                continue
             elif value and world not in budget.usual:
                 raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {world}")
             elif value and self.network != budget.network.get(world, self.network):
                 raise ConfigError(f"--{name} needs --network {budget.network[world]}{budget.why}")
+
+    def _check_declared(self, found: Protocol) -> None:
+        """The budgets that are the protocol's own."""
+        own = {name: n for name, n in found.budgets.items() if name not in BUDGETS}
+        for part in filter(None, self.budgets.split(",")):
+            name, _, number = part.partition("=")
+            if name not in own:
+                there = f"; there are {', '.join(own)}" if own else ""
+                raise ConfigError(f"{self.protocol} declares no budget {name!r}{there}")
+            if not (number.isascii() and number.isdigit() and int(number) <= MOST_OF_BUDGET):
+                raise ConfigError(f"budget {name} must be 0 to {MOST_OF_BUDGET}, not {number or 'nothing'}")
+            own[name] = int(number)
+        object.__setattr__(self, "budgets", ",".join(f"{name}={n}" for name, n in own.items()))
+
+    @cached_property
+    def budget(self) -> Mapping[str, int]:
+        """How much there is of every budget, the protocol's own among them."""
+        out = {name: int(getattr(self, name)) for name in BUDGETS}
+        return out | {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
 
     @property
     def faults(self) -> int:
@@ -144,8 +179,12 @@ class Model:
         --max-epoch). Over datagrams a process begins an epoch when it is elected, and looks for a
         leader when it starts and after each timeout."""
         c = self.configuration
+        if not self.protocol.transactions:
+            return 0
         if c.max_epoch:
             return c.max_epoch
+        if self.protocol.text is not None:
+            return self.protocol.text.epochs(self.size(0))
         if not self.protocol.connections:
             return c.nodes + c.timeouts + c.crashes
         iterations = 1 + c.faults + (c.network == "unordered")
@@ -160,6 +199,9 @@ class Model:
         c = self.configuration
         if c.channel:
             return c.channel, c.channel
+        if self.protocol.text is not None:
+            flight = self.protocol.text.flight(self.size(self.epochs))
+            return flight, flight
         if not self.protocol.connections:
             return 32, 32
         if c.network == "fifo" and not c.variant:
@@ -172,7 +214,8 @@ class Model:
         c = self.configuration
         n, (up, down) = c.nodes, self.channels
         if not self.protocol.connections:
-            return 5 * n + up
+            most = 5 * n + up + n * len(self.protocol.actions) + len(self.protocol.changes)
+            return most * MOST_CHOICES if self.protocol.text is not None and self.protocol.text.chooses else most
         bound = n * (3 * n + 8) + n * 4
         if c.network != "fifo":
             bound += 3 * n * n * up + 3 * n * down
@@ -196,7 +239,32 @@ class Model:
         # a copy of a proposal is accepted again; so is, over datagrams, one that comes late
         log = c.txns + c.duplicates if self.protocol.connections else 2 * c.txns
         envelope = {} if self.protocol.connections else datagrams.envelope(c.nodes, self.channels[0])
-        return self.protocol.parts(Sizes(c.nodes, c.txns, self.epochs, log, envelope))
+        return self.protocol.parts(replace(self.size(self.epochs), log=log, envelope=envelope))
+
+    def size(self, epochs: int) -> Sizes:
+        """How large the question is."""
+        c = self.configuration
+        return Sizes(c.nodes, c.txns, epochs, budgets=c.budget)
+
+    @cached_property
+    def own_world(self) -> tuple[ModuleType, ...]:
+        """What stands between the world and a text of somebody's own."""
+        text = self.protocol.text
+        if text is None:
+            return ()
+        world = text.world(self.union, self.crashes)
+        text.check_apart((actor, *self.observing, datagrams, scratch, world))
+        return (world,)
+
+    @property
+    def crashes(self) -> bool:
+        """Whether the world says who is down: of a text of somebody's own, if processes crash."""
+        return self.protocol.text is not None and self.configuration.crashes > 0
+
+    @property
+    def observing(self) -> tuple[ModuleType, ...]:
+        """The observed history, of a protocol that has one."""
+        return (history,) if self.protocol.transactions else ()
 
     @cached_property
     def program(self) -> Program:
@@ -208,13 +276,16 @@ class Model:
             net = connections.connection_fields(union, up, down)
         else:
             net = datagrams.datagram_fields(union, up)
+        seen = history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.revises)
+        spent = dict.fromkeys((*budgets_of(self.protocol.world), *self.protocol.budgets))
         fields = (
-            *history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.revises),
+            *(seen if self.observing else ()),
             *self.parts.fields,
+            *([Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")] if self.crashes else []),
             *net,
             *(
-                Field(f"{name}_left", Int(0, getattr(c, name)), Role.BUDGET, (), f"how many {name} are left")
-                for name in budgets_of(self.protocol.world)
+                Field(f"{name}_left", Int(0, c.budget[name]), Role.BUDGET, (), f"how many {name} are left")
+                for name in spent
             ),
             *step_fields(union, c.nodes),
         )
@@ -230,14 +301,18 @@ class Model:
             "LITERAL": int(c.literal),
             "ACTIONS": len(self.protocol.actions),
             "CHANGES": len(self.protocol.changes),
-            **{name.upper(): getattr(c, name) for name in BUDGETS},
+            **{name.upper(): n for name, n in c.budget.items()},
         }
+        text = self.protocol.text
         return Program(
             Schema(c.nodes, fields, constants),
             self.parts.types,
-            world=(actor, history, connections if self.protocol.connections else datagrams),
+            world=(
+                actor, *self.observing, connections if self.protocol.connections else datagrams, *self.own_world,
+            ),
             protocol=self.protocol.modules,
             overrides=self.protocol.overrides(c.variant),
             actions=self.protocol.actions,
             changes=self.protocol.changes,
-        )
+            acting=text.handlers if text is not None else None,
+        )  # fmt: skip

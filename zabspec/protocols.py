@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import FunctionType, ModuleType
+from typing import Any
 
 from zabspec import db19, db19_variants, electing, election, variants, zab
-from zabspec.language import Field, Int, MessageUnion, Record, Seq
+from zabspec.authoring import Claim
+from zabspec.authoring import Size as Sizes
+from zabspec.language import Field, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
-from zabspec.variants import Variant
+from zabspec.open import OpenText, is_elsewhere, open_text
 from zabspec.worlds.steps import CONNECTIONS, DATAGRAMS
 
 __all__ = ["ELECTING", "PROTOCOLS", "Parts", "Protocol", "Sizes"]
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How large a protocol's state can become.
-
-    Attributes:
-        nodes: processes.
-        txns: transactions.
-        epochs: the largest epoch.
-        log: entries of a history.
-        envelope: what the world writes on every message.
-    """
-
-    nodes: int
-    txns: int
-    epochs: int
-    log: int
-    envelope: Mapping[str, Int]
-
-    @property
-    def epoch(self) -> Int:
-        return Int(0, self.epochs, "--max-epoch")
-
-    @property
-    def count(self) -> Int:
-        return Int(0, self.txns, "--txns")
 
 
 @dataclass(frozen=True)
@@ -72,6 +48,11 @@ class Protocol:
         parts: its kinds and fields at some sizes.
         variants: the protocol with one rule changed.
         actions, changes: what its internal steps, and those of its environment, are called, by their numbers.
+        text: where it is somebody's own: its text, read; None: it is of this project.
+        transactions: it abcasts and abdelivers.
+        budgets: how much there is of each budget that it declares unless a question says otherwise.
+        nodes: how many processes unless a question says otherwise.
+        network: which network unless a question says otherwise; empty: its world's first.
     """
 
     name: str
@@ -80,26 +61,37 @@ class Protocol:
     connections: bool
     revises: bool
     parts: Callable[[Sizes], Parts]
-    variants: Mapping[str, Variant]
+    variants: Mapping[str, Any]
     actions: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    text: OpenText | None = None
+    transactions: bool = True
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    nodes: int = 3
+    network: str = ""
 
     @property
     def world(self) -> str:
         """The world it speaks over, as rows of `worlds/steps.py` name it."""
         return CONNECTIONS if self.connections else DATAGRAMS
 
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What its own text says must hold."""
+        return self.text.claims if self.text else ()
+
+    @property
+    def crashes(self) -> bool:
+        """Whether its processes crash: always, unless it says what budgets it has, and crashes are none of them."""
+        return self.text is None or "crashes" in self.budgets
+
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
         """The functions of a variant; none for the protocol itself ("")."""
         return self.variants[variant].overrides if variant else {}
 
 
-def _txn(z: Sizes) -> Record:
-    return Record("Txn", {"epoch": z.epoch, "counter": z.count, "value": z.count})
-
-
 def _zab_parts(z: Sizes) -> Parts:
-    txn = _txn(z)
+    txn = z.txn
     log = Seq(txn, z.log, "--txns")
     union = MessageUnion(zab.messages(z.epoch, txn, log), z.envelope)
     fields = zab.node_fields(z.nodes, z.txns, z.epoch, log)
@@ -116,7 +108,7 @@ def _electing_parts(z: Sizes) -> Parts:
 
 
 def _db19_parts(z: Sizes) -> Parts:
-    txn = _txn(z)
+    txn = z.txn
     zxid = Record("Zxid", {"epoch": z.epoch, "counter": z.count})
     log = Seq(txn, z.log, "--history")
     union = MessageUnion(
@@ -133,7 +125,7 @@ def _db19_parts(z: Sizes) -> Parts:
     return Parts(txn, union, fields, {"Txn": txn, "Zxid": zxid, "History": log, "AnyMessage": union})
 
 
-PROTOCOLS = {
+OWN = {
     p.name: p
     for p in (
         Protocol("zab", "ZAB as DSN'11 states it", (zab,), True, False, _zab_parts, variants.VARIANTS),
@@ -149,5 +141,61 @@ PROTOCOLS = {
     )
 }
 
+
+class Protocols(Mapping[str, Protocol]):
+    """Every protocol by its name: those of this project, and any other by where its text is."""
+
+    def __getitem__(self, name: str) -> Protocol:
+        """
+        Raises:
+            KeyError: there is none of this name.
+            ProtocolError: there is no such text, or it is not what a protocol has to be.
+        """
+        if name in OWN:
+            return OWN[name]
+        if not is_elsewhere(name):
+            raise KeyError(name)
+        return opened(open_text(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(OWN)
+
+    def __len__(self) -> int:
+        return len(OWN)
+
+
+def opened(text: OpenText) -> Protocol:
+    """A protocol that somebody wrote, which speaks over datagrams."""
+    declared = text.declared
+
+    def parts(z: Sizes) -> Parts:
+        fields, messages, types = text.parts(z)
+        union = MessageUnion(messages, z.envelope)
+        known: dict[str, Kind] = {"AnyMessage": union}
+        if declared.transactions:
+            known |= {"Txn": z.txn, "History": Seq(z.txn, z.log, "--txns")}
+        return Parts(z.txn, union, fields, {**known, **types})
+
+    named = {v.name: v for v in declared.variants}
+    return Protocol(
+        text.name,
+        text.title,
+        (text.module,),
+        connections=False,
+        revises=False,
+        parts=parts,
+        variants=named,
+        actions=tuple(a.name for a in text.actions),
+        changes=tuple(a.name for a in text.changes),
+        text=text,
+        transactions=declared.transactions,
+        budgets=text.budgets,
+        nodes=declared.nodes,
+        network=declared.network,
+    )
+
+
+PROTOCOLS = Protocols()
+
 # ZAB whose leader oracle is played by the lab's election: for the simulator.
-ELECTING = replace(PROTOCOLS["zab"], modules=(election, zab, electing), parts=_electing_parts)
+ELECTING = replace(OWN["zab"], modules=(election, zab, electing), parts=_electing_parts)

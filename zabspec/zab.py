@@ -9,6 +9,7 @@ stands here, and names the variant that takes the other.
 
 from __future__ import annotations
 
+from zabspec.authoring import OneOf
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import (
@@ -59,12 +60,12 @@ def node_fields(nodes: int, txns: int, epoch: Int, history: Seq) -> tuple[Field,
         per_node("promised_epoch", epoch, "f.p: the last new epoch proposal f acknowledged", Role.PERSISTENT),
         per_node("current_epoch", epoch, "f.a: the last new leader proposal f acknowledged", Role.PERSISTENT),
         per_node("history", history, "h_f: the transactions f accepted", Role.PERSISTENT),
-        per_node("role", Int(0, 3), "ELECTION, FOLLOWING, LEADING (V) or DOWN"),
+        per_node("role", OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN"), "its state (V); DOWN while it is crashed"),
         per_node("leader", NodeId.of(nodes), "whom it follows in this iteration, itself if it leads"),
-        per_node("phase", Int(0, 3), "as a follower: DISCOVERY, SYNCHRONIZATION, BROADCAST"),
+        per_node("phase", OneOf("-", "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"), "as a follower"),
         per_node("delivered_length", log, "how much of h_f it has delivered in this iteration"),
         per_node("ready", Bool(), "ready(e) was invoked (f.3.1)"),
-        per_node("stage", Int(0, 4), "as a leader: GATHERING, PROMISING, SYNCHRONIZING, ESTABLISHED"),
+        per_node("stage", OneOf("-", "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED"), "as a leader"),
         per_node("new_epoch", epoch, "e'; while GATHERING, the latest epoch of a CEPOCH"),
         per_node("best_epoch", epoch, "the f.a that came with `log`, while PROMISING"),
         per_node("log", history, "I_e', then I_e' followed by beta_e'; while PROMISING, the best history so far"),

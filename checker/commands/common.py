@@ -38,11 +38,13 @@ from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from traces import Trace
+    from zabspec.protocols import Protocol
 
 __all__ = [
     "HELD",
     "NO_VERDICT",
     "PATH",
+    "PROTOCOL_HELP",
     "VIOLATED",
     "WRONG",
     "Cannot",
@@ -56,6 +58,7 @@ __all__ = [
     "near",
     "one_line",
     "plain",
+    "protocol_named",
     "say",
     "seconds",
     "size",
@@ -91,6 +94,7 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
+        args = own_budgets(self, args)
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
 
@@ -150,8 +154,35 @@ def refuse_repeats(command: click.Command, ctx: click.Context, args: list[str]) 
             raise click.UsageError(f"{parameter.opts[0]} is given twice", ctx)
 
 
+def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
+    """The words of a command, a flag for a budget that somebody's own protocol declares said as `--budget NAME=N`."""
+    known = {flag for p in command.params for flag in p.opts}
+    words = [part for word in args for part in ([word] if not word.startswith("--") else word.split("=", 1))]
+    places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
+    if not places or "--budget" not in known:
+        return list(args)
+    from zabspec.open import is_elsewhere, open_text
+
+    protocol = words[places[0] + 1]
+    if not is_elsewhere(protocol):
+        return list(args)
+    own = {f"--{name.replace('_', '-')}": name for name in open_text(protocol).budgets}
+    out: list[str] = []
+    ahead = list(args)
+    while ahead:
+        flag, is_said, value = ahead.pop(0).partition("=")
+        if flag not in own or flag in known:
+            out.append(flag + is_said + value)
+            continue
+        if not is_said and not ahead:
+            raise click.UsageError(f"Option '{flag}' requires an argument.")
+        out += ["--budget", f"{own[flag]}={value if is_said else ahead.pop(0)}"]
+    return out
+
+
 class Subcommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = own_budgets(self, args)
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
 
@@ -203,6 +234,9 @@ def budget_options(
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        if given is None:
+            own = "A budget that the protocol declares; --NAME N says the same (repeatable)."
+            command = click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=own)(command)
         for name in reversed(list(BUDGETS if given is None else given)):
             flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]
             if given is None:
@@ -213,6 +247,24 @@ def budget_options(
         return command
 
     return add
+
+
+PROTOCOL_HELP = "zab, db19, or your own: a file (protocol.py) or a module (package.module)."
+
+
+def protocol_named(name: str) -> Protocol:
+    """
+    Raises:
+        UsageError: there is no such protocol.
+        ConfigError: there is no such text, or it is not what a protocol has to be.
+    """
+    from zabspec.protocols import PROTOCOLS
+
+    found = PROTOCOLS.get(name)
+    if found is None:
+        hint = near(name, PROTOCOLS) or f"; there are {' and '.join(PROTOCOLS)}, or a file that ends in .py"
+        raise click.UsageError(f"there is no protocol {name!r}{hint}")
+    return found
 
 
 def near(name: str, names: Iterable[str]) -> str:

@@ -152,10 +152,22 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
         hush()
         return NO_VERDICT
     except (Exception, SystemExit) as problem:
+        if said := wrong_text(problem):
+            complain(said)
+            return WRONG
         hush()
         complain(spent(problem) or unforeseen(problem, words))
         return NO_VERDICT
     return code if isinstance(code, int) else HELD
+
+
+def wrong_text(problem: BaseException) -> str:
+    """What is wrong with the text of a protocol, or with what was asked of it; empty: neither is."""
+    kinds = []
+    for module, name in (("zabspec.authoring", "ConfigError"), ("zabspec.language.source", "LanguageError")):
+        if module in sys.modules:
+            kinds.append(getattr(sys.modules[module], name))
+    return str(problem) if isinstance(problem, tuple(kinds)) else ""
 
 
 def spent(problem: BaseException | None) -> str:

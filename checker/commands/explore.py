@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, say, write_file
+from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
 
 if TYPE_CHECKING:
     from checker.report import Counterexample, Report
@@ -41,6 +41,7 @@ def answer(options: Mapping[str, Any]) -> Report:
         Cannot: there is no answer.
     """
     refuse_contradictions(options)
+    protocol_named(options["protocol"])
     judged = chosen_properties(options["names"], options["protocol"])
     required = required_witnesses(options["required"], [p.name for p in judged])
     configuration = configured(options, literal=any(p.name == LITERAL for p in judged))
@@ -285,22 +286,32 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
     Raises:
         UsageError: there is no such property, or it is named twice.
     """
-    from invariants import PROPERTIES, property_named
+    from invariants import properties_of, property_named
 
-    chosen = []
+    known, chosen = properties_of(protocol), []
     for name in names:
         if names.count(name) > 1:
             raise click.UsageError(f"--property {name} is given twice")
         try:
-            chosen.append(property_named(name, PROPERTIES))
+            chosen.append(property_named(name, known))
         except KeyError:
-            hint = near(name, [p.name for p in PROPERTIES]) or "; `zabcheck properties` lists them"
+            hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
             raise click.UsageError(f"there is no property {name!r}{hint}") from None
         if not chosen[-1].judges(protocol):
             raise click.UsageError(
                 f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}"
             )
-    return chosen or [p for p in PROPERTIES if p.default and p.judges(protocol)]
+    usual = [p for p in known if p.default and p.judges(protocol)]
+    if not chosen and not usual:
+        raise click.UsageError(f"{protocol} claims no property: mark one with @safety(witness=...)")
+    return chosen or usual
+
+
+def properties_command(protocol: str) -> str:
+    """What lists the properties of a protocol."""
+    from zabspec.open import is_elsewhere
+
+    return f"`zabcheck properties --protocol {protocol}`" if is_elsewhere(protocol) else "`zabcheck properties`"
 
 
 def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]:
@@ -323,19 +334,17 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
         UsageError: there is no such configuration.
     """
     from zabspec.model import ConfigError, Configuration
-    from zabspec.protocols import PROTOCOLS
     from zabspec.worlds.steps import BUDGETS
 
     values = {name: options[name] for name in ("protocol", "variant", "nodes", "txns")}
     values["network"] = options.get("network", "")
+    values["budgets"] = ",".join(options.get("own_budgets", ()))
     values |= {name: options[name] for name in BUDGETS if options.get(name) is not None}
-    protocol, variant = PROTOCOLS.get(options["protocol"]), options["variant"]
-    if protocol is None:
-        hint = near(options["protocol"], PROTOCOLS) or f"; there are {' and '.join(PROTOCOLS)}"
-        raise click.UsageError(f"there is no protocol {options['protocol']!r}{hint}")
+    protocol, variant = protocol_named(options["protocol"]), options["variant"]
     if variant and variant not in protocol.variants:
-        hint = near(variant, protocol.variants) or "; `zabcheck variants` lists them"
         whose = "" if protocol.name == "zab" else f" of {protocol.name}"
+        listed = f" --protocol {protocol.name}" if protocol.text is not None else ""
+        hint = near(variant, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
         raise click.UsageError(f"there is no variant {variant!r}{whose}{hint}")
     try:
         return Configuration(
@@ -355,7 +364,8 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
         return None
     given: Path | None = options["trace"]
     if given is None:
-        return Path(f"zabcheck-{options['variant'] or options['protocol']}-{name}.trace.json")
+        called = options["variant"] or Path(options["protocol"]).stem
+        return Path(f"zabcheck-{called}-{name}.trace.json")
     if not options["keep_going"] and name == next(iter(found)):
         return given
     stem, suffix = given.name, ""

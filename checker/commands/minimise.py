@@ -91,10 +91,10 @@ def searched(trace: Trace, limit: float, status: Any) -> tuple[Trace, bool]:
     from checker.compiled import Compiled
     from checker.explore import Explorer
     from checker.result import Limits
-    from invariants import PROPERTIES, property_named
+    from invariants import properties_of, property_named
     from traces import build_trace
 
-    prop = property_named(trace.property_name, PROPERTIES)
+    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
     if status.due():
         status.show(f"{len(trace.steps)} steps left; exploring for a shorter one")
     code, _ = Compiled.of(trace.model, [prop], True)

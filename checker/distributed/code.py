@@ -12,7 +12,7 @@ from checker import compiled
 from checker import kernel as explorer
 from checker.compiled import I64, PTR, Compiled
 from checker.distributed import kernel
-from invariants import PROPERTIES, property_named
+from invariants import properties_of, property_named
 from invariants.registry import STEP, Property
 from zabspec.language import derive, llvm_text
 from zabspec.language.tree import TypedProgram
@@ -123,7 +123,8 @@ def code_for(question: Question) -> Code:
         OtherVersion: this process has other texts than the one that asks.
     """
     kind = WideCode if question.wide else Code
-    properties = [property_named(name, PROPERTIES) for name in question.properties]
+    known = properties_of(question.configuration.protocol)
+    properties = [property_named(name, known) for name in question.properties]
     code = kind(Model(question.configuration), properties, question.symmetry)
     if code.digest != question.version:
         raise OtherVersion("another version of zabcheck asked this")

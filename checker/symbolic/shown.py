@@ -9,9 +9,10 @@ from typing import Any
 from checker.symbolic.induction import Finding, Induction, describe
 from checker.symbolic.views import ClauseProgram
 from invariants.registry import STEP
-from traces.names import history_text, process_name, txn_text, value_text
+from traces.names import history_text, process_name, txn_text
 from traces.values import state_json
 from zabspec.language.kinds import Kind, MessageUnion, Seq
+from zabspec.language.notation import value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.symbolic_memory import SLOTS, values_of
@@ -121,7 +122,7 @@ def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
     """A value of a field."""
     if isinstance(kind, Seq) and isinstance(kind.element, MessageUnion):
         return "[" + ", ".join(message(v) for v in value) + "]"
-    return value_text(f, kind, value, induction.model.configuration.protocol)
+    return value_text(kind, value)
 
 
 def message(m: dict[str, Any]) -> str:

@@ -51,6 +51,8 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
 }
 
 
+OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
+
 NOTED = "error.state"  # the parameter, which no text can name, of a function that has no state and may meet an error
 
 
@@ -87,6 +89,8 @@ class Expressions:
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
         self.is_kernel = not self.is_handler and works_on_words(self.node, front)
+        # the roles of the fields it may write; None: a text of this project, which is not asked
+        self.writes: Collection[Role] | None = getattr(python, "writes", OWN_FIELDS if self.is_handler else None)
         self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
@@ -128,8 +132,9 @@ class Expressions:
             root = found.base
             if isinstance(root.type, t.MessageType):
                 raise self.fail(node, "a received message may not be changed")
-            if field is not None and self.is_handler and field.role not in (Role.PERSISTENT, Role.VOLATILE):
-                raise self.fail(node, f"a handler may not write {field.role.value} field {field.name}")
+            if field is not None and self.writes is not None and field.role not in self.writes:
+                who = "a handler" if self.is_handler else f"{self.name}, as it is used,"
+                raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}")
         return found
 
     def subscripts(self, node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
@@ -186,9 +191,13 @@ class Expressions:
         return t.Memory(kind_type(kind), base, offset, terms, kind, field, state)
 
     def check_access(self, field: Field, indices: list[ast.expr], node: ast.expr) -> None:
+        if self.writes is not None and Role.ENVIRONMENT in self.writes and field.role is Role.GHOST:
+            raise self.fail(node, f"the environment may not read ghost field {field.name}")
         if not self.is_handler:
             return
-        if field.role not in (Role.PERSISTENT, Role.VOLATILE):
+        if field.role is Role.ENVIRONMENT:
+            return
+        if field.role not in OWN_FIELDS:
             raise self.fail(node, f"a handler may not read {field.role.value} field {field.name}")
         if NODE in field.axes and not (indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own):
             raise self.fail(node, f"a handler touches its own process only: {field.name}[{self.own}]")
@@ -454,6 +463,9 @@ class Expressions:
         args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
         if self.is_handler:
             self.check_acts(name, target, args, node)
+        if self.writes is not None and (not self.writes or not self.is_handler) and name != "choose":
+            if hasattr(self.front.namespace[name], "acts"):
+                raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call {name}")
         if len(wanted) < len(target.params):
             args.append(self.state_in_scope())
         self.reads |= self.front.program.reads[name]

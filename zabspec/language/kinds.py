@@ -44,11 +44,17 @@ class Kind:
 
 @dataclass(frozen=True)
 class Int(Kind):
-    """An integer in lo..hi (both included). `widen` names the flag that widens the range."""
+    """An integer in lo..hi (both included). `widen` names the flag that widens the range; `names` are those of an
+    enumeration's values, from lo on: a person reads them instead of the numbers."""
 
     lo: int
     hi: int
     widen: str = ""
+    names: tuple[str, ...] = ()
+
+    def named(self, value: int) -> str:
+        """A value as a person reads it."""
+        return self.names[value - self.lo] if 0 <= value - self.lo < len(self.names) else str(value)
 
     @cached_property
     def bits(self) -> int:

@@ -32,9 +32,12 @@ def value_text(kind: Kind, value: Any) -> str:
     if isinstance(kind, NodeId):
         return process_name(value)
     if isinstance(kind, Int):
-        return f"{int(value)}"
+        return kind.named(int(value))
     if isinstance(kind, Record):
-        return record_text(value if isinstance(value, Mapping) else kind.unpack(value.word))
+        fields = value if isinstance(value, Mapping) else kind.unpack(value.word)
+        if kind.name in ("Txn", "Zxid"):
+            return record_text(fields)
+        return f"{kind.name}({', '.join(f'{n}={value_text(k, fields[n])}' for n, k in kind.fields.items())})"
     if isinstance(kind, SetOf):
         return "{" + ", ".join(process_name(k) if kind.nodes else str(k) for k in value) + "}"
     if isinstance(kind, Seq):

@@ -42,6 +42,7 @@ class Program:
     extra: Mapping[str, Any] = field(default_factory=dict)
     actions: Sequence[str] = ()  # what internal steps are called, by their numbers
     changes: Sequence[str] = ()  # what steps of the environment are called
+    acting: frozenset[str] | None = None  # the names of its handlers, if they are not all functions of the protocol
 
     @cached_property
     def layout(self) -> Layout:
@@ -84,7 +85,9 @@ class Program:
 
     @cached_property
     def handlers(self) -> frozenset[str]:
-        """The protocol's functions."""
+        """The protocol's functions that act for a process."""
+        if self.acting is not None:
+            return self.acting
         names = {
             name
             for module in self.protocol

@@ -10,7 +10,7 @@ process there and no other: the front end checks.
 
 from __future__ import annotations
 
-from zabspec.language.lang import AnyMessage, History, Node, State, Txn, provided
+from zabspec.language.lang import AnyMessage, History, Node, State, Txn, forget, provided
 
 # The roles a world knows.
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
@@ -25,6 +25,18 @@ ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
 def is_down(s: State, p: Node) -> bool:
     """Whether process p has crashed and not started again."""
     return False
+
+
+def fill_budgets(s: State) -> None:
+    """What there is at first of the budgets that the protocol declares beside the world's."""
+
+
+def went_down(s: State, p: Node) -> None:
+    """Process p has crashed: a world that keeps who is down notes it."""
+
+
+def came_up(s: State, p: Node) -> None:
+    """Process p, which was down, starts again."""
 
 
 def may_act(s: State, p: Node, k: int) -> bool:
@@ -55,7 +67,8 @@ def on_abcast(s: State, p: Node) -> None:
 
 
 def on_crash(s: State, p: Node) -> None:
-    """Process p crashes; its connections are closed already."""
+    """Process p crashes; its connections are closed already. Unless its text says more, it forgets what is volatile."""
+    forget(s, p)
 
 
 def on_recovery(s: State, p: Node) -> None:

@@ -15,7 +15,8 @@ each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
 
 from __future__ import annotations
 
-from zabspec.language import NODE, Field, Int, MessageUnion, Role, Seq
+from zabspec.authoring import OneOf
+from zabspec.language import NODE, Field, MessageUnion, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
     ELECTION,
@@ -84,10 +85,13 @@ def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field,
     """The network's fields; `up` and `down` are the capacities of a channel in messages."""
     net = Role.NETWORK
     return (
-        Field("link", Int(0, 4), net, (NODE, NODE), "the connection of a follower (first index) to a leader"),
+        Field(
+            "link", OneOf("-", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"), net, (NODE, NODE),
+            "the connection of a follower (first index) to a leader",
+        ),
         Field("to_leader", Seq(message, up, "--channel"), net, (NODE, NODE), "in flight from follower to leader"),
         Field("to_follower", Seq(message, down, "--channel"), net, (NODE,), "in flight from its leader to a follower"),
-    )
+    )  # fmt: skip
 
 
 def initialize(s: State) -> None:

@@ -18,6 +18,8 @@ from zabspec.worlds.actor import (
     ELECTION_TIMER,
     HEARTBEAT_TIMER,
     abcasts_left,
+    came_up,
+    fill_budgets,
     is_down,
     may_abcast,
     may_act,
@@ -31,6 +33,7 @@ from zabspec.worlds.actor import (
     on_start,
     on_timer,
     timer_armed,
+    went_down,
 )
 from zabspec.worlds.scratch import (
     begin_step,
@@ -77,6 +80,7 @@ def initialize(s: State) -> None:
     s.timeouts_left = s.TIMEOUTS
     s.heartbeats_left = s.HEARTBEATS
     s.crashes_left = s.CRASHES
+    fill_budgets(s)
     for p in range(s.NODES):
         on_start(s, p)
 
@@ -156,7 +160,9 @@ def apply(s: State, word: int) -> None:
     elif kind == CRASH:
         s.crashes_left = s.crashes_left - 1
         on_crash(s, a)
+        went_down(s, a)
     elif kind == RECOVER:
+        came_up(s, a)
         on_recovery(s, a)
     elif kind == ACTION:
         on_act(s, a, c)

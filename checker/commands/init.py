@@ -1,0 +1,37 @@
+"""`zabcheck init NAME.py`: a protocol to begin with, that runs as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from checker.commands.common import HELD, PATH, Subcommand, say, write_file
+
+__all__ = ["START", "init"]
+
+START = Path(__file__).parent.parent / "start" / "two_phase_commit.py"
+CALLED = "tpc.py"  # what the text calls itself
+
+EXAMPLES = """\b
+Examples:
+  zabcheck init tpc.py
+  zabcheck --protocol tpc.py
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.argument("path", metavar="NAME.py", type=PATH)
+def init(path: Path) -> int:
+    """Write a commented protocol, two-phase commit, to begin with."""
+    if path.suffix != ".py":
+        raise click.UsageError(f"{path}: a protocol is a file that ends in .py")
+    if path.exists() or path.is_symlink():
+        raise click.UsageError(f"{path} is there already")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{path}: there is no folder {path.parent}")
+    text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
+    trouble = write_file(path, text.encode())
+    if trouble:
+        raise click.UsageError(trouble)
+    return say(f"{path} is written; zabcheck --protocol {path} explores it", HELD)

@@ -1,0 +1,503 @@
+"""Protocols from anywhere: from a file or a Python module to a protocol, checked on the way.
+
+What the text says of itself (`zabspec/authoring.py`) is read here: which functions are handlers, which only look,
+what each may write. Between them and the world stand a few functions that follow from the marks: which action is
+possible, what a message is given to, who is down. They are written out as text of the language, like everything else
+that a program is made of.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import linecache
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from zabspec.authoring import Action, Claim, Declaration, ProtocolError, Size
+from zabspec.language.expressions import KERNEL
+from zabspec.language.kinds import Int, Message, MessageUnion, Seq
+from zabspec.language.lang import MessageName
+from zabspec.language.schema import Field, Role
+from zabspec.language.source import LanguageError, definition, register_source
+from zabspec.worlds import actor
+from zabspec.worlds.steps import BUDGETS
+
+__all__ = ["OpenText", "declared_in", "is_elsewhere", "open_text"]
+
+# What the language says itself: a function of that name would mean another thing in another world.
+OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
+# Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
+WRITTEN = frozenset(
+    {"abcasts_left", "may_act", "on_act", "may_change", "on_change", "is_down", "went_down", "came_up", "fill_budgets"}
+)
+HOOKS = (
+    frozenset(  # what a protocol may provide (`worlds/actor.py`)
+        name
+        for name, value in vars(actor).items()
+        if isinstance(value, FunctionType) and value.__module__ == actor.__name__ and not hasattr(value, "acts")
+    )
+    - WRITTEN
+)
+USUAL_FLIGHT = 32  # messages in flight
+
+
+# --- finding the text -----------------------------------------------------------------------------
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a protocol's name says where its text is: a file, or a module of a package."""
+    return name.endswith(".py") or os.sep in name or "." in name
+
+
+def declared_in(name: str) -> tuple[Declaration, ModuleType]:
+    """What a file, or a module, declares.
+
+    Args:
+        name: `path/to/file.py` or `package.module`.
+
+    Raises:
+        ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
+    """
+    module = _from_file(Path(name)) if name.endswith(".py") or os.sep in name else _from_package(name)
+    found = [value for value in vars(module).values() if isinstance(value, Declaration)]
+    own = [d for d in found if d.module == module.__name__]
+    if len(own) != 1:
+        said = "declares no protocol" if not own else f"declares {len(own)} protocols"
+        raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
+    return own[0], module
+
+
+_loaded: dict[tuple[str, str], ModuleType] = {}  # by file and the digest of its text
+
+
+def _from_file(path: Path) -> ModuleType:
+    try:
+        text = path.read_bytes()
+    except OSError as problem:
+        raise ProtocolError(f"cannot read {path}: {problem.strerror or problem}") from None
+    digest = hashlib.sha256(text).hexdigest()
+    known = str(path.resolve()), digest
+    if known in _loaded:
+        return _loaded[known]
+    stem = "".join(c if c.isalnum() else "_" for c in path.stem)
+    name = f"{stem}_{hashlib.sha256(repr(known).encode()).hexdigest()[:12]}"
+    try:
+        code = compile(text, str(path.resolve()), "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        raise ProtocolError(f"{path}:{problem.lineno or 1}: this is no Python: {problem.msg}") from None
+    except ValueError as problem:
+        raise ProtocolError(f"{path} is no Python: {problem}") from None
+    module = ModuleType(name)
+    module.__file__ = str(path.resolve())
+    linecache.checkcache(module.__file__)
+    sys.modules[name] = module
+    try:
+        with _beside(path.resolve().parent):
+            exec(code, module.__dict__)
+    except Exception as problem:
+        del sys.modules[name]
+        raise _failed(str(path), module.__file__, problem) from None
+    _loaded[known] = module
+    return module
+
+
+class _beside:
+    """While a file is read, the modules beside it can be imported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+
+    def __enter__(self) -> None:
+        sys.path.insert(0, self.folder)
+
+    def __exit__(self, *_: object) -> None:
+        if self.folder in sys.path:
+            sys.path.remove(self.folder)
+
+
+def _from_package(name: str) -> ModuleType:
+    try:
+        with _beside(Path.cwd()):
+            return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
+            raise ProtocolError(f"there is no module {name}") from None
+        raise _failed(name, "", problem) from None
+    except Exception as problem:
+        found = importlib.util.find_spec(name)
+        raise _failed(name, (found.origin or "") if found else "", problem) from None
+
+
+def _failed(said: str, file: str, problem: Exception) -> ProtocolError:
+    """What went wrong while a text was read, with the line of the text that did it."""
+    if isinstance(problem, SyntaxError):
+        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
+    if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
+        return ProtocolError(str(problem))
+    lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file]
+    where = f"{said}:{lines[-1]}" if lines else said
+    what = str(problem) if isinstance(problem, ProtocolError) else f"{type(problem).__name__}: {problem}"
+    return ProtocolError(f"{where}: {what}")
+
+
+# --- reading it -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OpenText:
+    """A text, read and checked.
+
+    Attributes:
+        name: what it is asked for by.
+        declared: what it declares.
+        module: it.
+        handlers: the functions that act for a process, and what they call.
+        actions, changes: what processes, and the environment, do by themselves, in the text's order.
+        receipts: what each kind of message is given to.
+        observations: what handlers show the outside.
+        claims: what must hold.
+    """
+
+    name: str
+    declared: Declaration
+    module: ModuleType
+    handlers: frozenset[str]
+    actions: tuple[Action, ...]
+    changes: tuple[Action, ...]
+    receipts: Mapping[str, FunctionType]
+    observations: tuple[FunctionType, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def title(self) -> str:
+        """What it is, in a phrase: the first line of its text."""
+        return (self.module.__doc__ or self.name).strip().split("\n")[0].rstrip(".")
+
+    @property
+    def source(self) -> str:
+        """Where its properties are stated: the name of its file, or of its module."""
+        return Path(self.name).name if self.name.endswith(".py") else self.name
+
+    @cached_property
+    def digest(self) -> str:
+        """Of its text."""
+        try:
+            return hashlib.sha256(Path(self.module.__file__ or "").read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """Every budget it speaks of, and how much of it there is unless a question says otherwise."""
+        return self.declared.budgets
+
+    def parts(self, size: Size) -> tuple[tuple[Field, ...], tuple[Message, ...], dict[str, Any]]:
+        """Its fields, its messages and its further kinds at a size.
+
+        Raises:
+            ProtocolError: it fails, or makes something else.
+        """
+        fields = tuple(self._asked("state", self.declared.state, size, Field))
+        messages = tuple(self._asked("messages", self.declared.messages, size, Message))
+        try:
+            types = dict(self.declared.types(size))
+        except Exception as problem:
+            raise _failed(f"{self.name}: types", self.module.__file__ or "", problem) from None
+        for f in fields:
+            self._check_names(f)
+        return fields, messages, types
+
+    def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
+        try:
+            made = list(make(size))
+        except AttributeError as problem:
+            raise ProtocolError(f"{self.name}: {what}: {problem}") from None
+        except Exception as problem:
+            raise _failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
+        for one in made:
+            if not isinstance(one, kind):
+                raise ProtocolError(f"{self.name}: {what}(size) gives a {type(one).__name__}, not a {kind.__name__}")
+        return made
+
+    def _check_names(self, f: Field) -> None:
+        kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
+        for kind in kinds:
+            for number, name in enumerate(kind.names if isinstance(kind, Int) else ()):
+                known = vars(self.module).get(name, number)
+                if known != number:
+                    raise ProtocolError(f"{self.name}: {name} is {known} in the text, and number {number} of {f.name}")
+
+    def epochs(self, size: Size) -> int:
+        """The largest epoch there can be."""
+        return self._number("epochs", self.declared.epochs(size))
+
+    def flight(self, size: Size) -> int:
+        """The most messages in flight at once."""
+        return self._number("flight", self.declared.flight(size) if self.declared.flight else USUAL_FLIGHT)
+
+    def _number(self, what: str, value: object) -> int:
+        if not isinstance(value, int) or not 1 <= value <= 200:
+            raise ProtocolError(f"{self.name}: {what}(size) must be 1 to 200, not {value!r}")
+        return value
+
+    @cached_property
+    def chooses(self) -> bool:
+        """Whether a step of it may have alternatives."""
+        given = (v for v in vars(self.module).values() if isinstance(v, FunctionType))
+        return any("choose" in f.__code__.co_names for f in given)
+
+    def check_apart(self, world: Iterable[ModuleType]) -> None:
+        """
+        Raises:
+            ProtocolError: the text gives a meaning of its own to a name that its world is written with.
+        """
+        mine = vars(self.module)
+        for module in world:
+            own = {
+                n: v for n, v in vars(module).items() if isinstance(v, FunctionType) and v.__module__ == module.__name__
+            }
+            read = {name for function in own.values() for name in function.__code__.co_names}
+            for name in (own.keys() | read) & mine.keys() - HOOKS:
+                here, value = mine[name], vars(module).get(name, mine[name])
+                if here is value or (isinstance(value, int) and here == value) or provided(here):
+                    continue
+                if isinstance(here, MessageName) and isinstance(value, MessageName) and here.name == value.name:
+                    continue
+                if isinstance(here, (FunctionType, int, MessageName)):
+                    raise ProtocolError(f"{self.name}: the world has a {name} of its own: call yours something else")
+
+    def world(self, union: MessageUnion, down: bool) -> ModuleType:
+        """What stands between the text and its world, as a module of generated text.
+
+        Args:
+            union: its messages.
+            down: whether processes crash.
+        """
+        text = world_text(self, union, down)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = f"<what {self.name} is to its world {digest}>"
+        register_source(file, text)
+        module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
+        for message in union.messages:
+            vars(module)[message.name] = MessageName(message.name)
+        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        return module
+
+
+def provided(value: object) -> bool:
+    """Whether a name of a text is what its world provides: imported, to be called."""
+    return isinstance(value, FunctionType) and value.__module__ in (actor.__name__, "zabspec.history")
+
+
+def open_text(name: str) -> OpenText:
+    """The text that a name says where to find.
+
+    Raises:
+        ProtocolError: there is none, or it is not what a protocol has to be.
+    """
+    declared, module = declared_in(name)
+    known = _open.get((name, module.__name__))
+    if known is None:
+        known = _open[name, module.__name__] = _Reader(name, declared, module).text()
+    return known
+
+
+_open: dict[tuple[str, str], OpenText] = {}
+
+
+class _Reader:
+    """Reads one text."""
+
+    def __init__(self, name: str, declared: Declaration, module: ModuleType) -> None:
+        self.name, self.declared, self.module = name, declared, module
+        self.functions = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType) and self.own(v)}
+        self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
+        for variant in declared.variants:
+            for stood, function in variant.overrides.items():
+                if stood not in self.functions:
+                    raise self.fail(function, f"variant {variant.name}: there is no function {stood} to stand in for")
+                self.instead.setdefault(stood, []).append(function)
+
+    def own(self, function: FunctionType) -> bool:
+        """Whether a function is of the text: of its file, or marked."""
+        marks = ("made_action", "made_change", "receives", "observes", "claim")
+        return function.__module__ == self.module.__name__ or any(hasattr(function, mark) for mark in marks)
+
+    def fail(self, function: FunctionType, problem: str) -> ProtocolError:
+        return ProtocolError(f"{self.name}:{function.__code__.co_firstlineno}: {problem}")
+
+    def text(self) -> OpenText:
+        given = self.functions.values()
+        actions = tuple(f.made_action for f in given if hasattr(f, "made_action"))
+        changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
+        claims = tuple(f.claim for f in given if hasattr(f, "claim"))
+        observations = tuple(f for f in given if hasattr(f, "observes"))
+        self.check_own_words()
+        self.check_actions(actions, changes)
+        self.check_claims(claims)
+        receipts = self.receipts()
+        roots = [f for n, f in self.functions.items() if n in HOOKS]
+        roots += [*receipts.values(), *(a.function for a in actions)]
+        looks = [a.when for a in (*actions, *changes) if a.when is not None]
+        handlers = self.reached([*roots, *(a.when for a in actions if a.when is not None)])
+        may_write = {Role.PERSISTENT, Role.VOLATILE}
+        for functions, roles in (
+            (self.reached(roots), may_write),
+            (self.reached(a.function for a in changes), {Role.ENVIRONMENT}),
+            (self.reached(observations), {Role.GHOST}),
+            (self.reached([*looks, *(f for c in claims for f in (c.holds, c.witness))]), set()),
+        ):
+            for f in functions:
+                vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
+        only_shown = set(self.reached(observations))
+        names = frozenset(f.__name__ for f in handlers if f not in only_shown)
+        for a in (*actions, *changes):
+            vars(a.function).setdefault("paper_step", a.name)
+        return OpenText(self.name, self.declared, self.module, names, actions, changes, receipts, observations, claims)
+
+    # --- what it may not say ----------------------------------------------------------------------
+
+    def check_own_words(self) -> None:
+        for name, value in vars(self.module).items():
+            ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
+            if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
+                line = f":{value.__code__.co_firstlineno}" if isinstance(value, FunctionType) else ""
+                raise ProtocolError(f"{self.name}{line}: {name} is a word of the language: call it something else")
+
+    def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
+        for kind, every, wanted in (
+            ("an action takes (s: State, p: Node)", actions, ["State", "Node"]),
+            ("a step of the environment takes (s: State)", changes, ["State"]),
+        ):
+            names: set[str] = set()
+            for a in every:
+                for function in (a.function, a.when):
+                    if function is not None and self.annotations(function) != wanted:
+                        raise self.fail(function, f"{kind}, and so does its `when`")
+                if a.budget and a.budget not in self.declared.budgets:
+                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
+                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")
+                if a.name in names:
+                    raise self.fail(a.function, f"two steps are called {a.name}")
+                names.add(a.name)
+
+    def check_claims(self, claims: Iterable[Claim]) -> None:
+        names: set[str] = set()
+        for c in claims:
+            wanted = ["State"] * (3 if c.over == "step" else 1)
+            for function in (c.holds, c.witness):
+                if self.annotations(function) != wanted or self.returned(function) != "bool":
+                    said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
+                    raise self.fail(function, f"a property over {c.over} is {said} -> bool, and so is its witness")
+            if not (c.holds.__doc__ or "").strip():
+                raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
+            if c.name in names:
+                raise self.fail(c.holds, f"two properties are called {c.name}")
+            names.add(c.name)
+
+    def receipts(self) -> dict[str, FunctionType]:
+        """What each kind of message is given to."""
+        out: dict[str, FunctionType] = {}
+        for function in self.functions.values():
+            if not hasattr(function, "receives"):
+                continue
+            kinds = self.annotations(function)
+            if kinds[:2] != ["State", "Node"] or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] != "Node"):
+                raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
+            if kinds[-1] in out:
+                raise self.fail(function, f"{kinds[-1]} is received by {out[kinds[-1]].__name__} already")
+            out[kinds[-1]] = function
+        if out and "on_message" in self.functions:
+            raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
+        return out
+
+    # --- its syntax -------------------------------------------------------------------------------
+
+    def node(self, function: FunctionType) -> ast.FunctionDef:
+        try:
+            return definition(function)
+        except LanguageError as problem:
+            raise ProtocolError(str(problem)) from None
+
+    def annotations(self, function: FunctionType) -> list[str]:
+        """The types of its parameters, as written."""
+        given = (a.annotation for a in self.node(function).args.args)
+        return [ast.unparse(a).strip("'\"") if a is not None else "" for a in given]
+
+    def returned(self, function: FunctionType) -> str:
+        node = self.node(function).returns
+        return ast.unparse(node).strip("'\"") if node is not None else ""
+
+    def reached(self, roots: Iterable[FunctionType]) -> list[FunctionType]:
+        """Functions of the text, with those that they call."""
+        found: list[FunctionType] = []
+        ahead = list(roots)
+        while ahead:
+            function = ahead.pop()
+            if function in found:
+                continue
+            found.append(function)
+            ahead += self.instead.get(function.__name__, [])
+            for name in function.__code__.co_names:
+                called = self.functions.get(name)
+                if called is not None and not hasattr(called, "observes"):
+                    ahead.append(called)
+        return found
+
+
+# --- what stands between it and its world ---------------------------------------------------------
+
+
+def world_text(text: OpenText, union: MessageUnion, down: bool) -> str:
+    """The functions between a text and its world."""
+    own = [name for name in text.budgets if name not in BUDGETS]
+    filled = [f"    s.{name}_left = s.{name.upper()}" for name in own]
+    parts = [
+        "from __future__ import annotations",
+        "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),
+    ]
+    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions)
+    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes)
+    if down:
+        parts += [
+            "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
+            "def went_down(s: State, p: Node) -> None:\n    s.crashed[p] = True",
+            "def came_up(s: State, p: Node) -> None:\n    s.crashed[p] = False",
+        ]
+    if text.receipts:
+        lines = ["def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:"]
+        for message in union.messages:
+            function = text.receipts.get(message.name)
+            if function is not None:
+                source = "source, " if function.__code__.co_argcount == 4 else ""
+                lines += [f"    if m.kind == {message.name}:", f"        {function.__name__}(s, p, {source}m)"]
+        parts.append("\n".join([*lines, "    return"]))
+    return "\n\n\n".join(parts) + "\n"
+
+
+def dispatch(may: str, on: str, parameters: str, passed: str, steps: Iterable[Action]) -> list[str]:
+    """Whether one of several steps is possible, what each does, and about how many ticks the simulator lets pass
+    between two of them, by its number."""
+    asks, does = [f"def {may}({parameters}, k: int) -> bool:"], [f"def {on}({parameters}, k: int) -> None:"]
+    for k, a in enumerate(steps):
+        left = f"s.{a.budget}_left > 0" if a.budget else ""
+        when = f"{a.when.__name__}({passed})" if a.when is not None else ""
+        asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (left, when))) or 'True'}"]
+        does += [f"    if k == {k}:"]
+        if a.budget:
+            does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]
+        does += [f"        {a.function.__name__}({passed})"]
+    often = [f"def {on}_every(s: State, k: int) -> int:"]
+    often += [line for k, a in enumerate(steps) for line in (f"    if k == {k}:", f"        return {max(1, a.every)}")]
+    texts = ([*asks, "    return False"], [*does, "    return"], [*often, "    return 1"])
+    return ["\n".join(lines) for lines in texts]
