@@ -350,6 +350,7 @@ def caught(overrides: Mapping[str, FunctionType] | None = None, theory: Theory =
     return False
 
 
+@pytest.mark.slow(seconds=6)
 def test_the_walks_pass_as_it_is() -> None:
     assert not caught()
 
@@ -493,6 +494,7 @@ def test_the_command_shows_the_step_that_does_not(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["replay", str(file)]).exit_code == 0
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_limit_gives_no_verdict() -> None:
     done = run(*PAIR_WORDS, "--max-states", "30")
     assert done.exit_code == 3

@@ -79,6 +79,7 @@ def excluded(module: ModuleType) -> dict[str, int]:
     return {c.name: sum(n for mask, n in counts.items() if mask >> k & 1) for k, c in enumerate(module.CLAUSES)}
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("module", SAYING)
 def test_what_each_clause_excludes(module: str, pytestconfig: pytest.Config) -> None:
     known = json.loads(FILE.read_text()) if FILE.exists() else {}

@@ -138,6 +138,7 @@ def with_bag(configuration: Configuration, data: bytes, elements: list[bytes]) -
     return data[:at] + bag.ljust(kind.size, b"\0") + data[at + kind.size :]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", WALKED, ids=name)
 def test_the_order_of_a_bag_means_nothing(configuration: Configuration) -> None:
     """In whatever order the messages lie a state has one fingerprint, and one form with them in order."""

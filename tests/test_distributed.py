@@ -300,6 +300,7 @@ def to_depth(folder: Path, depth: int, parts: int = 4) -> SparkExplorer:
     return explorer
 
 
+@pytest.mark.slow(seconds=2)
 def test_what_was_left_over_is_removed_and_what_is_needed_is_kept(tmp_path: Path) -> None:
     to_depth(tmp_path, 12)
     _, level = Checkpoint(Storage(str(tmp_path))).last()
@@ -311,6 +312,7 @@ def test_what_was_left_over_is_removed_and_what_is_needed_is_kept(tmp_path: Path
     assert sum(run.count for part in level.parts for run in part.runs) == sum(level.levels)
 
 
+@pytest.mark.slow(seconds=1)
 def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
     """A level made twice, as by a driver that died before its commit: the first attempt's files do not count."""
     explorer = to_depth(tmp_path, 12)

@@ -66,6 +66,7 @@ def test_the_size_of_units_and_batches_changes_nothing(monkeypatch: pytest.Monke
     assert cut == whole
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_buffer_that_is_full_is_emptied_before_another_state_is_expanded() -> None:
     """Room for the successors of one state and of a few more: every few states the next buffer is begun."""
     large = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)

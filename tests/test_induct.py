@@ -111,6 +111,7 @@ def test_these_larger_actions_keep_every_clause(induction: Induction, label: str
     assert {f.clause for f in found if f.answer is not Answer.PROVED} == set()
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("label", ["to_follower(follower=0, leader=1) PROPOSE", "abcast(process=0)"])
 def test_no_action_is_kept_for_want_of_a_state_to_take_it_from(induction: Induction, label: str):
     action = induction.action(move_of(induction, label))
@@ -248,6 +249,7 @@ if os.environ.get("ZABCHECK_EVERY"):
     CONFIRMED.append((Configuration(timeouts=1, crashes=0, losses=0), 358_240))
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("configuration", "states"), CONFIRMED, ids=lambda x: str(getattr(x, "nodes", "")))
 def test_the_explorer_confirms_every_clause(configuration: Configuration, states: int):
     """Without a fault the command does (below); on random ways through larger spaces, `test_clauses.py`."""

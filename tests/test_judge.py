@@ -232,6 +232,7 @@ def walked(walk: Walk | DatagramWalk, steps: int) -> Iterator[tuple[Recorder, in
         yield walk, len(walk.events)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("configuration", "seeds"),
     [

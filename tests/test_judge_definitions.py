@@ -242,6 +242,7 @@ def test_random_tables_are_judged_by_the_definitions(
     assert (judge_plainly(read_units(path), (), 2).counts == total).all()
 
 
+@pytest.mark.slow(seconds=3)
 def test_random_tables_are_judged_as_long_ones_by_the_definitions(
     tables: Sequence[tuple[int, list[Row], dict[str, set[str]]]], tmp_path: Path
 ) -> None:

@@ -328,6 +328,7 @@ def test_the_command_proves(monkeypatch):
     assert proof["actions_never_taken"] == []
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_command_shows_a_mutant(monkeypatch):
     def made(mutant: Mutant, seed: int, limit: float, tell: object, search: float | None) -> Broken:
         assert search is None

@@ -45,11 +45,13 @@ def test_zab_itself_is_not() -> None:
     assert realise(Wanted("agreement", "zab", "", 3, ""), 1000, 120, 2) == 1000
 
 
+@pytest.mark.slow(seconds=2)
 def test_an_attempt_is_its_number() -> None:
     assert attempt(LAB, 417) == attempt(LAB, 417)
     assert len({attempt(LAB, n) for n in range(1000)}) == 1000
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_first_attempts_are_the_labs_own() -> None:
     run = attempt(LAB, 7)
     assert (run.least_delay, run.delays, run.faults, run.blocked) == (1, 3, (), ())

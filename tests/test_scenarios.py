@@ -56,6 +56,7 @@ def test_its_traces_verify_and_replay_through_the_simulator(name: str) -> None:
             assert len(replay(trace).steps) == len(trace.steps)
 
 
+@pytest.mark.slow(seconds=4)
 def test_what_the_scenarios_show() -> None:
     """Nothing of `zab` breaks; of `db19` what the stories are about does."""
     found = {name: {p for run in shown(name).runs for p in run.broken} for name in NAMES}

@@ -240,6 +240,7 @@ def test_a_run_without_an_end_is_a_row_too(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
+@pytest.mark.slow(seconds=2)
 def test_protocols_side_by_side() -> None:
     """What a protocol is not judged by is empty."""
     question = Question(seeds=("1:3",), protocol=("zab", "db19"), rounds=(400,), proposals=(2,))
@@ -507,6 +508,7 @@ def test_findings_are_the_first_of_their_program(reported: tuple[Store, Summary]
         assert f.violated == sum(row[f.name] == VIOLATED for row in same)
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_row_that_is_not_done_again_is_not_reported(reported: tuple[Store, Summary], tmp_path: Path) -> None:
     place, summary = reported
     other = opened(tmp_path)

@@ -54,6 +54,7 @@ def test_renaming_is_a_group_action(configuration: Configuration) -> None:
         assert derive.permuted(layout, once, tuple(p.index(i) for i in range(n))) == data
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", ALL_SIZES, ids=name)
 def test_the_quick_renaming_is_the_plain_one(configuration: Configuration) -> None:
     """The helper that the tests use where speed counts says what `derive.permuted` says."""

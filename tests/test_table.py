@@ -115,6 +115,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_simulated_run_has_a_row_for_every_event(tmp_path: Path) -> None:
     run = Run(42, rounds=1500, proposals=12, faults=(Fault(800, "crash", 1), Fault(900, "recover", 1)))
     rows = rows_of_run(run, 3)

@@ -187,6 +187,7 @@ def verdicts(configuration: Configuration) -> tuple[int, int]:
     return broken_any, met_any
 
 
+@pytest.mark.slow(seconds=3)
 def test_every_property_of_states_is_seen_broken_and_met() -> None:
     """The test above would be empty for a property that no state breaks."""
     broken = met = 0
