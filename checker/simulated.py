@@ -14,10 +14,8 @@ from checker.progress import StatusLine
 from invariants.registry import HISTORY
 from traces import TraceError, write_trace
 from traces.events import Event, events_of, lines, role_name
-from traces.explain import why as sentence
 from traces.judged import NEVER, Judged, Verdict, judge, judged_properties
 from traces.simulated import simulated_trace
-from traces.values import axes_json
 from zabspec.simulator.dump import Dump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
@@ -243,19 +241,10 @@ def verdict_row(v: Verdict, why: str) -> tuple[str, str, str]:
 
 
 def reason(judged: Judged, run: Run, v: Verdict) -> str:
-    """One sentence with the events that broke a property, found when they had just happened."""
+    """What a property says beside its False, when it had just broken."""
     judged.begin(run)
     judged.judge_until(v.broken_at + 1, 0)
-    s = judged.state
-    seen = {
-        f.name: axes_json(f.kind, getattr(s, f.name), len(f.axes))
-        for f in judged.layout.schema.fields
-        if f.observed or f.name == "history"
-    }
-    try:
-        return sentence([seen], v.of.name)
-    except TraceError:
-        return ""
+    return judged.why(judged.properties.index(v.of))
 
 
 class Progress(StatusLine):

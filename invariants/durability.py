@@ -34,10 +34,10 @@ def durability(s: State) -> bool:
             t = s.delivered[p][k]
             if holders(s, t) < s.MAJORITY:
                 return broken(
-                    f"p{p} delivered {t}, but {'only ' if holders(s, t) > 0 else ''}"
-                    f"{ {q for q in range(s.NODES) if has_stored(s, q, t)} if holders(s, t) > 0 else 'nobody' } has it "
-                    f"in stable history, and { {q for q in range(s.NODES) if not has_stored(s, q, t)} } has not, where "
-                    f"a quorum is {s.MAJORITY} of {s.NODES}"
+                    f"p{p} delivered {t}, which is in the stable history of "
+                    f"{ {q for q in range(s.NODES) if has_stored(s, q, t)} if holders(s, t) > 0 else 'nobody' }, and "
+                    f"not of { {q for q in range(s.NODES) if not has_stored(s, q, t)} }, where a quorum is "
+                    f"{s.MAJORITY} of {s.NODES}"
                 )
     return True
 

@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from traces.names import history_text, message_text, process_name, txn_text
 from traces.trace import JsonState, Step, Trace
 from traces.values import state_json
+from zabspec.history import history_fields
+from zabspec.language.kinds import Int, Kind, Record, Seq
 from zabspec.language.notation import value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.model import Model
 from zabspec.worlds import actor
 
-__all__ = ["changes"]
+__all__ = ["Change", "changed", "changes"]
+
+CHANNELS = ("to_leader", "to_follower", "in_flight")
+# What the events of a step tell, of the observed history of atomic broadcast.
+OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Txn", {}), False, False))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that a step changed.
+
+    Attributes:
+        text: a short line.
+        fields: what of the state it is seen in.
+        processes: whose it is; none: nobody's.
+        txns: the transactions that it is about, as they are written.
+        epoch: the epoch that it is about.
+        place: the place of the state that has another value now; empty: something happened.
+    """
+
+    text: str
+    fields: tuple[str, ...] = ()
+    processes: frozenset[int] = frozenset()
+    txns: frozenset[str] = frozenset()
+    epoch: int | None = None
+    place: str = ""
 
 
 def changes(trace: Trace, number: int) -> list[str]:
@@ -27,32 +55,63 @@ def changes(trace: Trace, number: int) -> list[str]:
         trace: the trace.
         number: which step, from 1.
     """
-    step = trace.steps[number - 1]
-    before = trace.states[number - 1]
-    out: list[str] = []
-    if step.abcast is not None:
-        out.append(f"{process_name(step.process or 0)} abcasts {txn_text(step.abcast)}")
-    out += _changed_fields(trace, before, step)
-    out += [f"{process_name(a.process)} accepts {txn_text(a.txn)} in epoch {a.epoch}" for a in step.accepted]
-    for e in step.established:
-        history = history_text(e.initial_history)
-        out.append(f"{process_name(e.process)} is the established leader of epoch {e.epoch}, initial history {history}")
-    out += _facts(before, step.state)
-    out += [f"{process_name(d.process)} delivers {txn_text(d.txn)}" for d in step.delivered]
+    step, before = trace.steps[number - 1], trace.states[number - 1]
+    sent = []
     for m in step.sent:
         lost = " (lost: the connection is not open)" if m.lost else ""
-        out.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m)}{lost}")
-    return out + _lost_in_flight(before, step)
+        sent.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m)}{lost}")
+    return [*(c.text for c in changed(trace, number)), *sent, *_lost_in_flight(before, step)]
 
 
-def _changed_fields(trace: Trace, before: JsonState, step: Step) -> list[str]:
+def changed(trace: Trace, number: int) -> list[Change]:
+    """The same without what was sent and lost, and what each is about."""
+    step, before = trace.steps[number - 1], trace.states[number - 1]
+    return [
+        *_abcast(step),
+        *_changed_fields(trace, before, step),
+        *_accepted(step),
+        *_facts(before, step.state),
+        *_delivered(step),
+    ]
+
+
+def _abcast(step: Step) -> Iterator[Change]:
+    if step.abcast is not None:
+        what = txn_text(step.abcast)
+        seen = ("abcasts", "abcast_txn", "abcast_by", "abcast_attempt", "abcast_after")
+        yield Change(f"{process_name(step.process or 0)} abcasts {what}", seen, txns=frozenset({what}))
+
+
+def _accepted(step: Step) -> Iterator[Change]:
+    """What was accepted, and whose leadership was."""
+    for a in step.accepted:
+        what, own = txn_text(a.txn), frozenset({a.process})
+        seen = ("accepted", "chosen_epoch", "accepts", "accept_epoch")
+        yield Change(
+            f"{process_name(a.process)} accepts {what} in epoch {a.epoch}", seen, own, frozenset({what}), a.epoch
+        )
+    for e in step.established:
+        history = history_text(e.initial_history)
+        yield Change(
+            f"{process_name(e.process)} is the established leader of epoch {e.epoch}, initial history {history}",
+            ("established", "missing_epoch"), frozenset({e.process}), epoch=e.epoch,
+        )  # fmt: skip
+
+
+def _delivered(step: Step) -> Iterator[Change]:
+    for d in step.delivered:
+        what = txn_text(d.txn)
+        yield Change(
+            f"{process_name(d.process)} delivers {what}", ("delivered",), frozenset({d.process}), frozenset({what})
+        )
+
+
+def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Change]:
     """The fields of processes and connections that changed."""
-    out: list[str] = []
     forgotten: list[str] = []
-    channels = ("to_leader", "to_follower", "in_flight")
     forgets = _forgets(trace, before, step)
     for f in trace.model.program.schema.fields:
-        if f.role in (Role.SCRATCH, Role.BUDGET) or f.observed or f.name in channels:
+        if f.role in (Role.SCRATCH, Role.BUDGET) or f.name in OF_EVENTS or f.name in CHANNELS:
             continue
         for index, old, new in _entries(f.axes, before[f.name], step.state[f.name]):
             if old == new:
@@ -63,15 +122,24 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> list[str]:
                 continue
             place = _place(f, index)
             was, now = (value_text(f.kind, v) for v in (old, new))
-            out.append(f"{place} {was} -> {now}")
+            whose = frozenset(index[: f.node_axes])
+            yield Change(f"{place} {was} -> {now}", (f.name,), whose, _gone_and_come(f.kind, old, new), place=place)
     if forgotten and forgets is not None:
-        out.append(f"{process_name(forgets)} forgets {', '.join(forgotten)}")
-    return out
+        text = f"{process_name(forgets)} forgets {', '.join(forgotten)}"
+        yield Change(text, tuple(forgotten), frozenset({forgets}), place=text)
+
+
+def _gone_and_come(kind: Kind, old: Any, new: Any) -> frozenset[str]:
+    """The transactions that a value has and the other has not, as they are written."""
+    if isinstance(kind, Seq) and isinstance(kind.element, Record):
+        return frozenset(value_text(kind.element, t) for t in old) ^ frozenset(value_text(kind.element, t) for t in new)
+    return frozenset(value_text(kind, t) for t in (old, new)) if isinstance(kind, Record) else frozenset()
 
 
 def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
     """The process that lost everything it kept in memory, as it does with its iteration."""
-    for p, (old, new) in enumerate(zip(before["role"], step.state["role"], strict=True)):
+    roles = (s.get("role", []) for s in (before, step.state))
+    for p, (old, new) in enumerate(zip(*roles, strict=True)):
         if old != new and new in (actor.ELECTION, actor.DOWN):
             volatile = [f.name for f in trace.model.program.schema.fields if f.role is Role.VOLATILE]
             nothing = _nothing(trace.model)
@@ -106,21 +174,28 @@ def _place(f: Field, index: tuple[int, ...]) -> str:
     return f.name + inner
 
 
-def _facts(before: JsonState, after: JsonState) -> list[str]:
+def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
     """What has become true of the observed history."""
-    out = []
+    if "abcast_txn" not in after:
+        return
     for k, t in enumerate(after["abcast_txn"]):
-        if before["chosen_epoch"][k] != after["chosen_epoch"][k]:
-            out.append(f"{txn_text(t)} is chosen in epoch {after['chosen_epoch'][k]}")
-        if before["missing_epoch"][k] != after["missing_epoch"][k]:
-            out.append(f"{txn_text(t)} is not in the initial history of epoch {after['missing_epoch'][k]}")
+        what = txn_text(t)
+        epoch, missing = after["chosen_epoch"][k], after["missing_epoch"][k]
+        if before["chosen_epoch"][k] != epoch:
+            text = f"{what} is chosen in epoch {epoch}"
+            yield Change(text, ("chosen_epoch",), txns=frozenset({what}), epoch=epoch)
+        if before["missing_epoch"][k] != missing:
+            text = f"{what} is not in the initial history of epoch {missing}"
+            yield Change(text, ("missing_epoch",), txns=frozenset({what}), epoch=missing)
     for p, diverged in enumerate(after["diverged"]):
         if diverged and not before["diverged"][p]:
-            out.append(f"{process_name(p)} delivers otherwise than it did before")
+            yield Change(f"{process_name(p)} delivers otherwise than it did before", ("diverged",), frozenset({p}))
     for p, revised in enumerate(after["revised"]):
         if revised == 2 and before["revised"][p] < 2:
-            out.append(f"{process_name(p)} replaces what it has delivered")
-    return out
+            had = history_text(before["delivered"][p][: before["pass_length"][p]])
+            has = history_text(after["history"][p])
+            text = f"{process_name(p)}, which has delivered {had}, replaces its history by {has}"
+            yield Change(text, ("revised",), frozenset({p}))
 
 
 def _lost_in_flight(before: JsonState, step: Step) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
 
@@ -18,6 +18,8 @@ from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STATE, Property
 from zabspec.language import frontend
+from zabspec.language.reference import load
+from zabspec.language.sentences import sentence_of
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
 
@@ -129,6 +131,16 @@ class Judged(Simulator):
         for stop in self.stops(until):
             broken = self.call("run_judged", stop, broken, report)
         return broken
+
+    def why(self, k: int) -> str:
+        """What property k says beside its False in the state as it is; empty: it holds."""
+        return sentence_of(self._in_python[self.properties[k].holds.__name__](self.state))
+
+    @cached_property
+    def _in_python(self) -> dict[str, Any]:
+        """The properties in the CPython world, whose sentences no other has."""
+        program = self.cluster.program
+        return self.names or load(self.layout, full_namespace(self.cluster), program.types, program.steps)
 
     @property
     def met(self) -> int:

@@ -7,7 +7,7 @@ import ast
 from zabspec.language import tree as t
 from zabspec.language.expressions import NOTED, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
-from zabspec.language.said import Sentences, said
+from zabspec.language.sentence_typing import Sentences, said
 from zabspec.language.slots import slot_at, writable
 
 __all__ = ["FunctionTyper"]
