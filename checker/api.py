@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypedDict, Unpack
 
 import click
@@ -20,6 +21,8 @@ from checker.cli import main
 from checker.commands.ending import Cannot
 from invariants.registry import Property
 from traces.trace import Trace
+from zabspec.authoring import ConfigError, Declaration
+from zabspec.language import LanguageError
 from zabspec.protocols import Protocol
 
 __all__ = ["NoVerdict", "QuestionError", "explore", "judge", "prove_inductive", "replay", "simulate"]
@@ -33,7 +36,7 @@ class NoVerdict(RuntimeError):
     """There is no answer to show: one sentence says why."""
 
 
-AnyProtocol = Protocol | str | PathLike[str]
+AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
 Names = Sequence[str | Property]
 
 
@@ -129,7 +132,7 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
     """Explore a protocol breadth-first and judge its properties.
 
     Args:
-        protocol: as `--protocol` names it.
+        protocol: as `--protocol` names it, by its file or module; or what that declares, or the module itself.
         options: those of the command. No file is written unless `trace` names one.
 
     Raises:
@@ -249,8 +252,21 @@ def flags(name: str, value: Any) -> list[str]:
 
 
 def named(protocol: AnyProtocol) -> str:
-    """A protocol as `--protocol` names it."""
-    return protocol.name if isinstance(protocol, Protocol) else fspath(protocol)
+    """A protocol as `--protocol` names it: one that is declared, by the file of its text, which is read again.
+
+    Raises:
+        QuestionError: its text is in no file.
+    """
+    if isinstance(protocol, Protocol):
+        return protocol.name
+    if isinstance(protocol, Declaration):
+        protocol = protocol.text
+    if not isinstance(protocol, ModuleType):
+        return fspath(protocol)
+    file = getattr(protocol, "__file__", None)
+    if file is None:
+        raise QuestionError(f"the text of {protocol.__name__} is in no file: write it into one, and name that")
+    return str(file)
 
 
 @contextmanager
@@ -262,3 +278,5 @@ def sentences() -> Iterator[None]:
         raise NoVerdict(problem.format_message()) from None
     except click.ClickException as problem:
         raise QuestionError(problem.format_message()) from None
+    except (ConfigError, LanguageError) as problem:
+        raise QuestionError(str(problem)) from None
