@@ -17,6 +17,7 @@ from checker.result import Exploration, Limits
 from checker.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, property_named
 from invariants.binding import full_namespace
+from invariants.registry import STEP, Property
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 
@@ -178,6 +179,40 @@ def test_a_value_out_of_its_range_ends_the_exploration_with_a_sentence() -> None
     assert "new_epoch would leave its range 0..1 in step l.1.1" in r.error
     assert "--max-epoch" in r.error
     assert not r.complete
+
+
+def errs_for_p2(s: State, f: Node) -> None:
+    """f.1.1, in which process 2 takes a field out of its range when it follows process 0."""
+    if f == 2 and s.leader[f] == 0:
+        s.new_epoch[f] = s.EPOCHS + 1
+
+
+def divides_for_p2(before: State, event: State, after: State) -> bool:
+    """By zero, when process 2 is its own leader: two steps later."""
+    return event.event_process != 2 or event.event_peer != 2 or 6 // before.stage[0] > 1
+
+
+def some_step(before: State, event: State, after: State) -> bool:
+    return after.steps >= 0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ({"f_1_1": errs_for_p2}, "new_epoch would leave its range 0..7 in step"),
+        ({}, "an integer would be divided by zero in divides"),
+    ],
+    ids=["its own", "a property's"],
+)
+def test_of_the_errors_of_one_states_steps_the_first_is_told(overrides: dict[str, FunctionType], said: str) -> None:
+    """A step's own, or one that is met in judging a step: in the order of the steps, in both worlds."""
+    model = Model(dataclasses.replace(SMALL, max_epoch=7))
+    # by themselves: what stands beside them here is no part of the protocol
+    model.program.overrides = {name: FunctionType(f.__code__, {}, f.__name__) for name, f in overrides.items()}
+    model.program.extra = {f.__name__: f for f in (divides_for_p2, some_step)}
+    divides = Property("divides", STEP, "", "", divides_for_p2, some_step)
+    for engine in (Explorer(Compiled(model, [divides], False), 1), Interpreter(model, [divides], False)):
+        assert engine.run(Limits(depth=1)).error.startswith(said)
 
 
 def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,8 +269,8 @@ def under_one_zxid(s: Synthetic) -> None:
 
 
 def established_twice(s: Synthetic) -> None:
-    s.establish(1)
-    s.establish(1)
+    s.establish(3)  # the last epoch there is
+    s.establish(3)
 
 
 def lost_when_chosen(s: Synthetic) -> None:
@@ -375,6 +375,16 @@ def test_only_what_a_primary_broadcast_has_a_place_in_the_order_of_primaries() -
     s.deliver(1, Txn(2, 1, 3), Txn(1, 1, 4))
     s.abcast(2, 3)
     assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+@pytest.mark.parametrize("nowhere", [Txn(1, 1, 4), Txn(3, 1, 4), Txn(1, 3, 0)], ids=str)
+def test_what_no_primary_broadcast_is_ordered_with_nothing(nowhere: Txn) -> None:
+    for swapped in (False, True):
+        s = Synthetic.of()
+        a = s.abcast(0, 2)
+        s.deliver(1, *((nowhere, a) if swapped else (a, nowhere)))
+        s.deliver(2, a)
+        assert s.ghost_verdicts() == s.naive_verdicts()
 
 
 def test_an_earlier_epoch_may_choose_what_a_later_one_chose_before() -> None:

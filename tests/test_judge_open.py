@@ -18,6 +18,8 @@ from judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, 
 from checker.cli import main
 from traces.judging.alone import judge_rows
 from traces.judging.careful import judge_carefully, judged_by_care
+from traces.judging.facts import completions, united
+from traces.judging.gaps import EVERY, GAPS, TOLD, Where, affected, among, merged, sentence
 from traces.judging.runs import BITS, COLUMNS, Batch
 from traces.judging.tally import Tally
 from traces.pipeline.table import OBSERVED, Rows, schema
@@ -301,3 +303,42 @@ def test_what_a_table_says_in_text_is_shown_and_not_obeyed(tmp_path: Path) -> No
     result = zabcheck("judge", written(tmp_path / "t.parquet", [made]))
     assert result.exit_code == 1
     assert "zabcheck ?[2J? simulate" in result.stdout
+
+
+def test_rows_with_the_same_gap_are_told_by_the_first_of_them() -> None:
+    early, late = Where(2, 7, 3), Where(4, 0, 2)
+    assert merged(None, late) == late
+    assert merged(early, late) == merged(late, early) == Where(2, 7, 5)
+    gap = GAPS[0]
+    assert sentence(gap, Where(2, -1)) == f"run 2: {gap.why}"
+    assert sentence(gap, Where(2, 0)) == f"run 2, row 0, column 'process': {gap.why}"
+    assert sentence(gap, early) == f"run 2, row 7, column 'process': {gap.why} (and so in 2 more runs)"
+
+
+def test_every_gap_has_a_bit_of_its_own_and_leaves_something_open_unless_it_is_only_said() -> None:
+    assert [gap.bit for gap in GAPS] == list(range(len(GAPS)))
+    assert tuple(among(EVERY)) == GAPS
+    assert {gap.bit for gap in GAPS if not gap.affects} <= set(TOLD)
+    assert affected(1 << GAPS[1].bit) == dict.fromkeys(GAPS[1].affects, (GAPS[1],))
+
+
+def test_what_two_rows_say_of_one_transaction_is_what_either_does() -> None:
+    for one, other, both in (
+        ((1, None), (None, 2), (1, 2)),
+        ((1, None), (1, 2), (1, 2)),
+        ((None, None), (None, 2), (None, 2)),
+        ((1, 2), (1, 3), None),
+        ((1, 2), (1, 2), (1, 2)),
+    ):
+        assert united(one, other) == united(other, one) == both
+
+
+def test_every_way_in_which_rows_may_be_of_transactions_is_looked_at() -> None:
+    """Two that are known and one of which half is: it is the one with that half, or a third."""
+    keys = {0: (1, 1), 1: (2, 1), 2: (None, 2), 3: (1, None)}
+    found = completions(keys)
+    assert found is not None
+    ways = {tuple(way[r] for r in keys) for way in found}
+    assert ways == {(0, 1, 2, 0), (0, 1, 2, 2), (0, 1, 2, 3)}
+    assert completions(keys, 3) == found
+    assert completions(keys, 2) is None

@@ -7,6 +7,7 @@ A premise that is met too easily lets a property pass that was not put to the te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
 
 import pytest
 from conftest import DEFAULT, python_names
@@ -16,12 +17,12 @@ from test_paper import Run, proposed
 
 from checker.interpret import Interpreter
 from checker.result import Limits
-from invariants import PROPERTIES, property_named
-from invariants.registry import STEP
+from invariants import MODULES, PROPERTIES, binding, property_named
+from invariants.registry import STEP, Property
 from zabspec.history import accept
 from zabspec.language.lang import Node, State
 from zabspec.language.reference import StateView
-from zabspec.model import Configuration
+from zabspec.model import Configuration, Model
 from zabspec.worlds.actor import send_to_leader
 from zabspec.zab import (
     ACK_E,
@@ -191,7 +192,7 @@ def established_after_it_was_chosen(s: Synthetic) -> Iterator[None]:
 def chosen_before_one_established(s: Synthetic) -> Iterator[None]:
     a = s.abcast(0, 1)
     s.accept(0, 1, a)
-    s.establish(2, a)
+    s.establish(3, a)
     yield
     s.accept(1, 1, a)
 
@@ -220,7 +221,7 @@ def no_more_than_a_quorum_has_it(s: Synthetic) -> Iterator[None]:
     a = s.abcast(0, 1)
     write_down(s, a, 0, 1, 2)
     s.deliver(2, a)
-    s.establish(2, a)
+    s.establish(3, a)  # the last epoch there is
     yield
     s.state.history[1].clear()
     s.state.history[2].clear()
@@ -358,6 +359,14 @@ def test_a_premise_is_met_at_these_steps_and_no_other(name: str) -> None:
     assert [step for step, met in told().met if name in met] == STEP_PREMISES[name]
 
 
+def test_what_is_proposed_and_not_accepted_is_no_premise() -> None:
+    run, (before, after) = second_proposal()
+    witness = python_names(run.model.configuration)[property_named("invariant-2", PROPERTIES).witness.__name__]
+    assert witness(before, after, after)
+    after.accepts = 0
+    assert not witness(before, after, after)
+
+
 # --- properties of steps, each broken alone ----------------------------------------------------------
 
 # A step of a run, and what of it is altered afterwards.
@@ -469,6 +478,11 @@ def delivered_out_of_order(run: Run, before: StateView, after: StateView) -> Non
     swap(after, 1, 1)
 
 
+def delivered_second_out_of_order(run: Run, before: StateView, after: StateView) -> None:
+    before.delivered_length[1], after.delivered_length[1] = 1, 2
+    swap(after, 1, 0)
+
+
 def delivered_under_the_same_zxid(run: Run, before: StateView, after: StateView) -> None:
     after.history[1][2] = after.history[1][1]
 
@@ -525,7 +539,7 @@ ALTERED = {
     second_proposal: (
         accepted_in_another_epoch, accepted_under_the_same_zxid, accepted_below, accepted_below_its_promise,
     ),
-    second_delivery: (delivered_out_of_order, delivered_under_the_same_zxid),
+    second_delivery: (delivered_out_of_order, delivered_second_out_of_order, delivered_under_the_same_zxid),
     initial_history_accepted: (accepted_less, accepted_in_another_order, accepted_below_its_promise),
     history_offered: (
         offered_less, offered_in_another_order, offered_under_another_epoch, offered_something_else,
@@ -539,6 +553,7 @@ STEP_BREAKS = {
     accepted_under_the_same_zxid: "invariant-2",
     accepted_below: "invariant-2",
     delivered_out_of_order: "invariant-2",
+    delivered_second_out_of_order: "invariant-2",
     delivered_under_the_same_zxid: "invariant-2",
     accepted_below_its_promise: "invariant-3",
     offered_less: "invariant-4",
@@ -648,3 +663,39 @@ def test_a_rule_changed_breaks_one_property_alone(rule: str) -> None:
     result = Interpreter(own, DEFAULT, False).run(Limits(), keep_going=True)
     assert result.complete
     assert set(result.violations) == {name}
+
+
+# --- what a property is, and what it is bound with ------------------------------------------------------
+
+
+def test_a_property_is_found_by_its_name_and_says_what_its_function_does() -> None:
+    p = property_named("integrity", PROPERTIES)
+    assert p.statement.startswith("Integrity (III.A): if some process delivers")
+    assert Property("x", STEP, "", "", lambda *_: True, lambda *_: True).statement == ""
+    with pytest.raises(KeyError, match="nothing-like-it"):
+        property_named("nothing-like-it", PROPERTIES)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("same_instance", "two properties define same_instance"), ("promises", "a property and the program both define")],
+)
+def test_a_name_is_of_one_text(name: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A property that took the place of another's function, or of the protocol's, would be judged by the wrong one."""
+    module = ModuleType("own_properties")
+
+    def function(s: State) -> bool:
+        return s.abcasts >= 0
+
+    own = FunctionType(function.__code__, module.__dict__, name)
+    own.__module__ = module.__name__
+    setattr(module, name, own)
+    monkeypatch.setattr(binding, "MODULES", (*MODULES, module))
+    with pytest.raises(ValueError, match=said):
+        binding.full_namespace(Model(Configuration(nodes=1)))
+
+
+def test_what_a_text_takes_from_another_is_defined_once() -> None:
+    """A property's module may import a function of the protocol, which a configuration puts another in the place of."""
+    names = binding.full_namespace(Model(Configuration(nodes=1, variant="small-quorum")))
+    assert {"same_instance", "promises", "integrity"} <= set(names)

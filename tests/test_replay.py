@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from conftest import CONFIGURATIONS, compiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_variants import UNSAFE, configuration, explored
@@ -24,12 +25,16 @@ from checker.cli import main
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.result import Exploration, Limits
-from invariants import PROPERTIES
+from invariants import PROPERTIES, property_named
+from invariants.registry import STEP, Property
 from traces import Runner, Step, Trace, TraceError, build_trace, state_json, write_trace
 from traces.file import trace_of
-from traces.replay import replay
+from traces.replay import Judge, happened, replay
 from traces.stage import ScriptedStage
 from traces.trace import StepWord
+from traces.values import carried
+from zabspec.language import StateView
+from zabspec.language.derive import in_order
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.model import Configuration, Model
 from zabspec.protocols import PROTOCOLS
@@ -134,6 +139,75 @@ def test_random_runs_of_every_world_replay(name: str, seed: int) -> None:
 def test_random_runs_have_every_kind_of_step() -> None:
     kinds = {step.word.kind for c in WORLDS.values() for seed in range(6) for step in plain(c, seed).steps}
     assert kinds == KINDS.keys() - {"action", "environment"}
+
+
+@pytest.mark.parametrize("name", ["duplicating", "datagrams", "inside"])
+def test_a_step_of_the_simulator_is_judged_as_the_explorers(name: str) -> None:
+    """All that a property of steps may read: the states before and after it, and what the step says of itself."""
+    trace = plain(WORLDS[name], 3)
+    stage, judged, runner = ScriptedStage(trace.model), Judge(trace.model), Runner(trace.model)
+    judged.see(stage, None)
+    layout, messages = trace.model.program.layout, 0
+    assert judged.after.key() == runner.state.key()
+    for step in trace.steps:
+        before = runner.state.key()
+        runner.step(step.word.word)
+        judged.see(stage, stage.step(step.word))
+        theirs, ours = runner.state, judged.after
+        for one, other in ((judged.before.key(), before), (ours.key(), theirs.key())):
+            assert in_order(layout, one) == in_order(layout, other)
+        assert (ours.event, ours.event_process, ours.accepts) == (theirs.event, theirs.event_process, theirs.accepts)
+        assert ours.accepts == 0 or ours.accept_epoch == theirs.accept_epoch
+        if step.message is not None:
+            assert ours.event_peer == theirs.event_peer
+            assert ours.event_message.name == theirs.event_message.name
+            assert carried(ours.event_message) == carried(theirs.event_message)
+            messages += 1
+    assert messages > 5
+
+
+def test_a_property_of_steps_is_asked_of_every_step_and_of_nothing_before_the_first() -> None:
+    asked: list[tuple[StateView, ...]] = []
+
+    def first_alone(*states: StateView) -> bool:
+        asked.append(states)
+        return len(asked) < 2
+
+    stage, judged = ScriptedStage(Model(FAULTY)), Judge(Model(FAULTY))
+    judged.names["first_alone"] = first_alone
+    p = Property("first-alone", STEP, "", "", first_alone, first_alone)
+    judged.see(stage, None)
+    assert judged.keeps(p)
+    assert not asked
+    for kept, step in zip((True, False), plain(FAULTY, 1).steps, strict=False):
+        judged.see(stage, stage.step(step.word))
+        assert judged.keeps(p) == kept
+        assert asked[-1] == (judged.before, judged.after, judged.after)
+
+
+def test_a_counterexample_of_a_property_of_steps_replays() -> None:
+    c = CONFIGURATIONS[7]
+    p = property_named("invariant-2", PROPERTIES)
+    found = Explorer(compiled(c, False, (p,)), 1).run(Limits())
+    trace = build_trace(Model(c), p, found.violations[p.name].words)
+    assert replay(trace).property_name == "invariant-2"
+    with pytest.raises(TraceError, match="invariant-2"):
+        replay(dataclasses.replace(trace, steps=trace.steps[:-1]))
+
+
+def test_a_line_says_of_a_step_what_the_outside_sees() -> None:
+    said = {"abcasts": 0, "is the established leader": 0, "delivers": 0, "sends": 0}
+    for step in (step for seed in range(4) for step in plain(WORLDS["one"], seed).steps + plain(FAULTY, seed).steps):
+        line = happened(step)
+        found = {word: line.count(f" {word} ") for word in said}
+        assert found == {
+            "abcasts": step.abcast is not None,
+            "is the established leader": len(step.established),
+            "delivers": len(step.delivered),
+            "sends": bool(step.sent),
+        }
+        said = {word: said[word] + n for word, n in found.items()}
+    assert min(said.values()) > 0
 
 
 def epoch_to_propose(s: State, l: Node) -> int:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from conftest import (
@@ -25,7 +27,8 @@ from conftest import (
 
 from checker.explore import Explorer
 from checker.result import Limits
-from invariants.registry import STEP
+from checker.symmetry import why_not_symmetric
+from invariants.registry import STATE, STEP
 from zabspec.language import StateView, derive
 from zabspec.model import Configuration
 from zabspec.worlds.steps import PARTITION
@@ -200,3 +203,75 @@ def test_symmetry_counts_the_orbits(configuration: Configuration, depth: int | N
     assert result.levels == orbits
     assert result.raw_levels == raw
     assert sum(orbits) < len(seen)
+
+
+# --- the second line: random walks that look for what does not commute ----------------------------------
+
+
+class Toy:
+    """A counter of steps beside the process that took the last one, of three, in the place of a compiled model."""
+
+    def __init__(self, end: int = 10**9, wrong: str = "") -> None:
+        self.end, self.wrong = end, wrong
+        self.layout = SimpleNamespace(size=3, schema=SimpleNamespace(nodes=3))
+        self.model = SimpleNamespace(program=SimpleNamespace(initial=lambda: SimpleNamespace(key=lambda: bytes(3))))
+        self.properties = tuple(SimpleNamespace(of=of) for of in (STATE, STEP, STATE))
+        self.asked: list[bytes] = []
+        self.renamings: list[int] = []
+        self.masks: set[int] = set()
+
+    def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
+        count = int.from_bytes(data[:2])
+        last = 1 if self.wrong == "steps" and data[2] == 1 else 2  # process 1 has fewer
+        after = [(p, (count + 1).to_bytes(2) + bytes([p, 7])) for p in range(last + 1)]
+        return after if count < self.end else []
+
+    def canonical(self, data: bytes) -> tuple[int, bytes]:
+        assert len(data) == 3, "what a step says of itself is no part of a state"
+        return int.from_bytes(data[:2]) + (1000 * data[2] if self.wrong == "hash" else 0), data[:2] + b"\0"
+
+    def rename(self, data: bytes, which: int) -> bytes:
+        self.asked.append(data)
+        self.renamings.append(which)
+        return data[:2] + bytes([list(itertools.permutations(range(3)))[which].index(data[2])])
+
+    def state(self, data: bytes) -> bytes:
+        return data
+
+    def judge_state(self, s: bytes, live: int) -> int:
+        self.masks.add(live)
+        return int(self.wrong == "holds" and s[2] == 2)
+
+    def witness_state(self, s: bytes, want: int) -> int:
+        self.masks.add(want)
+        return int(self.wrong == "premise" and s[2] == 2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("hash", "a renamed state is not recognised as the same"),
+        ("steps", "the steps of a renamed state are not its renamed steps"),
+        ("holds", "a property tells a state from its renaming"),
+        ("premise", "a property tells a state from its renaming"),
+        ("", ""),
+    ],
+)
+def test_random_walks_say_what_does_not_commute(wrong: str, said: str) -> None:
+    toy = Toy(wrong=wrong)
+    assert why_not_symmetric(cast(Any, toy)) == said
+    assert toy.masks <= {0b101}, "a property of steps is asked of no state"
+    if not wrong:  # so many walks of so many states, each from the beginning, with every renaming but the first
+        assert [int.from_bytes(data[:2]) for data in toy.asked] == 16 * list(range(40))
+        assert set(toy.renamings) == {1, 2, 3, 4, 5}
+        assert len({data[2] for data in toy.asked}) == 3
+
+
+def test_a_walk_ends_where_there_are_no_steps_and_of_one_process_none_is_taken() -> None:
+    toy = Toy(end=3)
+    assert why_not_symmetric(cast(Any, toy), walks=2) == ""
+    assert len(toy.asked) == 6
+    alone = Toy()
+    alone.layout.schema.nodes = 1
+    assert why_not_symmetric(cast(Any, alone)) == ""
+    assert not alone.asked

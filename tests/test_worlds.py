@@ -29,10 +29,13 @@ from checker.explore import Explorer
 from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from invariants.registry import STEP, Property
+from traces.trace import StepWord
 from zabspec.language import StateView
 from zabspec.language.reference import RecordValue
 from zabspec.model import Configuration
+from zabspec.worlds.steps import PROCESSES
 
+LAB = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1)
 STATES = 250  # random states of each configuration
 
 
@@ -349,3 +352,20 @@ def test_explorations_of_variants_agree(variant: str) -> None:
             if found.property.of != STEP:
                 last = replayed(code, found.words)[-1]
                 assert not python_names(configuration)[found.property.holds.__name__](StateView(code.layout, last))
+
+
+# --- what a step says of itself -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("configuration", [CONFIGURATIONS[1], LAB], ids=name)
+def test_a_step_says_who_took_it_and_who_is_at_the_other_end(configuration: Configuration) -> None:
+    """In the order of its operands; nobody is at the other end of what a process does alone, and no process takes
+    a cut of the network."""
+    kinds = set()
+    for data in walked(configuration, 120):
+        for word, raw in python_successors(configuration, data):
+            step, s = StepWord.of(word), StateView(model(configuration).program.layout, raw)
+            who = [value for name, value in step.operands.items() if name in PROCESSES]
+            assert (s.event_process, s.event_peer) == (*who, -1, -1)[:2], step
+            kinds.add(step.kind)
+    assert len(kinds) >= 5

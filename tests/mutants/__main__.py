@@ -39,12 +39,8 @@ def logged(path: str | None, file: str) -> list[dict[str, Any]]:
     return [entry for entry in map(json.loads, lines) if entry["file"] == file]
 
 
-def key(m: Mutant) -> tuple[object, ...]:
-    return m.at, m.kind, m.before, m.after
-
-
 def key_of(entry: dict[str, Any]) -> tuple[object, ...]:
-    return tuple(entry[name] for name in ("line", "kind", "before", "after"))
+    return tuple(entry[name] for name in ("file", "inside", "words", "column", "kind", "before", "after"))
 
 
 def chosen(path: str, asked: argparse.Namespace) -> list[Mutant]:
@@ -55,16 +51,15 @@ def chosen(path: str, asked: argparse.Namespace) -> list[Mutant]:
         mutants = sampled(mutants, asked.most, asked.seed)
     if asked.again:
         left = {key_of(e) for e in logged(asked.again, path) if e["how"] == "survived"}
-        mutants = [m for m in mutants if key(m) in left]
+        mutants = [m for m in mutants if m.key in left]
     done = {key_of(e) for e in logged(asked.beyond, path)}
-    return [m for m in mutants if key(m) not in done]
+    return [m for m in mutants if m.key not in done]
 
 
 def told(judged: Judged) -> str:
     m = judged.mutant
     if judged.how == "survived":
-        line = (ROOT / m.path).read_text(encoding="utf-8").splitlines()[m.at - 1].strip()
-        return f"SURVIVED {m.sentence}\n    {line}"
+        return f"SURVIVED {m.sentence}\n    {m.line_words}"
     return f"{judged.how:11} {m.sentence} ({judged.test.split('::')[-1]})"
 
 

@@ -103,8 +103,9 @@ class Judged:
     def as_dict(self) -> dict[str, Any]:
         m = self.mutant
         return {
-            "file": m.path, "line": m.at, "kind": m.kind, "start": m.start, "end": m.end, "before": m.before,
-            "after": m.after, "how": self.how, "test": self.test, "why": self.why[:300], "cpu": self.cpu,
+            "file": m.path, "line": m.at, "inside": m.inside, "words": m.line_words, "column": m.column, "kind": m.kind,
+            "before": m.before, "after": m.after, "how": self.how, "test": self.test, "why": self.why[:300],
+            "cpu": self.cpu,
         }  # fmt: skip
 
 

@@ -36,7 +36,8 @@ class Mutant:
         kind: operator, comparison, constant, condition, boolean, statement or arguments.
         start, end: where in the text's UTF-8 bytes it lies.
         before, after: what stood there, and what stands there now.
-        inside: whether it lies in a function; else it is run when the file is imported.
+        inside: the function it lies in; empty: none, it is run when the file is imported.
+        line_words, column: the line that the edit begins in, and where in it, without the indentation.
     """
 
     path: str
@@ -48,7 +49,14 @@ class Mutant:
     end: int
     before: str
     after: str
-    inside: bool
+    inside: str
+    line_words: str
+    column: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What it is known by when lines before it have been added, or left out."""
+        return self.path, self.inside, self.line_words, self.column, self.kind, self.before, self.after
 
     def applied(self, text: str) -> str:
         data = text.encode()
@@ -124,16 +132,19 @@ class Edits:
         body = getattr(whole, "body", None)
         last = body[0].lineno - 1 if body else whole.end_lineno
         before = self.text.words(node)
-        line, inside = whole.lineno, self.function is not None
+        line, inside = whole.lineno, self.function.name if self.function is not None else ""
+        words = self.text.text.splitlines()[node.lineno - 1]
+        column = node.col_offset - (len(words) - len(words.lstrip()))
         return Mutant(
-            self.text.path, line, max(line, last or line), node.lineno, kind, start, end, before, after, inside
-        )
+            self.text.path, line, max(line, last or line), node.lineno, kind, start, end, before, after, inside,
+            words.strip(), column,
+        )  # fmt: skip
 
     # --- statements ------------------------------------------------------------------------------
 
     def of_statement(self, node: ast.stmt) -> Iterator[Mutant]:
         """Edits of a statement and of what is in it."""
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or names_all(node) or is_words(node):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) or names_all(node) or is_words(node) or of_types(node):
             return
         outer, self.statement = self.statement, node
         function = self.function
@@ -262,7 +273,7 @@ class Edits:
             first = self.edit("arguments", one, "")
             yield Mutant(
                 first.path, first.line, first.last, first.at, first.kind, start, end,
-                f"{a}{between}{b}", f"{b}{between}{a}", first.inside,
+                f"{a}{between}{b}", f"{b}{between}{a}", first.inside, first.line_words, first.column,
             )  # fmt: skip
 
     def is_state(self, node: ast.expr) -> bool:
@@ -293,6 +304,11 @@ def is_words(node: ast.stmt) -> bool:
 
 def names_all(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets)
+
+
+def of_types(node: ast.stmt) -> bool:
+    """What only the type checker reads."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def is_stored(name: ast.Name) -> bool:

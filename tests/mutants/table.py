@@ -1,6 +1,6 @@
 """`python -m tests.mutants.table LOG...`: the rows of docs/mutants.md, and the survivors, from what --json wrote.
 
-A mutant judged in several of the logs counts as the last one says.
+A mutant judged in several of the logs counts as the last one says. Lines are told as they are numbered now.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .__main__ import key_of
 from .campaign import ROOT
 from .edits import mutants_of
 from .killers import LAST
@@ -33,17 +35,23 @@ def way(entry: Entry) -> str:
     return "premise or violation" if "test_premises_and_violations" in entry["test"] else "tests"
 
 
+@cache
+def numbers(path: str) -> dict[tuple[object, ...], int]:
+    """Where each mutant of a file begins now."""
+    return {m.key: m.at for m in reversed(mutants_of(path, (ROOT / path).read_text(encoding="utf-8")))}
+
+
 def entries(logs: Sequence[str]) -> dict[str, list[Entry]]:
     """What was judged, by file, in the order of its lines."""
     last: dict[tuple[object, ...], Entry] = {}
     for log in logs:
         for line in Path(log).read_text(encoding="utf-8").splitlines():
             e = json.loads(line)
-            last[e["file"], e["line"], e["start"], e["kind"], e["before"], e["after"]] = e
+            last[e["file"], e["line"], *key_of(e)] = e
     out: dict[str, list[Entry]] = {}
     for e in last.values():
         out.setdefault(e["file"], []).append(e)
-    return {path: sorted(some, key=lambda e: (e["line"], e["start"])) for path, some in out.items()}
+    return {path: sorted(some, key=lambda e: int(e["line"])) for path, some in out.items()}
 
 
 def row(path: str, judged: Sequence[Entry]) -> str:
@@ -56,9 +64,8 @@ def row(path: str, judged: Sequence[Entry]) -> str:
 
 def survivor(e: Entry) -> str:
     words = [" ".join(e[part].split()) for part in ("before", "after")]
-    line = (ROOT / e["file"]).read_text(encoding="utf-8").splitlines()[e["line"] - 1].strip()
-    within = "" if line == words[0] else f" in `{line}`"
-    return f"- `{e['file']}:{e['line']}` `{words[0]}` → `{words[1]}`{within}"
+    within = "" if e["words"] == words[0] else f" in `{e['words']}`"
+    return f"- `{e['file']}:{numbers(e['file']).get(key_of(e), e['line'])}` `{words[0]}` → `{words[1]}`{within}"
 
 
 def main(logs: Sequence[str]) -> None:
