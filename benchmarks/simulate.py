@@ -38,7 +38,7 @@ def rate(one: Callable[[int], object]) -> float:
 def measured(run: Run, engine: str) -> tuple[float, list[str]]:
     """The rate of a kind of run in an engine, and the first digests."""
     simulator = play(run, engine)
-    dump = Dump(simulator.cluster.parts_of, simulator.layout)
+    dump = Dump(simulator.layout)
     first = [hashed(simulator, dump, run.with_seed(seed)) for seed in range(5)]
     return rate(lambda seed: hashed(simulator, dump, run.with_seed(seed))), first
 

@@ -223,7 +223,7 @@ class Compiled:
         image_at = ring_at + ring * total
         return {
             "SYMMETRY": int(self.symmetry),
-            "SKIPS": int(bool(derive.bags(self.layout))),
+            "SKIPS": int(derive.skips(self.layout)),
             "NODES": n,
             "RENAMINGS": math.factorial(n) if self.symmetry else 1,
             "TOTAL": total,

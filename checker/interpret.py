@@ -56,6 +56,7 @@ class Interpreter:
         self.steps = program.steps
         self.names = bound(model)
         self.bags = bool(derive.bags(self.layout))
+        self.skips = derive.skips(self.layout)
         self.permutations = list(permutations(range(model.configuration.nodes)))
 
     # --- one exploration -------------------------------------------------------------------------
@@ -130,7 +131,7 @@ class Interpreter:
                 if isinstance(after, RangeError):
                     self.note(after)
                     continue
-                if self.bags and derive.is_idle(self.layout, state, after.key()):
+                if self.skips and derive.is_idle(self.layout, state, after.key()):
                     continue  # a receipt that changes nothing may as well come later
                 self.count(after)
                 self.judge_step(before, word, after, index)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from checker.reaching import reaching
 from checker.result import Exploration, Limits
 from invariants.registry import Property
-from zabspec.model import Configuration, budgets_of
+from zabspec.model import Configuration
 from zabspec.protocols import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
@@ -49,7 +49,7 @@ def bounds_of(c: Configuration) -> str:
     name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
     protocol = PROTOCOLS[c.protocol]
     counts = {"node": c.nodes, **({"transaction": c.txns} if protocol.transactions else {})}
-    for budget in budgets_of(protocol.world).values():
+    for budget in protocol.world.budgets.values():
         if (budget.always and protocol.text is None) or c.budget[budget.name]:
             counts[budget.one] = c.budget[budget.name]
     bounds = [plural(v, k) for k, v in counts.items()]

@@ -35,7 +35,7 @@ class Answer:
         self.events: list[Event] = []
         self.verdicts: list[tuple[Verdict, str]] = []
         simulator = self.play(engine, options["events"] is not None, options["check"])
-        dump = Dump(simulator.cluster.parts_of, simulator.layout)
+        dump = Dump(simulator.layout)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
         self.processes = dump.processes(self.state)
         self.bytes = dump.canonical(self.state)

@@ -202,7 +202,7 @@ class Stepped(Story):
     def in_flight(self) -> list[Transmission]:
         """All that has not arrived and still may."""
         s, nodes = self.runner.state, range(self.nodes)
-        if not self.model.protocol.connections:
+        if "in_flight" in self.model.program.layout.fields:
             every = [sent(m, m.source, m.target) for m in s.in_flight]
             return [m for place, m in enumerate(every) if not self.is_dropped(place, m)]
         up = [sent(m, f, l) for f in nodes for l in nodes for m in s.to_leader[f][l]]
@@ -211,7 +211,7 @@ class Stepped(Story):
     @command(r"drop (everything|\w+)(?: from P)?(?: to P)?")
     def drop(self, wanted: str, source: str | None, target: str | None) -> Output:
         """A datagram that is lost is one that never arrives: here the world has no step for it."""
-        if self.model.protocol.connections:
+        if "in_flight" not in self.model.program.layout.fields:
             raise Trouble("only datagrams are dropped; over connections `the connection of ... is lost`")
         kind = "" if wanted == "everything" else wanted
         self.known(kind)

@@ -59,7 +59,7 @@ class Simulated(Story):
             raise Trouble(f"the run is at tick {self.now} and ends at tick {self.run.rounds}")
         self.now = until
         simulator = in_a_room(self.run, True, self.simulator)
-        dump = Dump(simulator.cluster.parts_of, simulator.layout).canonical(simulator.state)
+        dump = Dump(simulator.layout).canonical(simulator.state)
         return [*view(self.run.protocol, simulator.state), f"sha256 {digest(dump)}"]
 
     def simulator(self, cluster: Cluster) -> Judged:

@@ -76,7 +76,10 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--network", "datagrams"), "there is no network 'datagrams'; there are fifo, lossy, unordered, duplicating"),
     (("--heartbeats", "1"), "--heartbeats is not for zab, which speaks over connections"),
     (("--property", "delivered-stands"), "delivered-stands speaks of the state of db19, not of zab"),
-    (("--protocol", "db19", "--network", "fifo"), "there is no network 'fifo' for db19; there are datagrams, ordered"),
+    (
+        ("--protocol", "db19", "--network", "lossy"),
+        "there is no network 'lossy' for db19; there are datagrams, ordered, fifo",
+    ),
     (("--protocol", "db19", "--losses", "1"), "--losses is not for db19, which speaks over datagrams"),
     (("--protocol", "db19", "--property", "invariant-1"), "invariant-1 speaks of the state of zab, not of db19"),
     (("--protocol", "db19", "--variant", "no-promise"), "there is no variant 'no-promise' of db19"),

@@ -21,6 +21,7 @@ from checker.explore import Explorer
 from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from invariants.registry import STEP
+from traces import Runner
 from zabspec import db19_variants
 from zabspec.language import (
     NODE,
@@ -42,7 +43,7 @@ from zabspec.language import (
 from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
-from zabspec.worlds.steps import ABCAST, CRASH, ELECTION_TIMEOUT, HEARTBEAT, RECEIVE, RECOVER
+from zabspec.worlds.steps import ABCAST, CRASH, DROP, ELECTION_TIMEOUT, HEARTBEAT, RECEIVE, RECOVER, REPEAT
 
 JUDGED = judged("db19")
 NETWORKS = ("datagrams", "ordered")
@@ -55,7 +56,7 @@ def lab(**fields: Any) -> Configuration:
 WALKED = (
     lab(nodes=2, txns=2, timeouts=2, crashes=1, heartbeats=1),
     lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2),
-    lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2, network="ordered"),
+    lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2, network="ordered", drops=2, duplicates=2),
 )
 
 
@@ -103,7 +104,8 @@ def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> 
             assert s.error == 0
             events.add(s.event)
             steps |= s.steps
-    assert events == {ABCAST, CRASH, RECOVER, RECEIVE, ELECTION_TIMEOUT, HEARTBEAT}
+    usual = {ABCAST, CRASH, RECOVER, RECEIVE, ELECTION_TIMEOUT, HEARTBEAT}
+    assert events == (usual | {DROP, REPEAT} if configuration.drops else usual)
     assert {n for k, n in enumerate(code.steps) if not steps >> k & 1} == set()
 
 
@@ -497,7 +499,7 @@ def test_what_is_overtaken_on_an_ordered_network_is_lost() -> None:
         names["send"](s, 0, target, names["NewEpoch"](new_epoch=epoch))
     names["send"](s, 1, 0, names["NewEpoch"](new_epoch=4))
     place = next(k for k, m in enumerate(s.in_flight) if (m.target, m.new_epoch) == (1, 2))
-    names["take_out"](s, place)
+    names["take_out"](s, place, False, True)
     left = sorted((m.source, m.target, m.new_epoch, m.ahead) for m in s.in_flight)
     assert left == [(0, 1, 3, 0), (0, 2, 2, 0), (1, 0, 4, 0)]
 
@@ -515,6 +517,35 @@ def test_too_many_in_flight_is_an_error_that_names_the_flag(configuration: Confi
     assert fast.expanded_levels == slow.expanded_levels
 
 
+def test_in_order_none_is_lost_but_by_a_drop_and_none_overtakes() -> None:
+    """What is received of each pair has the numbers 1, 2, 3, ... but for those dropped, and again those repeated; and
+    a receipt that changes nothing is a step, since what is behind it waits for it."""
+    configuration = lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2, network="fifo", drops=2, duplicates=2)
+    assert not derive.skips(model(configuration).program.layout)
+    assert derive.skips(model(WALKED[2]).program.layout)
+    kinds = set()
+    for seed in range(8):
+        runner, chance, next_of = Runner(model(configuration)), random.Random(seed), Counter[tuple[int, int]]()
+        dropped: set[tuple[int, int, int]] = set()
+        for _ in range(70):
+            possible = runner.possible()
+            if not possible:
+                break
+            step = runner.step(chance.choice([w for w in possible if w >> 24 == RECEIVE] * 9 + possible))
+            kinds.add(step.word.kind)
+            if (m := step.message) is None:
+                continue
+            pair = (m.source, m.destination)
+            if step.word.row.loses:
+                dropped.add((*pair, m.number))
+                continue
+            while (*pair, next_of[pair] + 1) in dropped:
+                next_of[pair] += 1
+            assert m.number == next_of[pair] + 1
+            next_of[pair] += not step.word.row.keeps
+    assert kinds >= {"receive", "drop", "repeat"}
+
+
 # --- whole explorations --------------------------------------------------------------------------
 
 # Configuration and depth (None: to exhaustion).
@@ -527,6 +558,7 @@ EXPLORED: tuple[tuple[Configuration, int | None], ...] = (
     (lab(nodes=2, txns=1, timeouts=2, network="ordered"), None),
     (lab(nodes=3, txns=1, timeouts=1), 8),
     (lab(nodes=3, txns=1, timeouts=1, network="ordered"), 8),
+    (lab(nodes=2, txns=1, timeouts=1, network="fifo", drops=1, duplicates=1), 10),
     (lab(nodes=3, txns=2, timeouts=1, heartbeats=1, crashes=1), 5),
 )
 

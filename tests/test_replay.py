@@ -54,7 +54,12 @@ WORLDS = {
     "unordered": Configuration(timeouts=1, crashes=1, losses=1, network="unordered"),
     "duplicating": REPEATING,
     "datagrams": LAB,
-    "ordered": Configuration(protocol="db19", timeouts=2, crashes=1, heartbeats=1, network="ordered"),
+    "ordered": Configuration(
+        protocol="db19", timeouts=2, crashes=1, heartbeats=1, network="ordered", drops=1, duplicates=1
+    ),
+    "in order": Configuration(
+        protocol="db19", timeouts=2, crashes=1, heartbeats=1, network="fifo", drops=1, duplicates=1
+    ),
     "one": Configuration(nodes=1, timeouts=1, crashes=1, losses=0),
     "two": Configuration(nodes=2, txns=3, timeouts=2, crashes=2, losses=2, partitions=2),
     "four": Configuration(nodes=4, txns=1, timeouts=1, crashes=1, losses=1, partitions=1),
@@ -64,7 +69,7 @@ WORLDS = {
 # Steps that a random run takes now and then only.
 RARE = {
     "crash", "timeout", "lose_connection", "partition", "drop_to_leader", "drop_to_follower", "repeat_to_leader",
-    "repeat_to_follower",
+    "repeat_to_follower", "drop", "repeat",
 }  # fmt: skip
 TOSSED = "tossed-epochs"  # a variant of these tests that chooses
 

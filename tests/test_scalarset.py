@@ -23,7 +23,7 @@ from invariants.registry import STATE, Property
 from zabspec import zab
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.symmetry import Asymmetry, Trusted, asymmetries
-from zabspec.model import NETWORKS, Configuration, Model
+from zabspec.model import Configuration, Model
 from zabspec.protocols import PROTOCOLS
 
 HEAD = """from __future__ import annotations
@@ -90,7 +90,7 @@ def test_a_bag_may_be_filled_in_any_order(tmp_path: Path) -> None:
 # --- the texts there are -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", PROTOCOLS["zab"].world.networks)
 def test_zab_has_symmetry_with_all_that_is_asked_of_it(network: str) -> None:
     """With every property, and where the invariant is for it with every clause."""
     judged = [p for p in PROPERTIES if p.judges("zab")]

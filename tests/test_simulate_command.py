@@ -271,7 +271,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--crash", "1@1000"), "the run has ticks 0 to 999"),
     (("--recover", "3@5"), "there is no process 3"),
     (("--timeout", "-1@5"), "--timeout must be P@TICK"),
-    (("--lose", "0:1@5"), "--lose is for connections"),
+    (("--lose", "0:1@5"), "--lose is not for db19"),
     (("--protocol", "zab", "--lose", "0-1@5"), "--lose must be F:L@TICK"),
     (("--crash", "0@5") * 65, "at most 64 faults, not 65"),
     (("--engine", "tlc"), "there is no engine 'tlc'"),

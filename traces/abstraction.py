@@ -23,12 +23,12 @@ from traces.trace import JsonState
 from traces.values import axes_json, in_order, message_json
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import Role
-from zabspec.model import DATAGRAMS, Model
+from zabspec.model import Model
 from zabspec.simulator.connections import DOWN_WAY, LOSSY, UP
 from zabspec.simulator.mail import SEQ_AT, SEQ_BITS, slot_of
 from zabspec.simulator.model import Cluster
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
-from zabspec.worlds.datagrams import ORDERED
+from zabspec.worlds.datagrams import ANY_ORDER
 
 __all__ = ["Abstraction", "Datagram", "Entry", "Stage", "entries"]
 
@@ -194,7 +194,7 @@ class Abstraction:
 
     def datagrams(self, s: StateView) -> list[dict[str, Any]]:
         """The datagrams on their way, with what the explorer writes on them."""
-        ordered = DATAGRAMS.get(self.configuration.network) == ORDERED
+        ordered = s.order != ANY_ORDER
         ahead: dict[tuple[int, int], int] = {}
         out = []
         for _, whole in self.datagrams_of(s):

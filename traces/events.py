@@ -23,10 +23,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from traces.values import carried, value_json
+from traces.values import message_said, value_json
+from traces.worlds import watched_as
 from zabspec.language.reference import MessageView, StateView
 from zabspec.protocols import Protocol
-from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, UP
 from zabspec.simulator.loop import CUT, HEAL, LOSE
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Run, Simulator, play
@@ -35,7 +35,6 @@ __all__ = ["Event", "events_of", "lines", "role_name"]
 
 Event = dict[str, Any]
 
-TIMERS = ("election", "heartbeat")
 STRIKES = {CUT: "cut", HEAL: "heal", LOSE: "lose"}
 ROLES = ("LOOKING", "ELECTION", "FOLLOWING", "LEADING", "DOWN")
 
@@ -85,6 +84,7 @@ class Listener:
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
         self.protocol = simulator.cluster.parts_of
+        self.watched = watched_as(self.protocol.world)
         self.txn = simulator.cluster.parts.txn
         self.events: list[Event] = []
         self.names = simulator.names
@@ -120,17 +120,7 @@ class Listener:
         self.handler("on_abcast", lambda s, p: None)
         self.handler("on_crash", lambda s, p: note(s, "crash", process=p))
         self.handler("on_recovery", lambda s, p: note(s, "recover", process=p))
-        if self.protocol.connections:
-            self.handler("on_oracle", lambda s, p, l: note(s, "oracle", process=p, leader=l))
-            self.handler("on_timeout", lambda s, p: note(s, "timeout", process=p))
-            self.handler("on_follower_lost", lambda s, l, f: note(s, "lost", process=l, peer=f))
-            self.handler("on_leader_lost", lambda s, f: note(s, "lost", process=f, peer=s.leader[f]))
-            self.handler("receive_as_leader", lambda s, l, f, m: self.delivered(s, m))
-            self.handler("receive_as_follower", lambda s, f, m: self.delivered(s, m))
-            self.handler("on_election_message", lambda s, p, m: self.delivered(s, m))
-        else:
-            self.handler("on_timer", lambda s, p, timer: note(s, "timer", process=p, timer=TIMERS[timer]))
-            self.handler("on_message", lambda s, p, source, m: self.delivered(s, m))
+        self.watched.events(self)
 
     def handler(self, name: str, begins: Callable[..., None]) -> None:
         """Listen to one handler; `begins` notes what it is about."""
@@ -174,11 +164,8 @@ class Listener:
             if about is not None:
                 self.note(s, "drop", **about, why="down")
             else:
-                why = "blocked"
-                if self.protocol.connections:
-                    is_open = self.names["is_open"]
-                    why = "lost" if is_open(s, p, q) or is_open(s, q, p) else "closed"
-                self.note(s, "drop", **{"from": p, "to": q}, message=message_json(m), why=why)
+                why = self.watched.why_dropped(self, s, p, q)
+                self.note(s, "drop", **{"from": p, "to": q}, message=message_said(m), why=why)
 
         def on_release(s: StateView, slot: int) -> None:
             release(s, slot)
@@ -190,16 +177,8 @@ class Listener:
 
     def sent(self, s: StateView, slot: int, m: MessageView) -> None:
         """A message has been put into the heap; a notice of the network is none."""
-        about: Event
-        if not self.protocol.connections:
-            about = {"from": m.source, "to": m.target, "seq": s.seq, "message": message_json(m)}
-        elif m.way in (UP, DOWN_WAY):
-            ends = (m.follower, m.leader) if m.way == UP else (m.leader, m.follower)
-            about = {"from": ends[0], "to": ends[1], "seq": s.seq, "message": message_json(m)}
-            about |= {"connection": m.connection, "number": m.number}
-        elif m.way == DATAGRAM:
-            about = {"from": m.follower, "to": m.leader, "seq": s.seq, "message": message_json(m)}
-        else:
+        about = self.watched.sent(s, m)
+        if about is None:
             return
         self.flying[slot] = about
         self.note(s, "send", **about, arrives=self.arrives)
@@ -236,25 +215,13 @@ class Listener:
         names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)
 
     def faults(self) -> None:
-        """Note the faults of the schedule that no handler answers to, and new connections."""
+        """Note the faults of the schedule that no handler answers to."""
         names = self.names
-        strike, connect = names["strike"], names.get("connect")
+        strike = names["strike"]
 
         def on_strike(s: StateView, kind: int, a: int, b: int) -> None:
             if kind in STRIKES:
                 self.note(s, STRIKES[kind], **{"from": a, "to": b})
             strike(s, kind, a, b)
 
-        def on_connect(s: StateView, f: int, l: int) -> None:
-            assert connect is not None
-            connect(s, f, l)
-            self.note(s, "connect", process=f, leader=l, connection=s.connection[f][l])
-
         names["strike"] = on_strike
-        if self.protocol.connections:
-            names["connect"] = on_connect
-
-
-def message_json(m: MessageView) -> Event:
-    """A message without what the world wrote on it."""
-    return {"kind": m.name, **carried(m)}

@@ -8,10 +8,9 @@ from typing import Any, Protocol
 from traces.trace import StepWord, Transmission
 from traces.values import carried
 from zabspec.language.reference import MessageView, StateView
-from zabspec.model import Model
 from zabspec.worlds.datagrams import ORDERED
 
-__all__ = ["Flight", "flight_of"]
+__all__ = ["Connections", "Datagrams", "Flight"]
 
 
 class Flight(Protocol):
@@ -26,11 +25,6 @@ class Flight(Protocol):
 
     def settle(self, s: StateView) -> None:
         """The step was taken: forget what it lost."""
-
-
-def flight_of(model: Model) -> Flight:
-    """What numbers the messages of a model."""
-    return Connections() if model.protocol.connections else Datagrams()
 
 
 class Connections:
@@ -114,13 +108,13 @@ class Datagrams:
         names["send"] = on_send
 
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
-        if word.kind != "receive":
+        if not word.row.message:
             return None
         place = word.operands["place"]
         m = s.in_flight[place]
         number = self.queue[place]
-        gone = [place]
-        if s.NETWORK == ORDERED:
+        gone = [] if word.row.keeps else [place]
+        if s.NETWORK == ORDERED and not word.row.loses:
             same = [(k, x) for k, x in enumerate(s.in_flight) if (x.source, x.target) == (m.source, m.target)]
             gone += [k for k, x in same if x.ahead < m.ahead]
         self.queue = [n for k, n in enumerate(self.queue) if k not in gone]

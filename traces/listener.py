@@ -8,18 +8,10 @@ from typing import Any
 from traces.abstraction import Stage
 from traces.notes import Notes
 from traces.trace import Transmission
-from traces.values import carried
+from traces.worlds import HANDLERS, watched_as
 from zabspec.language.reference import MessageView, StateView
-from zabspec.simulator.connections import UP
 
-__all__ = ["HANDLERS", "Call", "Listener"]
-
-# What a protocol does when something happens to a process, which is the second parameter of each but the last: that
-# is the environment's.
-HANDLERS = (
-    "on_start", "on_abcast", "on_crash", "on_recovery", "on_oracle", "receive_as_leader", "receive_as_follower",
-    "on_follower_lost", "on_leader_lost", "on_timeout", "on_message", "on_timer", "on_act", "on_change",
-)  # fmt: skip
+__all__ = ["Call", "Listener"]
 
 Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
 
@@ -40,8 +32,7 @@ class Listener:
 
     def __init__(self, names: dict[str, Any], stage: Stage) -> None:
         self.names = names
-        self.connections = stage.parts_of.connections
-        self.world = stage.parts_of.world
+        self.watched = watched_as(stage.parts_of.world)
         self.notes = Notes()
         self.clear()
         self.numbers: dict[int, int] = {}
@@ -55,11 +46,7 @@ class Listener:
             names[name] = self.handler(name, names[name])
         names["post"] = self.poster(names["post"])
         names["durable"] = self.durable(names["durable"])
-        if self.connections:
-            names["send_to_leader"] = self.sender(names["send_to_leader"], True)
-            names["send_to_follower"] = self.sender(names["send_to_follower"], False)
-        else:
-            names["send"] = self.datagram_sender(names["send"])
+        self.watched.listen(self, names)
 
     def clear(self) -> None:
         """Begin to note anew."""
@@ -98,12 +85,7 @@ class Listener:
 
     def transmission(self, m: MessageView) -> Transmission:
         """A message that lies in the simulator's memory, with its number."""
-        if self.connections:
-            up = m.way == UP
-            source, target = (m.follower, m.leader) if up else (m.leader, m.follower)
-            return Transmission(m.name, carried(m), source, target, m.connection, m.number)
-        slot = (m.at - self.base) // self.stride
-        return Transmission(m.name, carried(m), m.source, m.target, 0, self.numbers.get(slot, 0))
+        return self.watched.transmission(self, m)
 
     def poster(self, inner: Callable[..., int]) -> Callable[..., int]:
         """`post`, listened to."""
@@ -123,38 +105,3 @@ class Listener:
             return crashes
 
         return durable
-
-    def sender(self, inner: Callable[..., None], up: bool) -> Callable[..., None]:
-        """`send_to_leader` or `send_to_follower`, listened to."""
-
-        def send(s: StateView, p: int, *rest: Any) -> None:
-            f, l = (p, s.leader[p]) if up else (rest[0], p)
-            self.posted = -1
-            inner(s, p, *rest)
-            if self.posted >= 0:
-                self.notes.sends(self.transmission(s.flight[self.posted]))
-                return
-            m = rest[-1]
-            source, target = (f, l) if up else (l, f)
-            connection = s.connection[f][l] if l >= 0 else 0
-            number = 0
-            if l >= 0 and self.names["is_open"](s, f, l):  # lost by the network, when it had been sent
-                number = (s.sent_up if up else s.sent_down)[f][l]
-                self.dropped.append((f, l, up, number))
-            self.notes.sends(Transmission(m.name, carried(m), source, target, connection, number, number == 0))
-
-        return send
-
-    def datagram_sender(self, inner: Callable[..., None]) -> Callable[..., None]:
-        """`send`, listened to."""
-
-        def send(s: StateView, p: int, q: int, m: MessageView) -> None:
-            self.posted = -1
-            inner(s, p, q, m)
-            number = self.count[p, q] = self.count.get((p, q), 0) + 1
-            lost = self.posted < 0
-            if not lost:
-                self.numbers[self.posted] = number
-            self.notes.sends(Transmission(m.name, carried(m), p, q, 0, number, lost))
-
-        return send

@@ -99,7 +99,7 @@ def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
     if roughness >= 4:
         for _ in range(source.randint(1, 4)):
             yield Fault(source.randrange(run.rounds), "timeout", some())
-            if PROTOCOLS[run.protocol].connections:
+            if "lose" not in PROTOCOLS[run.protocol].world.lacks:
                 f, l = source.sample(range(run.nodes), 2)
                 yield Fault(source.randrange(run.rounds), "lose", f, l)
 

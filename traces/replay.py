@@ -83,7 +83,7 @@ def replay(trace: Trace, told: Callable[[Step], None] = lambda _: None) -> Repla
         judge(judged.keeps, prop, again.number, last)
         steps.append(again)
         told(again)
-    dump = Dump(stage.stage.parts_of, stage.program.layout).canonical(stage.state)
+    dump = Dump(stage.program.layout).canonical(stage.state)
     return Replayed(tuple(steps), trace.property_name, dump)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from invariants import Property
 from invariants.binding import bound
 from invariants.registry import STEP
-from traces.flight import flight_of
 from traces.names import counted
 from traces.notes import Notes
 from traces.trace import Step, StepWord, Trace, TraceError
 from traces.values import state_json
+from traces.worlds import watched_as
 from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
@@ -30,7 +30,7 @@ class Runner:
         self.layout = program.layout
         self.names: dict[str, Any] = bound(model)
         self.notes = Notes()
-        self.flight = flight_of(model)
+        self.flight = watched_as(model.world).flight()
         self.notes.listen(self.names, model.txn, lambda s: int(s.event_process))
         self.flight.listen(self.names, self.notes.sends)
         self.state = StateView(self.layout)

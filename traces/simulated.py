@@ -26,8 +26,9 @@ from traces.listener import Listener
 from traces.names import counted
 from traces.runner import Runner
 from traces.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission, model_of
-from traces.values import carried, message_json, state_json
+from traces.values import message_json, state_json
 from traces.verification import compare
+from traces.worlds import watched_as
 from zabspec.language.reference import MessageView, StateView
 from zabspec.model import LIMITS, ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
@@ -40,7 +41,6 @@ __all__ = ["configuration_of", "simulated_trace"]
 
 SIMULATOR = "the simulator gives"
 MOST_EPOCHS = 200
-USUAL_FLIGHT = 32  # datagrams that a model has room for anyhow
 
 Happens = Callable[[StateView, StepWord], None]
 Key = tuple[int, int, bool, int, int]  # a message: follower, leader, whether to the leader, connection, number
@@ -65,31 +65,7 @@ class Words(Listener):
         self.again: set[Key] = set()
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
-        self.sending = False
-        drop, lose_link, is_open = names["drop"], names["lose_link"], names.get("is_open")
-
-        def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
-            drop(s, p, q, m)
-            if not self.connections:  # lost when it is sent, or when it arrives
-                number = self.count.get((p, q), 0) + 1 if self.sending else self.transmission(m).number
-                self.lost.append((number, {"kind": m.name, "source": int(p), "target": int(q), **carried(m)}))
-
-        def on_lose_link(s: StateView, f: int, l: int) -> None:
-            loses = is_open is not None and f != l and is_open(s, f, l)
-            lose_link(s, f, l)
-            if loses:
-                self.happens(s, StepWord("lose_connection", {"follower": f, "leader": l}))
-
-        names.update(drop=on_drop, lose_link=on_lose_link)
-        if not self.connections:
-            send = names["send"]
-
-            def on_send(s: StateView, p: int, q: int, m: MessageView) -> None:
-                self.sending = True
-                send(s, p, q, m)
-                self.sending = False
-
-            names["send"] = on_send
+        self.watched.hear(self, names)
 
     def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
         super().begins(s, name, p, rest)
@@ -122,7 +98,7 @@ class Words(Listener):
                 self.lost[:] = [x for x in self.lost if not overtaken(x, m)]
             return StepWord("receive", {"process": p, "source": m.source, "place": self.place(True, m)})
         for row in KINDS.values():
-            if row.runs == name and self.world in row.worlds and row.timer in (None, *rest):
+            if row.runs == name and self.watched.world.name in row.worlds and row.timer in (None, *rest):
                 operands = {key: int(value) for key, value in zip(row.given, (p, *rest), strict=False)}
                 if name == "on_leader_lost":
                     operands["leader"] = int(s.leader[p])
@@ -205,9 +181,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     spent["duplicates"] = len(again)
     usual = sized()
     there = {name: count for name, count in spent.items() if count or getattr(usual, name)}
-    if not PROTOCOLS[run.protocol].connections and flight > USUAL_FLIGHT:
-        there["channel"] = flight
-    return sized(**there), again
+    return sized(**there, **watched_as(PROTOCOLS[run.protocol].world).room(flight)), again
 
 
 class _Broken(Exception):
@@ -358,7 +332,7 @@ def place_of(runner: Runner, up: bool, m: Transmission) -> int:
 def said_by(words: Words) -> dict[str, Any]:
     """What the simulator's handlers did in an event; a datagram lost when it was sent was sent."""
     notes = words.notes
-    sent = notes.sent if words.connections else [replace(m, lost=False) for m in notes.sent]
+    sent = words.watched.as_sent(notes.sent)
     return {
         "message": None if words.received is None else asdict(words.received),
         "abcast": notes.abcast,

@@ -17,7 +17,16 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, S
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import Layout, Role
 
-__all__ = ["carried", "in_order", "message_bytes", "message_json", "state_json", "state_of", "value_json"]
+__all__ = [
+    "carried",
+    "in_order",
+    "message_bytes",
+    "message_json",
+    "message_said",
+    "state_json",
+    "state_of",
+    "value_json",
+]
 
 
 def value_json(kind: Kind, value: Any) -> Any:
@@ -51,6 +60,11 @@ def message_json(m: MessageView) -> dict[str, Any]:
 def carried(m: MessageView) -> dict[str, Any]:
     """What a message carries, as JSON."""
     return {name: value_json(kind, getattr(m, name)) for name, kind in m.union.named(m.name).fields.items()}
+
+
+def message_said(m: MessageView) -> dict[str, Any]:
+    """A message without what the world wrote on it."""
+    return {"kind": m.name, **carried(m)}
 
 
 def state_json(s: StateView) -> JsonState:

@@ -13,19 +13,12 @@ from zabspec.authoring import ConfigError
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.worlds import actor, connections, datagrams, scratch
+from zabspec.worlds import actor, scratch
 from zabspec.worlds.scratch import step_fields
-from zabspec.worlds.steps import BUDGETS, Budget
+from zabspec.worlds.steps import BUDGETS
+from zabspec.worlds.world import Capacity, World
 
-__all__ = ["NETWORKS", "ConfigError", "Configuration", "Model", "budgets_of"]
-
-NETWORKS = {
-    "fifo": connections.FIFO,
-    "lossy": connections.LOSSY,
-    "unordered": connections.UNORDERED,
-    "duplicating": connections.DUPLICATING,
-}
-DATAGRAMS = {"datagrams": datagrams.ANY_ORDER, "ordered": datagrams.ORDERED}
+__all__ = ["ConfigError", "Configuration", "Model"]
 
 LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
 USUAL_TXNS = 2
@@ -33,11 +26,6 @@ MOST_OF_BUDGET = 255
 MOST_CHOICES = 256  # alternatives of a step
 OF_TIMERS = ("timeouts", "heartbeats")  # spent by the timers of this project's own protocols
 UNSET = cast(int, None)  # a budget that nobody gave; it has a number once the configuration is made
-
-
-def budgets_of(world: str) -> dict[str, Budget]:
-    """The budgets that a world has."""
-    return {name: b for name, b in BUDGETS.items() if world in b.usual}
 
 
 @dataclass(frozen=True)
@@ -88,11 +76,11 @@ class Configuration:
             raise ConfigError(f"--channel must be 1 to 200, not {self.channel}")
 
     def _check_network(self, found: Protocol) -> None:
-        networks = list(NETWORKS if found.connections else DATAGRAMS)
+        networks = list(found.world.networks)
         if not self.network:
             object.__setattr__(self, "network", found.network or networks[0])
         if self.network not in networks:
-            whose = "" if found.connections else f" for {self.protocol}"
+            whose = "" if self.protocol == "zab" else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
 
     def _check_budgets(self, found: Protocol) -> None:
@@ -100,7 +88,7 @@ class Configuration:
         for name, budget in BUDGETS.items():
             value = getattr(self, name)
             if value is UNSET:
-                usual = budget.usual.get(world, 0) if found.text is None else found.budgets.get(name, 0)
+                usual = budget.usual.get(world.name, 0) if found.text is None else found.budgets.get(name, 0)
                 object.__setattr__(self, name, usual)
             elif not 0 <= value <= 15:
                 raise ConfigError(f"--{name} must be 0 to 15, not {value}")
@@ -108,10 +96,10 @@ class Configuration:
                 raise ConfigError(f"--{name} is not for {self.protocol}, which declares no such budget")
             elif name in found.budgets:
                 continue
-            elif value and world not in budget.usual:
-                raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {world}")
-            elif value and self.network != budget.network.get(world, self.network):
-                raise ConfigError(f"--{name} needs --network {budget.network[world]}{budget.why}")
+            elif value and name not in world.budgets:
+                raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {world.name}")
+            elif value and self.network != budget.network.get(world.name, self.network):
+                raise ConfigError(f"--{name} needs --network {budget.network[world.name]}{budget.why}")
 
     def _check_declared(self, found: Protocol) -> None:
         """The budgets that are the protocol's own."""
@@ -171,13 +159,13 @@ class Model:
     def majority(self) -> int:
         return self.configuration.nodes // 2 + 1
 
+    @property
+    def world(self) -> World:
+        return self.protocol.world
+
     @cached_property
     def epochs(self) -> int:
-        """The largest epoch there can be. Over connections every new epoch takes a CEPOCH each from
-        a quorum, a process sends one an iteration, and begins a new iteration after a fault (on an
-        unordered channel also when NEWLEADER overtakes NEWEPOCH: one more for each, then
-        --max-epoch). Over datagrams a process begins an epoch when it is elected, and looks for a
-        leader when it starts and after each timeout."""
+        """The largest epoch there can be."""
         c = self.configuration
         if not self.protocol.transactions:
             return 0
@@ -185,43 +173,27 @@ class Model:
             return c.max_epoch
         if self.protocol.text is not None:
             return self.protocol.text.epochs(self.size(0))
-        if not self.protocol.connections:
-            return c.nodes + c.timeouts + c.crashes
-        iterations = 1 + c.faults + (c.network == "unordered")
-        return max(1, c.nodes * iterations // self.majority)
+        return self.world.epochs(c)
 
     @cached_property
-    def channels(self) -> tuple[int, int]:
+    def channels(self) -> Capacity:
         """The most messages a channel can hold: to a leader, to a follower; over datagrams, twice
-        how many can be in flight. On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are
-        received before more is sent; a variant, or another network, may have every message of a
-        connection in flight at once, or send one again."""
+        how many can be in flight."""
         c = self.configuration
         if c.channel:
             return c.channel, c.channel
         if self.protocol.text is not None:
             flight = self.protocol.text.flight(self.size(self.epochs))
             return flight, flight
-        if not self.protocol.connections:
-            return 32, 32
-        if c.network == "fifo" and not c.variant:
-            return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
-        return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
+        return self.world.capacity(c)
 
     @cached_property
     def most_steps(self) -> int:
         """More than the steps, counted with their choices, that any state can have."""
         c = self.configuration
-        n, (up, down) = c.nodes, self.channels
-        if not self.protocol.connections:
-            most = 5 * n + up + n * len(self.protocol.actions) + len(self.protocol.changes)
-            return most * MOST_CHOICES if self.protocol.text is not None and self.protocol.text.chooses else most
-        bound = n * (3 * n + 8) + n * 4
-        if c.network != "fifo":
-            bound += 3 * n * n * up + 3 * n * down
-        if c.partitions:
-            bound += 1 << (n - 1)
-        return bound
+        own = c.nodes * len(self.protocol.actions) + len(self.protocol.changes)
+        most = self.world.most_steps(c, self.channels) + own
+        return most * MOST_CHOICES if self.protocol.text is not None and self.protocol.text.chooses else most
 
     @property
     def txn(self) -> Record:
@@ -236,10 +208,8 @@ class Model:
     @cached_property
     def parts(self) -> Parts:
         c = self.configuration
-        # a copy of a proposal is accepted again; so is, over datagrams, one that comes late
-        log = c.txns + c.duplicates if self.protocol.connections else 2 * c.txns
-        envelope = {} if self.protocol.connections else datagrams.envelope(c.nodes, self.channels[0])
-        return self.protocol.parts(replace(self.size(self.epochs), log=log, envelope=envelope))
+        envelope = self.world.envelope(c.nodes, self.channels)
+        return self.protocol.parts(replace(self.size(self.epochs), log=self.world.log(c), envelope=envelope))
 
     def size(self, epochs: int) -> Sizes:
         """How large the question is."""
@@ -253,7 +223,7 @@ class Model:
         if text is None:
             return ()
         world = text.world(self.union, self.crashes)
-        text.check_apart((actor, *self.observing, datagrams, scratch, world))
+        text.check_apart((actor, *self.observing, self.world.text, scratch, world))
         return (world,)
 
     @property
@@ -272,17 +242,13 @@ class Model:
         up, down = self.channels
         union = self.union
         epoch = Int(0, self.epochs, "--max-epoch")
-        if self.protocol.connections:
-            net = connections.connection_fields(union, up, down)
-        else:
-            net = datagrams.datagram_fields(union, up)
         seen = history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.revises)
-        spent = dict.fromkeys((*budgets_of(self.protocol.world), *self.protocol.budgets))
+        spent = dict.fromkeys((*self.world.budgets, *self.protocol.budgets))
         fields = (
             *(seen if self.observing else ()),
             *self.parts.fields,
             *([Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")] if self.crashes else []),
-            *net,
+            *self.world.fields(c, union, self.channels),
             *(
                 Field(f"{name}_left", Int(0, c.budget[name]), Role.BUDGET, (), f"how many {name} are left")
                 for name in spent
@@ -294,7 +260,7 @@ class Model:
             "TXNS": c.txns,
             "EPOCHS": self.epochs,
             "MAJORITY": self.majority,
-            "NETWORK": (NETWORKS | DATAGRAMS)[c.network],
+            "NETWORK": self.world.networks[c.network],
             "UP": up,
             "DOWN": down,
             "FLIGHT": up,
@@ -307,9 +273,7 @@ class Model:
         return Program(
             Schema(c.nodes, fields, constants),
             self.parts.types,
-            world=(
-                actor, *self.observing, connections if self.protocol.connections else datagrams, *self.own_world,
-            ),
+            world=(actor, *self.observing, self.world.text, *self.own_world),
             protocol=self.protocol.modules,
             overrides=self.protocol.overrides(c.variant),
             actions=self.protocol.actions,

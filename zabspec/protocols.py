@@ -13,7 +13,8 @@ from zabspec.authoring import Size as Sizes
 from zabspec.language import Field, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
 from zabspec.open import OpenText, is_elsewhere, open_text
-from zabspec.worlds.steps import CONNECTIONS, DATAGRAMS
+from zabspec.worlds import over_connections, over_datagrams
+from zabspec.worlds.world import World
 
 __all__ = ["ELECTING", "PROTOCOLS", "Parts", "Protocol", "Sizes"]
 
@@ -43,7 +44,7 @@ class Protocol:
         name: as on the command line.
         title: what it is, in a phrase.
         modules: its text.
-        connections: it speaks over connections; else over datagrams.
+        world: what it speaks over.
         revises: it may replace what it has delivered.
         parts: its kinds and fields at some sizes.
         variants: the protocol with one rule changed.
@@ -58,7 +59,7 @@ class Protocol:
     name: str
     title: str
     modules: tuple[ModuleType, ...]
-    connections: bool
+    world: World
     revises: bool
     parts: Callable[[Sizes], Parts]
     variants: Mapping[str, Any]
@@ -69,11 +70,6 @@ class Protocol:
     budgets: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 3
     network: str = ""
-
-    @property
-    def world(self) -> str:
-        """The world it speaks over, as rows of `worlds/steps.py` name it."""
-        return CONNECTIONS if self.connections else DATAGRAMS
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -128,12 +124,14 @@ def _db19_parts(z: Sizes) -> Parts:
 OWN = {
     p.name: p
     for p in (
-        Protocol("zab", "ZAB as DSN'11 states it", (zab,), True, False, _zab_parts, variants.VARIANTS),
+        Protocol(
+            "zab", "ZAB as DSN'11 states it", (zab,), over_connections.WORLD, False, _zab_parts, variants.VARIANTS
+        ),
         Protocol(
             "db19",
             "the db-19 lab's variant of ZAB",
             (election, db19),
-            False,
+            over_datagrams.WORLD,
             True,
             _db19_parts,
             db19_variants.VARIANTS,
@@ -181,7 +179,7 @@ def opened(text: OpenText) -> Protocol:
         text.name,
         text.title,
         (text.module,),
-        connections=False,
+        world=over_datagrams.WORLD,
         revises=False,
         parts=parts,
         variants=named,

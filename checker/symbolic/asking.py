@@ -25,7 +25,7 @@ from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.inductive.impossible import impossible
 from invariants.registry import STEP, Property, property_named
 from zabspec.language.tree import Site
-from zabspec.model import Configuration, Model, budgets_of
+from zabspec.model import Configuration, Model
 
 __all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
 
@@ -135,7 +135,7 @@ class Outcome:
         left: dict[str, list[Site]] = {}  # the ranges that steps would leave, by the flag that widens them
         for site in dict.fromkeys(site for t in self.taken for site in t.granted):
             left.setdefault(site.widen, []).append(site)
-        never = [n for n, b in budgets_of(Model(c).protocol.world).items() if not b.network and not getattr(c, n)]
+        never = [n for n, b in Model(c).world.budgets.items() if not b.network and not getattr(c, n)]
         out = [
             f"{c.nodes} processes; at most {c.txns} transactions are ever abcast",
             f"epochs up to {Model(c).epochs}: a step that would begin a later one is not taken (--max-epoch)"

@@ -16,7 +16,7 @@ from itertools import permutations
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field, Layout, Role
 
-__all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "is_idle", "permuted"]
+__all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "is_idle", "permuted", "skips"]
 
 WIDEST = 56  # bits that one put or get can move: a word less seven bits of misalignment
 
@@ -212,6 +212,12 @@ def mix(a: int, b: int) -> int:
 def bags(layout: Layout) -> list[tuple[int, Seq]]:
     """Where each bag lies, and its kind."""
     return [(at, kind) for at, kind in channels(layout) if kind.bag]
+
+
+def skips(layout: Layout) -> bool:
+    """Whether a step that does nothing but take one element out of a bag is none: the element may as well stay."""
+    found = bags(layout)
+    return bool(found) and not any(kind.blocks for _, kind in found)
 
 
 def words_outside_bags(layout: Layout) -> list[tuple[int, int]]:

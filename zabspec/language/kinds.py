@@ -132,12 +132,14 @@ class Record(Kind):
 @dataclass(frozen=True)
 class Seq(Kind):
     """A sequence of at most `capacity` elements: its length, then the elements, unused ones zero.
-    `bag`: their order means nothing, so two states that differ in it alone have one fingerprint."""
+    `bag`: their order means nothing, so two states that differ in it alone have one fingerprint.
+    `blocks`: others may wait for an element of a bag to be taken out, so that it may not as well stay."""
 
     element: Kind
     capacity: int
     widen: str = ""
     bag: bool = False
+    blocks: bool = False
 
     @cached_property
     def header(self) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from zabspec.language import NODE, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
-from zabspec.simulator.mail import HELD, drawn, post, release, slot_of, take_out, time_of
+from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, take_out, time_of
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_message, on_start, on_timer, timer_armed
-from zabspec.worlds.datagrams import ORDERED
+from zabspec.worlds.datagrams import ANY_ORDER, IN_ORDER
 
 __all__ = ["datagram_fields", "envelope"]
 
@@ -24,8 +24,8 @@ def datagram_fields() -> tuple[Field, ...]:
     return (
         Field("deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
         Field("heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
-        Field("order", Int(0, 1), Role.NETWORK, (), "ANY_ORDER, as the lab has it, or ORDERED"),
-        Field("arrives", tick, Role.NETWORK, (NODE, NODE), "ORDERED: when what was sent last this way arrives"),
+        Field("order", Int(0, 2), Role.NETWORK, (), "ANY_ORDER, as the lab has it, ORDERED or IN_ORDER"),
+        Field("arrives", tick, Role.NETWORK, (NODE, NODE), "in an order: when what was sent last this way arrives"),
     )
 
 
@@ -37,12 +37,12 @@ def begin(s: State, p: Node) -> None:
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """A datagram: dropped now if the way is blocked, else delayed by what this tick draws
-    (reading 12)."""
-    if s.blocked[p][q]:
+    (reading 12). Where none is lost it waits until the way is open."""
+    if s.blocked[p][q] and s.order != IN_ORDER:
         drop(s, p, q, m)
     else:
         arrival = HELD if s.scripted else s.now + s.least_delay + drawn(s, p, q, s.delays)
-        if s.order == ORDERED:
+        if s.order != ANY_ORDER:
             arrival = max(s.arrives[p][q], arrival)
             s.arrives[p][q] = arrival
         address(s, post(s, arrival, p, m), p, q)
@@ -67,16 +67,20 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 
 
 def deliver_due(s: State) -> None:
-    """Deliver what is due, in the heap's order; to a process that is down it is lost."""
+    """Deliver what is due, in the heap's order; to a process that is down it is lost. Where none is, it waits."""
     while s.queued > 0 and time_of(s.queue[0]) <= s.now:
-        slot = slot_of(take_out(s, 0))
+        word = take_out(s, 0)
+        slot = slot_of(word)
         p = s.flight[slot].source
         q = s.flight[slot].target
-        if is_down(s, q):
-            drop(s, p, q, s.flight[slot])
+        if s.order == IN_ORDER and (is_down(s, q) or s.blocked[p][q]):
+            push(s, word + TICK)
         else:
-            on_message(s, q, p, s.flight[slot])
-        release(s, slot)
+            if is_down(s, q):
+                drop(s, p, q, s.flight[slot])
+            else:
+                on_message(s, q, p, s.flight[slot])
+            release(s, slot)
 
 
 def fire_timers(s: State, p: Node) -> None:

@@ -22,7 +22,6 @@ from typing import Any
 from zabspec.language.kinds import Record, Seq
 from zabspec.language.reference import StateView
 from zabspec.language.schema import Layout
-from zabspec.protocols import Protocol
 
 __all__ = ["Dump", "Process", "digest"]
 
@@ -58,9 +57,8 @@ class Dump:
     """Reads states of one layout for the dump. Histories are read whole, for speed: an entry at a
     time takes longer than the compiled run."""
 
-    def __init__(self, protocol: Protocol, layout: Layout) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.connections = protocol.connections
         self.accepted = "promised_epoch" if "promised_epoch" in layout.fields else "accepted_epoch"
         log = layout.fields["history"].kind
         assert isinstance(log, Seq)
@@ -89,7 +87,7 @@ class Dump:
 
     def committed(self, s: StateView, p: int, history: tuple[tuple[int, int, int], ...]) -> Zxid:
         """The last zxid that process p knows to be committed."""
-        if not self.connections:
+        if "last_committed" in self.layout.fields:
             zxid: Any = s.last_committed[p]
             return zxid.epoch, zxid.counter
         delivered = s.delivered_length[p]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 
 from zabspec import history
 from zabspec.language import Schema
 from zabspec.language.program import Program
 from zabspec.protocols import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.simulator import connections, datagrams, elections, loop, mail, network, observed, unobserved
+from zabspec.simulator import elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.scratch import step_fields
 
@@ -75,7 +74,7 @@ class Cluster:
 
     @cached_property
     def parts(self) -> Parts:
-        envelope = connections.envelope(self.nodes) if self.parts_of.connections else datagrams.envelope(self.nodes)
+        envelope = self.parts_of.world.simulated_envelope(self.nodes)
         return self.parts_of.parts(Sizes(self.nodes, max(1, self.proposals), self.largest_epoch, self.log, envelope))
 
     @cached_property
@@ -96,7 +95,7 @@ class Cluster:
             *seen,
             *parts.fields,
             *mail.mail_fields(parts.union, self.slots),
-            *(connections.connection_fields() if self.parts_of.connections else datagrams.datagram_fields()),
+            *self.parts_of.world.simulated_fields(),
             *loop.loop_fields(n, max(1, self.due)),
             *step_fields(parts.union, n),
         )
@@ -109,9 +108,7 @@ class Cluster:
             "ACTIONS": len(self.parts_of.actions),
             "CHANGES": len(self.parts_of.changes),
         }
-        links: tuple[ModuleType, ...] = (connections,) if self.parts_of.connections else (datagrams,)
-        if self.oracle:
-            links = (connections, elections)
+        links = (self.parts_of.world.simulated, *((elections,) if self.oracle else ()))
         return Program(
             Schema(n, fields, constants),
             parts.types,

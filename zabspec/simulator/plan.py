@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from zabspec.model import DATAGRAMS, NETWORKS, ConfigError
+from zabspec.model import ConfigError
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
+from zabspec.worlds.world import World
 
 __all__ = ["Fault", "Run"]
 
@@ -16,9 +17,8 @@ MOST_NODES = 7
 MOST_PROPOSALS = 1000
 LONGEST_DELAY = 10_000
 
-# Faults of one process, and those that need a connection.
+# Faults of one process.
 OF_ONE = ("crash", "recover", "timeout")
-OF_CONNECTIONS = ("lose",)
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class Run:
             raise ConfigError(
                 f"--delay must be LEAST:MOST with 1 <= LEAST <= MOST <= {LONGEST_DELAY}, not {self.least_delay}:{last}"
             )
-        networks = NETWORKS if found.connections else DATAGRAMS
+        networks = found.world.networks
         if self.network and self.network not in networks:
-            whose = "" if found.connections else f" for {self.protocol}"
+            whose = "" if self.protocol == "zab" else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
         if self.oracle and self.oracle != "lab":
             raise ConfigError(f"there is no oracle {self.oracle!r}; there is lab, and unless it is named the seed")
-        if self.oracle and not found.connections:
+        if self.oracle and not found.world.asks_oracle:
             raise ConfigError(f"--oracle is for zab; {self.protocol} elects by itself")
         for a, b in self.blocked:
             if not (0 <= a < self.nodes and 0 <= b < self.nodes):
@@ -100,15 +100,15 @@ class Run:
         if len(self.faults) > MOST_FAULTS:
             raise ConfigError(f"a schedule has at most {MOST_FAULTS} faults, not {len(self.faults)}")
         for fault in self.faults:
-            self._check_fault(fault, found.connections)
+            self._check_fault(fault, found.world)
         object.__setattr__(self, "faults", tuple(sorted(self.faults, key=lambda f: f.tick)))
 
-    def _check_fault(self, fault: Fault, connections: bool) -> None:
+    def _check_fault(self, fault: Fault, world: World) -> None:
         if fault.kind not in FAULTS:
             raise ConfigError(f"there is no fault {fault.kind!r}; there are {', '.join(FAULTS)}")
         what = f"--{fault.kind} at tick {fault.tick}"
-        if fault.kind in OF_CONNECTIONS and not connections:
-            raise ConfigError(f"--{fault.kind} is for connections; {self.protocol} speaks over datagrams")
+        if fault.kind in world.lacks:
+            raise ConfigError(f"--{fault.kind} is not for {self.protocol}, which speaks over {world.name}")
         for p in (fault.a,) if fault.kind in OF_ONE else (fault.a, fault.b):
             if not 0 <= p < self.nodes:
                 raise ConfigError(f"{what}: there is no process {p}; they are 0 to {self.nodes - 1}")

@@ -17,7 +17,8 @@ from zabspec.language import frontend, llvm_text, reference
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
-from zabspec.model import DATAGRAMS, NETWORKS, ConfigError
+from zabspec.model import ConfigError
+from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.model import EPOCHS, OBSERVED_EPOCHS, Cluster
 from zabspec.simulator.plan import Fault, Run
@@ -197,7 +198,7 @@ class Simulator:
         s.least_delay = run.least_delay
         s.delays = run.delays
         if run.network:
-            s.order = (NETWORKS | DATAGRAMS)[run.network]
+            s.order = PROTOCOLS[run.protocol].world.networks[run.network]
         for a, b in run.blocked:
             s.blocked[a][b] = True
         s.faults = len(run.faults)

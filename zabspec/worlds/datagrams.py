@@ -5,7 +5,11 @@ arrived by the end of the run; and a receipt that changes nothing but the mail i
 own, since the message may as well take longer (`idle`). A timer that is armed may fire at any time.
 
 On an ordered network no message overtakes another between the same two processes: the ones that it
-would overtake are lost. Its runs are runs of the other network too, and far fewer.
+would overtake are lost. Its runs are runs of the other network too, and far fewer. On a network in order
+(`fifo`) none is lost either: a message is received when no other from the same process is ahead of it.
+There a receipt that changes nothing is a step all the same, since what is behind it waits for it.
+
+Beyond that the network may lose messages in flight, or deliver them again: each costs a budget.
 
 This module has the untimed world's steps, as `connections` has its own.
 """
@@ -49,6 +53,7 @@ from zabspec.worlds.steps import (
     ABCAST,
     ACTION,
     CRASH,
+    DROP,
     ELECTION_TIMEOUT,
     ENVIRONMENT,
     HEARTBEAT,
@@ -56,22 +61,23 @@ from zabspec.worlds.steps import (
     PEERS,
     RECEIVE,
     RECOVER,
+    REPEAT,
 )
 
 # The networks.
-ANY_ORDER, ORDERED = 0, 1
+ANY_ORDER, ORDERED, IN_ORDER = 0, 1, 2
 
 
 def envelope(nodes: int, ahead: int) -> dict[str, Int]:
-    """Who sent a message, to whom, and on an ordered network how many of theirs are in flight ahead
+    """Who sent a message, to whom, and where there is an order how many of theirs are in flight ahead
     of it (at most `ahead`)."""
     node = NodeId.of(nodes)
     return {"source": node, "target": node, "ahead": Int(0, ahead, "--channel")}
 
 
-def datagram_fields(message: MessageUnion, capacity: int) -> tuple[Field, ...]:
+def datagram_fields(message: MessageUnion, capacity: int, network: int) -> tuple[Field, ...]:
     """The network's field; `capacity`: how many messages can be in flight."""
-    bag = Seq(message, capacity, "--channel", bag=True)
+    bag = Seq(message, capacity, "--channel", bag=True, blocks=network == IN_ORDER)
     return (Field("in_flight", bag, Role.NETWORK, (), "the messages in flight, in no order"),)
 
 
@@ -80,6 +86,8 @@ def initialize(s: State) -> None:
     s.timeouts_left = s.TIMEOUTS
     s.heartbeats_left = s.HEARTBEATS
     s.crashes_left = s.CRASHES
+    s.drops_left = s.DROPS
+    s.duplicates_left = s.DUPLICATES
     fill_budgets(s)
     for p in range(s.NODES):
         on_start(s, p)
@@ -91,7 +99,7 @@ def initialize(s: State) -> None:
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """Process p sends m to q."""
     ahead = 0
-    if s.NETWORK == ORDERED:
+    if s.NETWORK != ANY_ORDER:
         for k in range(len(s.in_flight)):
             if s.in_flight[k].source == p and s.in_flight[k].target == q:
                 ahead = ahead + 1
@@ -128,8 +136,12 @@ def enabled(s: State, out: Words) -> None:
                 if may_act(s, p, k):
                     emit_which(out, ACTION, p, k)
     for k in range(len(s.in_flight)):
-        if not is_down(s, s.in_flight[k].target):
+        if not is_down(s, s.in_flight[k].target) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
             emit(out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
+            if s.duplicates_left > 0:
+                emit(out, REPEAT, s.in_flight[k].target, s.in_flight[k].source, k)
+        if s.drops_left > 0:
+            emit(out, DROP, s.in_flight[k].target, s.in_flight[k].source, k)
     for k in range(s.CHANGES):
         if may_change(s, k):
             emit_nobodys(out, ENVIRONMENT, k)
@@ -147,8 +159,16 @@ def apply(s: State, word: int) -> None:
     begin_step(s, word, a, b)
     if kind == RECEIVE:
         s.event_message = s.in_flight[c]
-        take_out(s, c)
+        take_out(s, c, False, s.NETWORK == ORDERED)
         on_message(s, a, b, s.event_message)
+    elif kind == REPEAT:
+        s.duplicates_left = s.duplicates_left - 1
+        s.event_message = s.in_flight[c]
+        take_out(s, c, True, s.NETWORK == ORDERED)
+        on_message(s, a, b, s.event_message)
+    elif kind == DROP:
+        s.drops_left = s.drops_left - 1
+        take_out(s, c, False, False)
     elif kind == ELECTION_TIMEOUT:
         s.timeouts_left = s.timeouts_left - 1
         on_timer(s, a, ELECTION_TIMER)
@@ -170,21 +190,27 @@ def apply(s: State, word: int) -> None:
         on_change(s, c)
 
 
-def take_out(s: State, place: int) -> None:
-    """The message at a place of the bag arrives; on an ordered network those ahead of it are lost."""
-    if s.NETWORK == ORDERED:
+def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
+    """The message at a place of the bag arrives, or is lost. `stays`: a copy of it is still in flight;
+    `overtakes`: those ahead of it are lost."""
+    if s.NETWORK == ANY_ORDER:
+        if not stays:
+            s.in_flight.remove(place)
+    else:
         source = s.in_flight[place].source
         target = s.in_flight[place].target
         taken = s.in_flight[place].ahead
+        lost = taken if overtakes else 0
         for i in range(s.FLIGHT):
             k = s.FLIGHT - 1 - i  # from the last: what is taken out moves those behind it only
             if k < len(s.in_flight) and s.in_flight[k].source == source and s.in_flight[k].target == target:
-                if s.in_flight[k].ahead <= taken:
+                ahead = s.in_flight[k].ahead
+                if ahead < lost or (ahead == taken and not stays):
                     s.in_flight.remove(k)
-                else:
-                    s.in_flight[k].ahead = s.in_flight[k].ahead - taken - 1
-    else:
-        s.in_flight.remove(place)
+                elif ahead == taken:
+                    s.in_flight[k].ahead = ahead - lost
+                elif ahead > taken:
+                    s.in_flight[k].ahead = ahead - lost - (0 if stays else 1)
 
 
 def choose(s: State, alternatives: int) -> int:

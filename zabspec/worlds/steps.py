@@ -171,6 +171,14 @@ ENVIRONMENT = row(StepKind(
     21, "environment", ("", "", "which"), "environment", BOTH, runs="on_change", given=("which",), by="environment",
     said="environment: {label}", refused="nothing of the kind may change",
 ))
+DROP = row(StepKind(
+    22, "drop", ("process", "source", "place"), "drop message", (DATAGRAMS,), "drops", message="in_flight", loses=True,
+    by="network", refused=ARRIVED,
+))
+REPEAT = row(StepKind(
+    23, "repeat", ("process", "source", "place"), "receive a copy", (DATAGRAMS,), "duplicates", runs="on_message",
+    given=("process", "source"), message="in_flight", keeps=True, refused=ARRIVED,
+))
 # fmt: on
 
 NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}
@@ -231,11 +239,12 @@ BUDGETS: Mapping[str, Budget] = {
         Budget("losses", "lost connection", "Lost connections", {CONNECTIONS: 1}, always=True),
         Budget("partitions", "partition", "Cuts that lose every connection across them", {CONNECTIONS: 0}),
         Budget(
-            "drops", "dropped message", "Single messages lost", {CONNECTIONS: 0}, "over connections on lossy channels",
-            network={CONNECTIONS: "lossy"}, why=": on the paper's channels only connections are lost",
+            "drops", "dropped message", "Single messages lost", {CONNECTIONS: 0, DATAGRAMS: 0},
+            "over connections on lossy channels", network={CONNECTIONS: "lossy"},
+            why=": on the paper's channels only connections are lost",
         ),
         Budget(
-            "duplicates", "duplicated message", "Messages received twice", {CONNECTIONS: 0},
+            "duplicates", "duplicated message", "Messages received twice", {CONNECTIONS: 0, DATAGRAMS: 0},
             "over connections on duplicating channels", network={CONNECTIONS: "duplicating"},
         ),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),

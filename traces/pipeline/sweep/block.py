@@ -64,7 +64,7 @@ class Reader:
 
     def __init__(self, judged: Judged) -> None:
         layout = judged.layout
-        self.dump = Dump(judged.cluster.parts_of, layout)
+        self.dump = Dump(layout)
         delivered = layout.fields["delivered"].kind
         assert isinstance(delivered, Seq)
         assert isinstance(delivered.element, Record)

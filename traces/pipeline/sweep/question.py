@@ -334,9 +334,9 @@ def random_faults(run: Run, count: int, kinds: Sequence[str]) -> tuple[Fault, ..
     Raises:
         ConfigError: no fault of these kinds can befall such a run.
     """
-    connections = PROTOCOLS[run.protocol].connections
+    lacks = PROTOCOLS[run.protocol].world.lacks
     kinds = [kind for kind in kinds if run.nodes > 1 or kind not in ("cut", "lose")]
-    kinds = [kind for kind in kinds if connections or kind != "lose"]
+    kinds = [kind for kind in kinds if kind not in lacks]
     if not kinds or run.rounds < 1:
         raise ConfigError(
             f"--faults: none of these kinds befalls {run.protocol} with --nodes {run.nodes} --rounds {run.rounds}"

@@ -1,0 +1,72 @@
+"""The world of connections as an object: FIFO channels, or others, and a leader oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from zabspec.language import Field, Int, MessageUnion
+from zabspec.simulator import connections as simulated
+from zabspec.worlds import connections
+from zabspec.worlds.steps import CONNECTIONS
+from zabspec.worlds.world import Capacity, World
+
+if TYPE_CHECKING:
+    from zabspec.model import Configuration
+
+__all__ = ["WORLD"]
+
+
+class OverConnections(World):
+    name = CONNECTIONS
+    text = connections
+    simulated = simulated
+    networks: ClassVar[Mapping[str, int]] = {
+        "fifo": connections.FIFO,
+        "lossy": connections.LOSSY,
+        "unordered": connections.UNORDERED,
+        "duplicating": connections.DUPLICATING,
+    }
+    asks_oracle = True
+
+    def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
+        return {}
+
+    def fields(self, c: Configuration, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
+        return connections.connection_fields(message, *capacity)
+
+    def epochs(self, c: Configuration) -> int:
+        """Every new epoch takes a CEPOCH each from a quorum, a process sends one an iteration, and begins a new
+        iteration after a fault (on an unordered channel also when NEWLEADER overtakes NEWEPOCH: one more for each,
+        then --max-epoch)."""
+        iterations = 1 + c.faults + (c.network == "unordered")
+        return max(1, c.nodes * iterations // (c.nodes // 2 + 1))
+
+    def capacity(self, c: Configuration) -> Capacity:
+        """On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or
+        another network, may have every message of a connection in flight at once, or send one again."""
+        if c.network == "fifo" and not c.variant:
+            return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
+        return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
+
+    def most_steps(self, c: Configuration, capacity: Capacity) -> int:
+        n, (up, down) = c.nodes, capacity
+        bound = n * (3 * n + 8) + n * 4
+        if c.network != "fifo":
+            bound += 3 * n * n * up + 3 * n * down
+        if c.partitions:
+            bound += 1 << (n - 1)
+        return bound
+
+    def log(self, c: Configuration) -> int:
+        """A copy of a proposal is accepted again."""
+        return c.txns + c.duplicates
+
+    def simulated_envelope(self, nodes: int) -> Mapping[str, Int]:
+        return simulated.envelope(nodes)
+
+    def simulated_fields(self) -> tuple[Field, ...]:
+        return simulated.connection_fields()
+
+
+WORLD = OverConnections()

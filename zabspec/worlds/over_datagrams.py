@@ -1,0 +1,62 @@
+"""The world of datagrams as an object: any order, in order with the overtaken lost, or in order and none lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from zabspec.language import Field, Int, MessageUnion
+from zabspec.simulator import datagrams as simulated
+from zabspec.worlds import datagrams
+from zabspec.worlds.steps import DATAGRAMS
+from zabspec.worlds.world import Capacity, World
+
+if TYPE_CHECKING:
+    from zabspec.model import Configuration
+
+__all__ = ["WORLD"]
+
+IN_FLIGHT = 32  # messages, unless a question says
+
+
+class OverDatagrams(World):
+    name = DATAGRAMS
+    text = datagrams
+    simulated = simulated
+    networks: ClassVar[Mapping[str, int]] = {
+        "datagrams": datagrams.ANY_ORDER,
+        "ordered": datagrams.ORDERED,
+        "fifo": datagrams.IN_ORDER,
+    }
+    lacks = frozenset({"lose"})
+
+    def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
+        return datagrams.envelope(nodes, capacity[0])
+
+    def fields(self, c: Configuration, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
+        return datagrams.datagram_fields(message, capacity[0], self.networks[c.network])
+
+    def epochs(self, c: Configuration) -> int:
+        """A process begins an epoch when it is elected, and looks for a leader when it starts and after each
+        timeout."""
+        return c.nodes + c.timeouts + c.crashes
+
+    def capacity(self, c: Configuration) -> Capacity:
+        """Twice how many can be in flight."""
+        return IN_FLIGHT, IN_FLIGHT
+
+    def most_steps(self, c: Configuration, capacity: Capacity) -> int:
+        return 5 * c.nodes + (3 if c.drops or c.duplicates else 1) * capacity[0]
+
+    def log(self, c: Configuration) -> int:
+        """A proposal that comes late is accepted again."""
+        return 2 * c.txns
+
+    def simulated_envelope(self, nodes: int) -> Mapping[str, Int]:
+        return simulated.envelope(nodes)
+
+    def simulated_fields(self) -> tuple[Field, ...]:
+        return simulated.datagram_fields()
+
+
+WORLD = OverDatagrams()

@@ -1,0 +1,79 @@
+"""What a world is: what it provides to a protocol, in the explorer and in the simulator, and how much room it needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
+
+from zabspec.language import Field, Int, MessageUnion
+from zabspec.worlds.steps import BUDGETS, Budget
+
+if TYPE_CHECKING:
+    from zabspec.model import Configuration
+
+__all__ = ["Capacity", "World"]
+
+Capacity = tuple[int, int]  # the most messages in a channel to a leader, and to a follower
+
+
+class World(ABC):
+    """A world that protocols run in.
+
+    Attributes:
+        name: as rows of `worlds/steps.py` have it, and as sentences do: a protocol speaks over it.
+        text: the explorer's: its steps, and what it provides to handlers.
+        simulated: the simulator's network.
+        networks: by name the number that the texts know it by; the first is the one taken unless one says.
+        lacks: faults of the simulator's schedule that it does not have.
+        asks_oracle: its processes ask a leader oracle.
+    """
+
+    name: ClassVar[str]
+    text: ClassVar[ModuleType]
+    simulated: ClassVar[ModuleType]
+    networks: ClassVar[Mapping[str, int]]
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    asks_oracle: ClassVar[bool] = False
+
+    @property
+    def budgets(self) -> dict[str, Budget]:
+        """The budgets that it has, by name."""
+        return {name: b for name, b in BUDGETS.items() if self.name in b.usual}
+
+    # --- the explorer's ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
+        """What it writes on every message."""
+
+    @abstractmethod
+    def fields(self, c: Configuration, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
+        """Its fields of the state."""
+
+    @abstractmethod
+    def epochs(self, c: Configuration) -> int:
+        """The largest epoch there can be within the budgets."""
+
+    @abstractmethod
+    def capacity(self, c: Configuration) -> Capacity:
+        """How many messages channels can hold, unless a question says."""
+
+    @abstractmethod
+    def most_steps(self, c: Configuration, capacity: Capacity) -> int:
+        """More than the steps, counted with their choices, that any state can have."""
+
+    @abstractmethod
+    def log(self, c: Configuration) -> int:
+        """The most entries of a history."""
+
+    # --- the simulator's ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def simulated_envelope(self, nodes: int) -> Mapping[str, Int]:
+        """What the simulator's network writes on every message."""
+
+    @abstractmethod
+    def simulated_fields(self) -> tuple[Field, ...]:
+        """The fields of the simulator's network."""
