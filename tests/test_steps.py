@@ -20,7 +20,7 @@ from invariants import PROPERTIES, property_named
 from traces import Runner, Step, Trace, headline, state_json, verify
 from traces.replay import replay
 from zabspec.model import Configuration, Model
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols import OWN, PROTOCOLS
 from zabspec.worlds import steps
 from zabspec.worlds.steps import BUDGETS, KINDS
 
@@ -101,7 +101,7 @@ def restless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configuration:
     text = import_text(tmp_path, "restless", RESTLESS)
     own = ("look again", "step down")
     protocol = replace(db19, name="restless", modules=(*db19.modules, text), actions=own, changes=("night falls",))
-    monkeypatch.setitem(PROTOCOLS, "restless", protocol)
+    monkeypatch.setitem(OWN, "restless", protocol)
     return Configuration(protocol="restless", nodes=2, txns=1, timeouts=2, channel=24)
 
 
