@@ -21,10 +21,12 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from traces.judging.compiled import function
+from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.judging.kernel import judge_runs
 from traces.pipeline.session import session
 from traces.pipeline.table import COLUMNS, USUAL, TableWriter, schema
+from zabspec.language.kernels import machine
 
 
 def many_runs(path: Path, events: int, runs: int, nodes: int = 3, seed: int = 1) -> int:
@@ -252,7 +254,7 @@ def main() -> None:
     engines = chosen.engines.split(",")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
-        function("judge_runs"), function("sum_blocks")  # compiled once and kept
+        machine(judge_runs), machine(sum_blocks)  # compiled once and kept
         start = start_of_spark(chosen.master) if "spark" in engines else 0.0
         rows = many_runs(path, chosen.events, chosen.runs)
         print(f"{chosen.runs:,} runs, {rows:,} rows, {path.stat().st_size >> 20} MiB", flush=True)

@@ -7,6 +7,9 @@ from fnmatch import fnmatch
 
 __all__ = ["KILLERS", "LAST", "Killers", "killers_of"]
 
+# The texts of judging that are compiled.
+JUDGING = ("kernel", "handlers", "memory", "planes", "deliveries", "conclusions", "causality", "primaries", "quorums")
+
 # Tests that hold exact counts of states. They kill nearly anything, and say least about what is wrong: they come last,
 # so that a mutant killed by one of them is killed by nothing else here.
 LAST = ("_counts",)
@@ -116,7 +119,7 @@ KILLERS = (
         ("tests/test_judge_long.py", BY_DEFINITION_LONG), tables=True, plain=True, dearest=0.6,
     ),
     Killers(
-        tuple(f"traces/judging/{name}.py" for name in ("kernel", "planes", "deliveries", "conclusions")),
+        tuple(f"traces/judging/{name}.py" for name in JUDGING),
         ("tests/test_judge.py", "tests/test_judge_open.py", BY_DEFINITION), tables=True, dearest=0.6,
     ),
     Killers(

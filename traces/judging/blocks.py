@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from traces.judging import blocks_kernel as k
-from traces.judging.compiled import function
 from traces.judging.gaps import GAPS
-from traces.judging.planes import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, MOST, NULL, OTHER
-from traces.judging.runs import COLUMNS, ERRORS, KIND_CODES, at, codes_of, kinds_of, words_of
+from traces.judging.memory import Table
+from traces.judging.planes import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, NULL, OTHER
+from traces.judging.runs import COLUMNS, ERRORS, IN_KERNEL, KIND_CODES, codes_of, kinds_of, table_of, words_of
 from traces.pipeline.table import Part, TableError, read_part
+from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,6 @@ READ = (
     "primary_epoch", "index",
 )  # fmt: skip
 HALF_KNOWN = (G_IDENTITY, G_DIGEST, G_TIME)  # gaps only where other rows of the run are not null
-IN_KERNEL = ("process", "position", "pass", "attempt", "epoch", "counter", "identity", "digest", "time")
 MOST_EPOCHS = 1 << 12
 
 
@@ -86,31 +86,30 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     columns = {c: words_of(table, c, name) for c in IN_KERNEL}
     kinds, words = kinds_of(table, name)
     kind_of = codes_of(words)
-    most = 1 << 12
-    seen = np.empty(5 * MOST + 1, np.int64)
-    report = np.zeros(k.REPORT, np.int64)
-    epochs = np.empty((MOST_EPOCHS, k.EPOCH), np.int64)
-    while True:
-        entries = np.empty((most, k.ENTRY), np.int64)
-        slots = np.zeros(4 * most, np.int64)
-        full = function("sum_blocks")(
-            at(kinds), at(kind_of), *(at(columns[c]) for c in IN_KERNEL), table.num_rows, base, shift, at(entries),
-            most, at(slots), len(slots) - 1, at(epochs), len(epochs), at(seen), at(report),
-        )  # fmt: skip
-        if full == 0:
-            break
-        if report[k.EPOCHS] == len(epochs):
-            epochs = np.empty((4 * len(epochs), k.EPOCH), np.int64)
-        most *= 4
-    if report[k.ERROR]:
-        raise TableError(f"{name}, row {int(report[k.ERROR_ROW])}: {ERRORS[int(report[k.ERROR])]}")
-    columns |= {c: words_of(table, c, name) for c in ("primary_epoch", "index")}
+    sums = summed(table_of(columns, kinds, kind_of), base, shift)
+    if sums.error:
+        raise TableError(f"{name}, row {sums.error_row}: {ERRORS[sums.error]}")
     known_times = columns["time"][columns["time"] != NULL]
     return Summary(
-        entries[: report[k.ENTRIES]].copy(), epochs[: report[k.EPOCHS]].copy(), seen[: 2 * MOST].reshape(2, MOST),
+        np.frombuffer(sums.entry.memory, np.int64).reshape(-1, k.ENTRY)[: sums.entries].copy(),
+        np.frombuffer(sums.epoch.memory, np.int64).reshape(-1, k.EPOCH)[: sums.epochs].copy(),
+        np.array([list(sums.first_position), list(sums.last_position)], np.int64),
         (int(known_times[0]), int(known_times[-1])) if len(known_times) else None,
         looked_at(columns, kind_of.astype(np.int8)[kinds], base), int(run[0]), name,
     )  # fmt: skip
+
+
+def summed(table: Table, base: int, shift: int) -> k.Sums:
+    """What the rows of a part come to, in as much room as that takes."""
+    most, epochs = 1 << 12, MOST_EPOCHS
+    while True:
+        sums = k.Sums(most=most, slots=4 * most, most_epochs=epochs)
+        machine(k.sum_blocks)(table, sums, base, shift)
+        if not sums.full:
+            return sums
+        if sums.epochs == epochs:
+            epochs *= 4
+        most *= 4
 
 
 def looked_at(columns: dict[str, Any], kinds: Any, base: int) -> Seen:

@@ -1,5 +1,3 @@
-# ruff: noqa: F821
-# mypy: ignore-errors
 """A part of one long history summed up, in the kernel language: digests of blocks of its rows.
 
 A block is the transactions of one epoch whose counters lie within `1 << shift` of each other. For each
@@ -10,6 +8,7 @@ their counters grow.
 
 from __future__ import annotations
 
+from traces.judging.memory import Table
 from traces.judging.planes import (
     ABCAST,
     ABDELIVER,
@@ -28,7 +27,8 @@ from traces.judging.planes import (
     REVISE,
     TIME_BACK,
 )
-from zabspec.language.lang import Bytes, Words
+from zabspec.language.structs import Struct, size, word, words
+from zabspec.language.wrapping import shr, wrap_add, wrap_mul
 
 # Words of an entry. An abcast's has role 0 and its instance's attempt, a delivery's role 1 and its pass.
 (
@@ -41,9 +41,134 @@ NOBODY = MOST  # the process of an abcast of which it is not known
 # these rows (so it must have been before them)
 (B_EPOCH, B_ABCAST, B_NEED) = range(3)
 EPOCH = 4
-# The report: how many entries and epochs, an error and its row
-ENTRIES, EPOCHS, ERROR, ERROR_ROW = range(4)
-REPORT = 8
+NO_EPOCH = -1
+
+
+class Sums(Struct):
+    """What the rows of a part come to. The words of an entry, or of an epoch, lie together: a row needs all."""
+
+    most = size()
+    slots = size()  # a power of two, above `most`
+    most_epochs = size()
+    entry = words(most, ENTRY)
+    slot = words(slots)  # a hash table of the entries: 1 + the number of one, or 0
+    epoch = words(most_epochs, EPOCH)
+    entries = word()  # how many there are
+    epochs = word()
+    full = word()  # there is no room for another: it is to be done again with more
+    error = word()
+    error_row = word()
+
+    base = word()  # the number of the first row in its run
+    shift = word()
+    now = word()
+    at_epoch = word()  # the number of the last row's epoch; NO_EPOCH: there is none
+    first_position = words(MOST)  # of each process here; NULL: it has none
+    last_position = words(MOST)
+    last_pass = words(MOST)
+    latest = words(2, MOST + 1)  # by role and process, the entry of the last row; -1: there is none
+
+
+def sum_blocks(table: Table, s: Sums, base: int, shift: int) -> None:
+    """Sum up the rows of a part, of which the first has number `base` in its run."""
+    s.base = base
+    s.shift = shift
+    s.now = NULL
+    s.at_epoch = NO_EPOCH
+    for p in range(MOST):
+        s.first_position[p] = NULL
+        s.last_position[p] = NULL
+        s.last_pass[p] = NULL
+    for p in range(MOST + 1):
+        s.latest[0][p] = -1
+        s.latest[1][p] = -1
+    row = 0
+    while row < table.rows and s.error == 0 and s.full == 0:
+        sum_row(table, s, row)
+        row = row + 1
+
+
+def sum_row(table: Table, s: Sums, row: int) -> None:
+    """What a row adds."""
+    time = table.time[row]
+    if time != NULL:
+        if time < s.now:
+            fails(s, TIME_BACK, row)
+        s.now = time
+    p = table.process[row]
+    kind = table.meaning[table.kind[row]]
+    if p != NULL:
+        if p < 0 or p >= MOST:
+            fails(s, MANY_PROCESSES, row)
+            return
+        positioned(s, row, p, table.position[row])
+    if kind != OTHER and kind != BEGIN and kind != ESTABLISH:
+        if kind != REVISE and (table.epoch[row] == NULL or table.counter[row] == NULL):
+            fails(s, NO_ZXID, row)
+            return
+        if p == NULL and kind != ABCAST and kind != INITIAL:
+            fails(s, NO_PROCESS, row)
+            return
+    if kind == ABCAST:
+        add(table, s, row, 0, p if p != NULL else NOBODY, table.attempt[row])
+    elif kind == ABDELIVER:
+        passing = table.passing[row]
+        if passing != NULL:
+            if passing < s.last_pass[p]:
+                fails(s, PASS_BACK, row)
+            s.last_pass[p] = passing
+        add(table, s, row, 1, p, passing)
+
+
+def positioned(s: Sums, row: int, p: int, position: int) -> None:
+    """Where a row is among those of its process."""
+    if position != NULL:
+        if s.first_position[p] == NULL:
+            s.first_position[p] = position
+        if position <= s.last_position[p]:
+            fails(s, OUT_OF_ORDER, row)
+        s.last_position[p] = position
+
+
+def add(table: Table, s: Sums, row: int, role: int, p: int, passing: int) -> None:
+    """An abcast (role 0) or a delivery (role 1) in an attempt, or a pass, of p."""
+    epoch = table.epoch[row]
+    counter = table.counter[row]
+    block = counter >> s.shift
+    at = s.latest[role][p]
+    same = False
+    if at >= 0:
+        same = s.entry[at][E_BLOCK] == block and s.entry[at][E_EPOCH] == epoch and s.entry[at][E_PASS] == passing
+    if not same:
+        at = entry_of(s, role, p, passing, epoch, block)
+        if at < 0:
+            s.full = 1
+            return
+        s.latest[role][p] = at
+    h = mixed(table.identity[row], epoch, counter, table.digest[row])
+    s.entry[at][E_COUNT] = s.entry[at][E_COUNT] + 1
+    s.entry[at][E_SUM] = wrap_add(s.entry[at][E_SUM], h)
+    s.entry[at][E_SUM2] = wrap_add(s.entry[at][E_SUM2], wrap_mul(h ^ shr(h, 31), -7723592293110705685))
+    if s.entry[at][E_FIRST_ROW] < 0:
+        s.entry[at][E_FIRST_ROW] = s.base + row
+        s.entry[at][E_FIRST] = counter
+    elif counter <= s.entry[at][E_LAST]:
+        s.entry[at][E_FAULT] = 1
+    s.entry[at][E_LAST] = counter
+    s.entry[at][E_LAST_ROW] = s.base + row
+    in_epoch(s, role, epoch, counter)
+
+
+def in_epoch(s: Sums, role: int, epoch: int, counter: int) -> None:
+    """How far an epoch is abcast, and what of it must have been before."""
+    e = epoch_of(s, epoch)
+    s.at_epoch = e
+    if e < 0:
+        s.full = 1
+    elif role == 0:
+        s.epoch[e][B_ABCAST] = max(s.epoch[e][B_ABCAST], counter)
+    elif counter > s.epoch[e][B_ABCAST]:
+        s.epoch[e][B_NEED] = max(s.epoch[e][B_NEED], counter)
 
 
 def mixed(a: int, b: int, c: int, d: int) -> int:
@@ -55,147 +180,50 @@ def mixed(a: int, b: int, c: int, d: int) -> int:
     return h ^ shr(h, 32)
 
 
-def entry_of(entries: Words, most: int, table: Words, mask: int, report: Words, role: int, p: int, passing: int,
-             epoch: int, block: int) -> int:  # fmt: skip
-    """Where an entry begins; -1 if there is no room for it."""
-    place = (block + wrap_mul(epoch, ODD) + wrap_mul(wrap_add(passing, 31 * (2 * p + role)), 0x9E3779B1)) & mask
-    while table[place] != 0:
-        at = (table[place] - 1) * ENTRY
-        if entries[at + E_BLOCK] == block and entries[at + E_EPOCH] == epoch and entries[at + E_PASS] == passing:
-            if entries[at + E_PROCESS] == p and entries[at + E_ROLE] == role:
+def entry_of(s: Sums, role: int, p: int, passing: int, epoch: int, block: int) -> int:
+    """The number of an entry; -1 if there is no room for it."""
+    mask = s.slots - 1
+    place = wrap_add(block, wrap_mul(epoch, ODD))
+    place = wrap_add(place, wrap_mul(wrap_add(passing, 31 * (2 * p + role)), 0x9E3779B1)) & mask
+    while s.slot[place] != 0:
+        at = s.slot[place] - 1
+        if s.entry[at][E_BLOCK] == block and s.entry[at][E_EPOCH] == epoch and s.entry[at][E_PASS] == passing:
+            if s.entry[at][E_PROCESS] == p and s.entry[at][E_ROLE] == role:
                 return at
         place = (place + 1) & mask
-    n = report[ENTRIES]
-    if n == most:
+    at = s.entries
+    if at == s.most:
         return -1
-    report[ENTRIES] = n + 1
-    table[place] = n + 1
-    at = n * ENTRY
-    entries[at + E_ROLE] = role
-    entries[at + E_PROCESS] = p
-    entries[at + E_PASS] = passing
-    entries[at + E_EPOCH] = epoch
-    entries[at + E_BLOCK] = block
-    entries[at + E_COUNT] = 0
-    entries[at + E_SUM] = 0
-    entries[at + E_SUM2] = 0
-    entries[at + E_FIRST_ROW] = -1
-    entries[at + E_FAULT] = 0
+    s.entries = at + 1
+    s.slot[place] = at + 1
+    for k in range(ENTRY):
+        s.entry[at][k] = 0
+    s.entry[at][E_ROLE] = role
+    s.entry[at][E_PROCESS] = p
+    s.entry[at][E_PASS] = passing
+    s.entry[at][E_EPOCH] = epoch
+    s.entry[at][E_BLOCK] = block
+    s.entry[at][E_FIRST_ROW] = -1
     return at
 
 
-def epoch_of(epochs: Words, most: int, report: Words, last: int, e: int) -> int:
-    """Where an epoch begins; `last` is a guess; -1 if there is no room for it."""
-    if last >= 0 and epochs[last + B_EPOCH] == e:
-        return last
-    for k in range(report[EPOCHS]):
-        if epochs[k * EPOCH + B_EPOCH] == e:
-            return k * EPOCH
-    if report[EPOCHS] == most:
+def epoch_of(s: Sums, epoch: int) -> int:
+    """The number of an epoch; -1 if there is no room for it."""
+    if s.at_epoch != NO_EPOCH and s.epoch[s.at_epoch][B_EPOCH] == epoch:
+        return s.at_epoch
+    for k in range(s.epochs):
+        if s.epoch[k][B_EPOCH] == epoch:
+            return k
+    e = s.epochs
+    if e == s.most_epochs:
         return -1
-    at = report[EPOCHS] * EPOCH
-    report[EPOCHS] = report[EPOCHS] + 1
-    epochs[at + B_EPOCH] = e
-    epochs[at + B_ABCAST] = NULL
-    epochs[at + B_NEED] = NULL
-    return at
+    s.epochs = e + 1
+    s.epoch[e][B_EPOCH] = epoch
+    s.epoch[e][B_ABCAST] = NULL
+    s.epoch[e][B_NEED] = NULL
+    return e
 
 
-def fails(report: Words, error: int, row: int) -> int:
-    report[ERROR] = error
-    report[ERROR_ROW] = row
-    return 0
-
-
-def sum_blocks(
-    kinds: Bytes, kind_of: Words, process: Words, position: Words, passes: Words, attempt: Words, epoch: Words,
-    counter: Words, identity: Words, digest: Words, time: Words, rows: int, base: int, shift: int, entries: Words,
-    most: int, table: Words, mask: int, epochs: Words, most_epochs: int, seen: Words, report: Words,
-) -> int:  # fmt: skip
-    """Sum up the rows of a part; 0, or -1 if there is no room for all its entries.
-
-    Args:
-        base: the number of the first row in its run.
-        entries, table: room for `most` entries; a table of `mask + 1` words, all zero.
-        seen: for each process its first position here, its last, its last pass, and the entries of its last
-            delivery and abcast.
-    """
-    for k in range(REPORT):
-        report[k] = 0
-    for p in range(MOST):
-        seen[p] = NULL
-        seen[MOST + p] = NULL
-        seen[2 * MOST + p] = NULL
-        seen[3 * MOST + p] = -1  # the entry of its last delivery
-        seen[4 * MOST + p] = -1  # and of its last abcast
-    seen[4 * MOST + NOBODY] = -1
-    now = NULL
-    e = -1
-    for row in range(rows):
-        if time[row] != NULL:
-            if time[row] < now:
-                fails(report, TIME_BACK, row)
-            now = time[row]
-        p = process[row]
-        kind = kind_of[load_half(kinds, 4 * row)]
-        if p != NULL:
-            if p < 0 or p >= MOST:
-                fails(report, MANY_PROCESSES, row)
-                break
-            if position[row] != NULL:
-                if seen[p] == NULL:
-                    seen[p] = position[row]
-                if position[row] <= seen[MOST + p]:
-                    fails(report, OUT_OF_ORDER, row)
-                seen[MOST + p] = position[row]
-        if kind != OTHER and kind != BEGIN and kind != ESTABLISH:
-            if kind != REVISE and (epoch[row] == NULL or counter[row] == NULL):
-                fails(report, NO_ZXID, row)
-                break
-            if p == NULL and kind != ABCAST and kind != INITIAL:
-                fails(report, NO_PROCESS, row)
-                break
-        if kind == ABCAST or kind == ABDELIVER:
-            if p == NULL:
-                p = NOBODY
-            role = 0
-            passing = attempt[row]
-            if kind == ABDELIVER:
-                role = 1
-                passing = passes[row]
-                if passing != NULL:
-                    if passing < seen[2 * MOST + p]:
-                        fails(report, PASS_BACK, row)
-                    seen[2 * MOST + p] = passing
-            block = counter[row] >> shift
-            at = seen[(4 - role) * MOST + p]
-            same = False
-            if at >= 0:
-                same = entries[at + E_BLOCK] == block and entries[at + E_EPOCH] == epoch[row]
-                same = same and entries[at + E_PASS] == passing
-            if not same:
-                at = entry_of(entries, most, table, mask, report, role, p, passing, epoch[row], block)
-                if at < 0:
-                    return -1
-                seen[(4 - role) * MOST + p] = at
-            h = mixed(identity[row], epoch[row], counter[row], digest[row])
-            entries[at + E_COUNT] = entries[at + E_COUNT] + 1
-            entries[at + E_SUM] = wrap_add(entries[at + E_SUM], h)
-            entries[at + E_SUM2] = wrap_add(entries[at + E_SUM2], wrap_mul(h ^ shr(h, 31), -7723592293110705685))
-            if entries[at + E_FIRST_ROW] < 0:
-                entries[at + E_FIRST_ROW] = base + row
-                entries[at + E_FIRST] = counter[row]
-            elif counter[row] <= entries[at + E_LAST]:
-                entries[at + E_FAULT] = 1
-            entries[at + E_LAST] = counter[row]
-            entries[at + E_LAST_ROW] = base + row
-            e = epoch_of(epochs, most_epochs, report, e, epoch[row])
-            if e < 0:
-                return -1
-            if role == 0:
-                epochs[e + B_ABCAST] = max(epochs[e + B_ABCAST], counter[row])
-            elif counter[row] > epochs[e + B_ABCAST]:
-                epochs[e + B_NEED] = max(epochs[e + B_NEED], counter[row])
-        if report[ERROR] != 0:
-            break
-    return 0
+def fails(s: Sums, error: int, row: int) -> None:
+    s.error = error
+    s.error_row = row

@@ -1,154 +1,115 @@
-# mypy: ignore-errors
-"""Deliveries compared while a run is read, and what is judged at the end of every moment, in the kernel
-language."""
+"""Deliveries compared while a run is read, and what is judged at the end of every moment, in the kernel language."""
 
 from __future__ import annotations
 
-from traces.judging.planes import (
-    AB_BEFORE,
-    AB_INSTANCE,
-    AB_PLACE,
-    AB_ROW,
-    AGREEMENT,
-    BROKEN,
-    COMPARED,
-    FIRST_ROW,
-    I_LAST,
-    LACKS,
-    LENGTH,
-    MET,
-    MOST,
-    PLANES,
-    PREFIX,
-    SAME,
-    TOTAL_ORDER,
-    broke,
-)
-from zabspec.language.lang import Words
+from traces.judging.memory import Report, Run, broke, is_broken, met, row_of
+from traces.judging.planes import AGREEMENT, PREFIX, TOTAL_ORDER
+from zabspec.language.wrapping import shl
 
 
-def has_gap(w: Words, cap: int, processes: int, p: int, t: int) -> int:
+def gaps_more(run: Run, p: int, t: int) -> int:
     """Count that p delivered abcast t; how many instances more (or less) now have a gap at p."""
-    i = w[AB_INSTANCE * cap + t]
+    i = run.instance[t]
     if i < 0:
         return 0
-    count = (PLANES + 3 * processes + p) * cap + i
-    most = (PLANES + 4 * processes + p) * cap + i
-    before = 1 if w[most] > w[count] else 0
-    w[count] = w[count] + 1
-    w[most] = max(w[most], w[AB_PLACE * cap + t] + 1)
-    after = 1 if w[most] > w[count] else 0
+    before = 1 if run.reached[p][i] > run.delivered[p][i] else 0
+    run.delivered[p][i] = run.delivered[p][i] + 1
+    run.reached[p][i] = max(run.reached[p][i], run.nth[t] + 1)
+    after = 1 if run.reached[p][i] > run.delivered[p][i] else 0
     return after - before
 
 
-def first_delivery(w: Words, cap: int, processes: int, v: Words, p: int, t: int, row: int, out: Words) -> None:
+def first_delivery(run: Run, out: Report, row: int, p: int, t: int) -> None:
     """p delivers t, for the first time: compare with what every other process delivered."""
-    j = v[LENGTH + p]
-    v[LENGTH + p] = j + 1
-    w[(PLANES + p) * cap + t] = j
-    w[(PLANES + processes + p) * cap + j] = t
-    w[(PLANES + 2 * processes + p) * cap + j] = row
-    if w[FIRST_ROW * cap + t] < 0:
-        w[FIRST_ROW * cap + t] = row
-    for q in range(processes):
+    j = run.length[p]
+    run.length[p] = j + 1
+    run.place[p][t] = j
+    run.sequence[p][j] = t
+    run.row[p][j] = row
+    if run.first_row[t] < 0:
+        run.first_row[t] = row
+    for q in range(run.processes):
         if q != p:
-            other = w[(PLANES + q) * cap + t]
+            other = run.place[q][t]
             if other >= 0:
-                v[LACKS + p * MOST + q] = v[LACKS + p * MOST + q] - 1
-                same = v[SAME + p * MOST + q]
+                run.lacks[p][q] = run.lacks[p][q] - 1
+                same = run.same[p][q]
                 if other != j or same < j:
-                    disorder(w, cap, processes, p, q, t, same, row, out)
+                    disorder(run, out, row, p, q, t, same)
                 else:
-                    v[SAME + p * MOST + q] = j + 1
-                    v[SAME + q * MOST + p] = j + 1
+                    run.same[p][q] = j + 1
+                    run.same[q][p] = j + 1
             else:
-                v[LACKS + q * MOST + p] = v[LACKS + q * MOST + p] + 1
+                run.lacks[q][p] = run.lacks[q][p] + 1
 
 
-def disorder(w: Words, cap: int, processes: int, p: int, q: int, t: int, same: int, row: int, out: Words) -> None:
+def disorder(run: Run, out: Report, row: int, p: int, q: int, t: int, same: int) -> None:
     """p and q have both delivered t, and not the same before it: name one transaction that differs."""
-    j = w[(PLANES + p) * cap + t]
-    other = w[(PLANES + q) * cap + t]
     a = p
     b = q
-    if same >= j:  # q delivered more before t than p
+    if same >= run.place[p][t]:  # q delivered more before t than p
         a = q
         b = p
-        j = other
-    x = w[(PLANES + processes + a) * cap + same]
-    late = w[(PLANES + b) * cap + x]
-    broke(
-        out, TOTAL_ORDER, row,
-        w[(PLANES + 2 * processes + a) * cap + same],
-        w[(PLANES + 2 * processes + a) * cap + j],
-        w[(PLANES + 2 * processes + b) * cap + w[(PLANES + b) * cap + t]],
-        w[(PLANES + 2 * processes + b) * cap + late] if late >= 0 else -1,
-    )  # fmt: skip
+    x = run.sequence[a][same]
+    broke(out, TOTAL_ORDER, row, run.row[a][same], row_of(run, a, t), row_of(run, b, t), row_of(run, b, x))
 
 
-def end_moment(
-    w: Words, cap: int, processes: int, v: Words, dirty: int, gaps: int, instances: int, row: int, out: Words
-) -> None:
-    """What must hold at the end of every moment, and may be mended in a later one."""
-    for p in range(processes):
-        if ((dirty >> p) & 1) == 1:
-            for q in range(processes):
-                if v[LACKS + q * MOST + p] > 0 and p != q:  # p has more than q
-                    if v[LENGTH + q] > 0:
-                        out[MET] = out[MET] | (1 << AGREEMENT)
-                    if v[LACKS + p * MOST + q] > 0 and ((out[BROKEN] >> AGREEMENT) & 1) == 0:
-                        broke(
-                            out, AGREEMENT, row, only(w, cap, processes, v, p, q), only(w, cap, processes, v, q, p),
-                            -1, -1,
-                        )  # fmt: skip
-                if v[LACKS + p * MOST + q] > 0 and v[LENGTH + p] > 0:
-                    out[MET] = out[MET] | (1 << AGREEMENT)
-    if gaps > 0 and ((out[BROKEN] >> PREFIX) & 1) == 0:
-        gap(w, cap, processes, instances, row, out)
-
-
-def only(w: Words, cap: int, processes: int, v: Words, p: int, q: int) -> int:
-    """The row of the first delivery of p that q has not made."""
-    for j in range(v[LENGTH + p]):
-        if w[(PLANES + q) * cap + w[(PLANES + processes + p) * cap + j]] < 0:
-            return w[(PLANES + 2 * processes + p) * cap + j]
-    return -1
-
-
-def gap(w: Words, cap: int, processes: int, instances: int, row: int, out: Words) -> None:
-    """Some process has delivered of some instance a transaction without an earlier one: which."""
-    for p in range(processes):
-        for i in range(instances):
-            count = w[(PLANES + 3 * processes + p) * cap + i]
-            if w[(PLANES + 4 * processes + p) * cap + i] > count:
-                t = w[I_LAST * cap + i]
-                later = -1
-                while t >= 0:
-                    at = w[(PLANES + p) * cap + t]
-                    if at >= 0:
-                        later = t
-                    elif later >= 0:
-                        place = w[(PLANES + p) * cap + later]
-                        broke(
-                            out, PREFIX, row, w[AB_ROW * cap + t], w[AB_ROW * cap + later],
-                            w[(PLANES + 2 * processes + p) * cap + place], -1,
-                        )  # fmt: skip
-                        return
-                    t = w[AB_BEFORE * cap + t]
-
-
-def diverge(out: Words, row: int, earlier: int) -> None:
-    """A pass that is not prefix-compatible with an earlier one, or delivers something twice."""
+def diverge(run: Run, out: Report, row: int, p: int, earlier: int) -> None:
+    """A pass of p that is not prefix-compatible with an earlier one, or delivers something twice."""
     broke(out, TOTAL_ORDER, row, earlier, row, -1, -1)
     broke(out, AGREEMENT, row, earlier, row, -1, -1)
+    run.astray = run.astray | shl(1, p)
 
 
-def stood(w: Words, cap: int, processes: int, v: Words, p: int) -> int:
+def stood(run: Run, p: int) -> int:
     """The row in which p delivered the entry of its history that is to be compared next."""
-    k = v[COMPARED + p]
-    if k < v[LENGTH + p]:
-        return w[(PLANES + 2 * processes + p) * cap + k]
+    k = run.compared[p]
+    return run.row[p][k] if k < run.length[p] else -1
+
+
+# --- the end of a moment -----------------------------------------------------------------------------
+
+
+def end_moment(run: Run, out: Report, row: int) -> None:
+    """What must hold at the end of every moment, and may be mended in a later one."""
+    for p in range(run.processes):
+        if ((run.dirty >> p) & 1) == 1:
+            agreed(run, out, row, p)
+    if run.gaps > 0 and not is_broken(out, PREFIX):
+        gap(run, out, row)
+
+
+def agreed(run: Run, out: Report, row: int, p: int) -> None:
+    """Whether what p has delivered agrees with what every other has."""
+    for q in range(run.processes):
+        if run.lacks[q][p] > 0 and p != q:  # p has more than q
+            if run.length[q] > 0:
+                met(out, AGREEMENT)
+            if run.lacks[p][q] > 0 and not is_broken(out, AGREEMENT):
+                broke(out, AGREEMENT, row, only(run, p, q), only(run, q, p), -1, -1)
+        if run.lacks[p][q] > 0 and run.length[p] > 0:
+            met(out, AGREEMENT)
+
+
+def only(run: Run, p: int, q: int) -> int:
+    """The row of the first delivery of p that q has not made."""
+    for j in range(run.length[p]):
+        if run.place[q][run.sequence[p][j]] < 0:
+            return run.row[p][j]
     return -1
 
 
-# --- when the run is over ------------------------------------------------------------------------
+def gap(run: Run, out: Report, row: int) -> None:
+    """Some process has delivered of some instance a transaction without an earlier one: which."""
+    for p in range(run.processes):
+        for i in range(run.instances.count):
+            if run.reached[p][i] > run.delivered[p][i]:
+                t = run.latest[i]
+                later = -1
+                while t >= 0:
+                    if run.place[p][t] >= 0:
+                        later = t
+                    elif later >= 0:
+                        broke(out, PREFIX, row, run.abcast_row[t], run.abcast_row[later], row_of(run, p, later), -1)
+                        return
+                    t = run.before[t]

@@ -10,11 +10,13 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from traces.judging.blocks import SHIFT
-from traces.judging.compiled import function
+from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.history import judge_history
+from traces.judging.kernel import judge_runs
 from traces.judging.runs import JUDGED, mask_of
 from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit, units_of
 from traces.pipeline.table import LONGEST, TableError, parts_of
+from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -83,8 +85,8 @@ def judge_plainly(
     """
     asked, total, done = asked_for(names), Tally(), 0
     everything = sum(u.rows for u in units)
-    function("judge_runs")  # compiled once, before threads ask for it
-    function("sum_blocks")
+    machine(judge_runs)  # compiled once, before threads ask for it
+    machine(sum_blocks)
     stop = Event()
     pool = ThreadPoolExecutor(threads)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from invariants import PROPERTIES
 from invariants.registry import HISTORY, STATE, Property
 from traces.judging import planes as k
-from traces.judging.compiled import function
+from traces.judging.kernel import judge_runs
+from traces.judging.memory import Found, Report, Table, room_for
 from traces.pipeline.table import TableError
+from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,6 +115,7 @@ class Batch:
         self.starts = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1]))) if self.rows else np.zeros(0, int)
         self.runs = run[self.starts]
         self.ends = np.append(self.starts[1:], self.rows)
+        self.table = table_of(self.columns, self.kinds, self.kind_of)
         self.cap = self.first_cap()
         self.room()
 
@@ -128,19 +131,14 @@ class Batch:
 
     def room(self) -> None:
         """Memory for runs of `cap` transactions."""
-        self.planes = np.empty((k.PLANES + 5 * self.processes) * self.cap, np.int64)
-        self.mask = (1 << (2 * self.cap - 1).bit_length()) - 1
-        self.tables = np.zeros(5 * (self.mask + 1), np.int64)
-        self.work = np.empty(k.WORK, np.int64)
-        self.report = np.zeros(k.REPORT, np.int64)
+        self.run, self.report = room_for(self.processes, self.cap), Report()
 
-    def call(self, start: int, end: int, most: int, found: Any) -> int:
-        c = self.columns
-        result: int = function("judge_runs")(
-            at(self.kinds), at(self.kind_of), *(at(c[name]) for name in IN_KERNEL), start, end, self.processes,
-            at(self.planes), self.cap, at(self.tables), self.mask, at(self.work), at(self.report), at(found), most,
-        )  # fmt: skip
-        return result
+    def call(self, start: int, end: int, found: Any) -> int:
+        """Judge the runs in some rows, as many as `found` has columns; how many were. What is said of each goes to
+        its column, in the order of `Found`."""
+        names = [name for name in Found.members if name != "most"]
+        said = Found(most=found.shape[1], **dict(zip(names, found, strict=True)))
+        return machine(judge_runs)(self.table, self.run, self.report, said, start, end)
 
     def judged(self) -> Iterator[tuple[int, Any]]:
         """Judge every run, some at a time: the place of the first of them, and for each its first row and
@@ -151,42 +149,47 @@ class Batch:
         """
         done = 0
         while done < len(self.starts):
-            found = np.zeros((min(AT_ONCE, len(self.starts) - done), 6), np.int64)
-            count = self.call(int(self.starts[done]), self.rows, len(found), found)
-            if found[count - 1, 4] == -1:
+            found = np.zeros((6, min(AT_ONCE, len(self.starts) - done)), np.int64)
+            count = self.call(int(self.starts[done]), self.rows, found)
+            if found[4, count - 1] == -1:
                 self.cap *= 4
                 self.room()
                 count -= 1
-            found = found[:count]
-            wrong = np.flatnonzero(found[:, 4])
+            found = found[:, :count]
+            wrong = np.flatnonzero(found[4])
             if len(wrong):
-                error, row = found[wrong[0], 4:6]
+                error, row = found[4:6, wrong[0]]
                 raise TableError(f"{self.name}, run {self.columns['run'][row]}, row {row}: {ERRORS[int(error)]}")
             if count:
-                yield done, found[:, :4]
+                yield done, found[:4].T
             done += count
 
     def witness(self, place: int) -> dict[str, tuple[int, ...]]:
         """Of each property that a run breaks, the run given by its place in the batch: the row by which it
         is broken, and up to four that show it (-1: none)."""
-        found = np.zeros((1, 6), np.int64)
+        found = np.zeros((6, 1), np.int64)
         while True:
-            self.call(int(self.starts[place]), int(self.ends[place]), 1, found)
-            if found[0, 4] != -1:
+            self.call(int(self.starts[place]), int(self.ends[place]), found)
+            if found[4, 0] != -1:
                 break
             self.cap *= 4
             self.room()
         out = {}
         for name, bit in BITS.items():
-            if int(self.report[k.BROKEN]) >> bit & 1:
-                first = k.WITNESS + 5 * bit
-                out[name] = tuple(int(r) for r in self.report[first : first + 5])
+            if self.report.broken >> bit & 1:
+                out[name] = (self.report.by[bit], *self.report.witness[bit])
         return out
 
 
-def at(values: Any) -> int:
-    """Where an array lies in memory."""
-    return int(values.ctypes.data)
+def table_of(columns: Mapping[str, Any], kinds: Any, kind_of: Any) -> Table:
+    """Columns as the kernels read them.
+
+    Args:
+        columns: those of `IN_KERNEL`, by their names.
+        kinds: a number for each row; `kind_of` says which kind of event each number is.
+    """
+    named = {"passing" if c == "pass" else c: columns[c] for c in IN_KERNEL}
+    return Table(rows=len(kinds), meanings=len(kind_of), kind=kinds, meaning=kind_of, **named)
 
 
 def words_of(table: pa.Table, name: str, where: str) -> Any:

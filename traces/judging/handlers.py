@@ -1,0 +1,264 @@
+"""What each kind of event of a history does, in the kernel language."""
+
+from __future__ import annotations
+
+from traces.judging.deliveries import diverge, first_delivery, gaps_more, stood
+from traces.judging.memory import Report, Run, Table, broke, intern, leaves_open, met, wrong
+from traces.judging.planes import (
+    G_AGAIN,
+    G_ATTEMPT,
+    G_DISAGREES,
+    G_LEADS,
+    G_OTHER_EPOCH,
+    G_PRIMARY,
+    G_PROPOSED,
+    G_QUORUM,
+    G_WHO,
+    LATE_BEGIN,
+    NEVER,
+    NO_PROCESSES,
+    NULL,
+    ONE_LEADER,
+    ONE_PRIMARY,
+    STANDS,
+    TWO_BEGINS,
+    UNIQUE_ZXID,
+)
+from zabspec.language.wrapping import count_bits, shl
+
+# --- what is known of transactions, instances and epochs ---------------------------------------------
+
+
+def transaction(table: Table, run: Run, row: int) -> int:
+    """The transaction of a row; -1: there is no room for it."""
+    known = run.txns.count
+    t = intern(run.txns, table.identity[row], table.epoch[row], table.counter[row], table.digest[row])
+    if t == known:
+        run.abcast_row[t] = -1
+        run.order[t] = NEVER
+        run.first_row[t] = -1
+        run.chosen_epoch[t] = NEVER
+        run.chosen_row[t] = -1
+        run.chosen_by[t] = -1
+        run.mark[t] = 0
+        for p in range(run.processes):
+            run.place[p][t] = -1
+    return t
+
+
+def instance(run: Run, attempt: int, epoch: int, p: int) -> int:
+    """The instance that is known by these; -1: there is no room for it."""
+    known = run.instances.count
+    i = intern(run.instances, attempt, epoch, p, 0)
+    if i == known:
+        run.broadcast[i] = 0
+        run.latest[i] = -1
+        for q in range(run.processes):
+            run.delivered[q][i] = 0
+            run.reached[q][i] = 0
+    return i
+
+
+def numbered_epoch(run: Run, epoch: int) -> int:
+    """The number of an epoch; -1: there is no room for it."""
+    known = run.epochs.count
+    e = intern(run.epochs, epoch, 0, 0, 0)
+    if e == known:
+        run.epoch_instance[e] = -1
+        run.epoch_row[e] = -1
+        run.epoch_abcasts[e] = 0
+        run.epoch_leader[e] = -1
+    return e
+
+
+# --- abcasts -----------------------------------------------------------------------------------------
+
+
+def on_abcast(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> None:
+    """An abcast of t, by process p if it is said."""
+    if table.primary_epoch[row] == NULL:
+        leaves_open(out, G_PRIMARY)
+    elif table.primary_epoch[row] != table.epoch[row]:
+        leaves_open(out, G_OTHER_EPOCH)
+    if table.attempt[row] == NULL:
+        leaves_open(out, G_ATTEMPT)
+    if p == NULL:
+        leaves_open(out, G_WHO)
+    if run.abcast_row[t] >= 0:  # the same transaction again
+        leaves_open(out, G_AGAIN)
+        broke(out, UNIQUE_ZXID, row, run.abcast_row[t], row, -1, -1)
+        return
+    run.abcast_row[t] = row
+    run.order[t] = run.abcast_count
+    run.abcasts[run.abcast_count] = t
+    run.abcast_count = run.abcast_count + 1
+    run.instance[t] = -1
+    run.before[t] = -1
+    run.after[t] = 0
+    run.led[t] = 0
+    e = numbered_epoch(run, table.epoch[row])
+    if e < 0:
+        run.full = 1
+        return
+    under_zxid(table, run, out, row)
+    run.epoch_abcasts[e] = run.epoch_abcasts[e] + 1
+    if run.epoch_abcasts[e] > 1:
+        met(out, UNIQUE_ZXID)
+    met(out, ONE_PRIMARY)
+    if p != NULL:
+        by_instance(table, run, out, row, p, t, e)
+    if run.first_row[t] >= 0:
+        run.late = 1
+        for q in range(run.processes):
+            if run.place[q][t] >= 0:
+                run.active[q] = run.active[q] + 1
+                run.gaps = run.gaps + gaps_more(run, q, t)
+
+
+def under_zxid(table: Table, run: Run, out: Report, row: int) -> None:
+    """The zxid of a transaction that is abcast, of which there may be another."""
+    known = run.zxids.count
+    z = intern(run.zxids, 0, table.epoch[row], table.counter[row], 0)
+    if z < 0:
+        run.full = 1
+    elif z == known:
+        run.zxid_row[z] = row
+    else:
+        broke(out, UNIQUE_ZXID, row, run.zxid_row[z], row, -1, -1)
+
+
+def by_instance(table: Table, run: Run, out: Report, row: int, p: int, t: int, e: int) -> None:
+    """The instance of process p that abcasts t, in the epoch with number e."""
+    i = instance(run, table.attempt[row], table.epoch[row], p)
+    if i < 0:
+        run.full = 1
+        return
+    if run.epoch_instance[e] < 0:
+        run.epoch_instance[e] = i
+        run.epoch_row[e] = row
+    elif run.epoch_instance[e] != i:
+        broke(out, ONE_PRIMARY, row, run.epoch_row[e], row, -1, -1)
+    run.instance[t] = i
+    run.before[t] = run.latest[i]
+    run.nth[t] = run.broadcast[i]
+    run.after[t] = run.length[p]
+    run.led[t] = 1 if run.broadcast[i] > 0 or run.active[p] > 0 else 0
+    run.latest[i] = t
+    run.broadcast[i] = run.broadcast[i] + 1
+
+
+# --- deliveries --------------------------------------------------------------------------------------
+
+
+def on_abdeliver(run: Run, out: Report, row: int, p: int, t: int) -> None:
+    """p delivers t."""
+    place = run.in_pass[p]
+    run.in_pass[p] = place + 1
+    before = run.place[p][t]
+    if place < run.length[p]:
+        if run.sequence[p][place] != t:
+            diverge(run, out, row, p, run.row[p][place])
+    elif before >= 0:
+        diverge(run, out, row, p, run.row[p][before])
+    if before < 0:
+        first_delivery(run, out, row, p, t)
+        run.dirty = run.dirty | shl(1, p)
+        if run.abcast_row[t] >= 0:
+            run.active[p] = run.active[p] + 1
+            run.gaps = run.gaps + gaps_more(run, p, t)
+
+
+# --- quorums and leaders -----------------------------------------------------------------------------
+
+
+def on_accept(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> None:
+    """p accepts the proposal of t."""
+    epoch = table.primary_epoch[row]
+    if run.nodes == 0:
+        leaves_open(out, G_QUORUM)
+    elif epoch == NULL:
+        leaves_open(out, G_PROPOSED)
+    elif p < run.nodes:  # what others accept chooses nothing
+        known = run.acceptances.count
+        a = intern(run.acceptances, t, epoch, 0, 0)
+        if a < 0:
+            run.full = 1
+            return
+        if a == known:
+            run.who[a] = 0
+        run.who[a] = run.who[a] | shl(1, p)
+        if 2 * count_bits(run.who[a]) > run.nodes:
+            if run.chosen_epoch[t] == NEVER:
+                run.chosen_row[t] = row
+            if epoch < run.chosen_epoch[t]:
+                run.chosen_epoch[t] = epoch
+                run.quorum_row[a] = row
+                run.above[a] = run.chosen_by[t]
+                run.chosen_by[t] = a
+
+
+def on_establish(table: Table, run: Run, out: Report, row: int) -> None:
+    """The leader of an epoch is established."""
+    epoch = table.primary_epoch[row]
+    if epoch == NULL:
+        leaves_open(out, G_LEADS)
+        return
+    e = numbered_epoch(run, epoch)
+    if e < 0 or run.leader_count == run.capacity:
+        run.full = 1
+        return
+    if run.epoch_leader[e] >= 0:
+        broke(out, ONE_LEADER, row, run.epoch_leader[e], row, -1, -1)
+    else:
+        run.epoch_leader[e] = row
+    run.leaders[run.leader_count] = row
+    run.leader_count = run.leader_count + 1
+    if epoch != table.primary_epoch[run.leaders[0]]:
+        met(out, ONE_LEADER)
+
+
+# --- histories that are replaced ---------------------------------------------------------------------
+
+
+def on_revise(run: Run, out: Report, row: int, p: int) -> None:
+    """p replaces its history; the rows behind this one have the new one's entries."""
+    if ((run.astray >> p) & 1) == 1:
+        leaves_open(out, G_DISAGREES)
+    run.replaced[p] = run.in_pass[p]
+    run.compared[p] = 0
+    if run.replaced[p] > 0:
+        met(out, STANDS)
+        run.replacing = p
+        run.replacing_row = row
+
+
+def on_entry(run: Run, out: Report, row: int, p: int, t: int) -> None:
+    """The new history of p has t next."""
+    k = run.compared[p]
+    if run.replacing == p and k < run.replaced[p] and k < run.length[p]:
+        if run.sequence[p][k] != t:
+            broke(out, STANDS, run.replacing_row, run.replacing_row, stood(run, p), row, -1)
+    run.compared[p] = k + 1
+
+
+def replaced(run: Run, out: Report) -> None:
+    """The new history that was being read, if any was, is over."""
+    p = run.replacing
+    if p >= 0 and run.compared[p] < run.replaced[p]:
+        broke(out, STANDS, run.replacing_row, run.replacing_row, stood(run, p), -1, -1)
+    run.replacing = -1
+
+
+# --- the run -----------------------------------------------------------------------------------------
+
+
+def on_begin(table: Table, run: Run, out: Report, row: int) -> None:
+    """The row that says how many processes the run has."""
+    if run.begun != 0:
+        wrong(out, TWO_BEGINS, row)
+    elif row != run.start:
+        wrong(out, LATE_BEGIN, row)
+    if table.index[row] != NULL and table.index[row] <= 0:
+        wrong(out, NO_PROCESSES, row)
+    run.begun = 1
+    run.nodes = max(0, table.index[row])

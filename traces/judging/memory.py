@@ -1,0 +1,251 @@
+"""What kernels read and keep while they judge a run: a table's columns, what is known of the run, and the report."""
+
+from __future__ import annotations
+
+from traces.judging.planes import ODD, PROPERTIES
+from zabspec.language.structs import Struct, column, part, size, word, words
+from zabspec.language.wrapping import wrap_add, wrap_mul
+
+__all__ = [
+    "Found", "Interned", "Report", "Run", "Table", "broke", "epoch_of", "forget_entries", "intern", "is_broken",
+    "leaves_open", "met", "primary_of", "room_for", "row_of", "wrong",
+]  # fmt: skip
+
+
+class Table(Struct):
+    """The columns of an event table, NULL where they say nothing."""
+
+    rows = size()
+    meanings = size()
+    kind = column(rows, width=4)  # a number for each word of the column
+    meaning = column(meanings)  # which kind of event each of these is
+    run = column(rows)
+    process = column(rows)
+    position = column(rows)
+    passing = column(rows)
+    primary_epoch = column(rows)
+    attempt = column(rows)
+    epoch = column(rows)
+    counter = column(rows)
+    identity = column(rows)
+    digest = column(rows)
+    index = column(rows)
+    time = column(rows)
+
+
+class Interned(Struct):
+    """Entries of four words, numbered as they come, with a hash table of them: 1 + the number of an entry, or 0."""
+
+    capacity = size()
+    slots = size()  # a power of two, above `capacity`
+    count = word()
+    a = words(capacity)
+    b = words(capacity)
+    c = words(capacity)
+    d = words(capacity)
+    slot = words(capacity)
+    hashed = words(slots)
+
+
+class Run(Struct):
+    """What is kept of a run. Where an axis is `capacity` long, an entry is of a transaction, an instance, an epoch, an
+    acceptance or a place; of none of them does a run have more."""
+
+    processes = size()
+    capacity = size()
+
+    # Interned: transactions (identity, epoch, counter, digest), instances (attempt, epoch, process), epochs, zxids of
+    # abcasts (0, epoch, counter), acceptances (transaction, epoch)
+    txns = part(Interned)
+    instances = part(Interned)
+    epochs = part(Interned)
+    zxids = part(Interned)
+    acceptances = part(Interned)
+
+    # Of a transaction
+    abcast_row = words(capacity)  # the row of its abcast; -1: none
+    order = words(capacity)  # its place among the abcasts
+    instance = words(capacity)  # which abcast it; -1: not known
+    before = words(capacity)  # the transaction that its instance abcast before it; -1: none
+    nth = words(capacity)  # its place among its instance's
+    after = words(capacity)  # how many transactions its primary had delivered
+    led = words(capacity)  # whether another PO-precedes it
+    first_row = words(capacity)  # the row of its first delivery by anyone; -1: none
+    chosen_epoch = words(capacity)  # the least epoch in which a quorum accepted it; NEVER: none did
+    chosen_row = words(capacity)  # the row by which a quorum first had; -1
+    chosen_by = words(capacity)  # the acceptance by a quorum in the least epoch; -1
+    mark = words(capacity)
+
+    # Of a process: where it delivered a transaction (-1: nowhere), what it delivered in order of the first delivery,
+    # and in which row; of an instance how many of its transactions, and the last of them + 1
+    place = words(processes, capacity)
+    sequence = words(processes, capacity)
+    row = words(processes, capacity)
+    delivered = words(processes, capacity)
+    reached = words(processes, capacity)
+
+    # Of an instance, an epoch, a zxid, an acceptance
+    broadcast = words(capacity)  # how many transactions it abcast
+    latest = words(capacity)  # and the last of them; -1: none
+    epoch_instance = words(capacity)  # the first instance that abcasts in it; -1: none
+    epoch_row = words(capacity)  # and the row in which
+    epoch_abcasts = words(capacity)
+    epoch_leader = words(capacity)  # the row in which it is established; -1: none
+    zxid_row = words(capacity)  # of the first abcast under it
+    who = words(capacity)  # a mask of the processes that accepted
+    quorum_row = words(capacity)  # the row by which a quorum had
+    above = words(capacity)  # the acceptance that was of the least epoch before, so of a later one; -1: none
+
+    # In order
+    abcasts = words(capacity)  # transactions
+    leaders = words(capacity)  # the rows in which leaders are established
+    stack = words(capacity)
+    sorted = words(capacity)
+    reach = words(capacity)
+    abcast_count = word()
+    leader_count = word()
+
+    # Of each process
+    length = words(processes)  # how many transactions it delivered
+    passing = words(processes)
+    in_pass = words(processes)  # how many in its present pass
+    last = words(processes)  # its last position
+    active = words(processes)  # how many that are abcast too
+    replaced = words(processes)  # how long the history was that it replaces
+    compared = words(processes)  # how much of the new one has been read
+    server = words(processes)
+    farthest = words(processes)
+    which = words(processes)
+    scanned = words(processes)
+    same = words(processes, processes)  # how far what two delivered is known to be the same
+    lacks = words(processes, processes)  # how many transactions that the second delivered the first has not
+
+    # So far
+    nodes = word()  # how many processes the run says that it has; 0: it does not say
+    begun = word()
+    start = word()  # its first row
+    now = word()
+    dirty = word()  # a mask of those that delivered in this moment
+    gaps = word()  # of how many instances some process has a transaction without an earlier one
+    replacing = word()  # the process whose new history is being read; -1: none
+    replacing_row = word()
+    astray = word()  # a mask of those with a pass that does not agree with an earlier one
+    late = word()  # something was delivered before it was abcast
+    last_kind = word()
+    last_process = word()
+    clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one
+    identities = word()  # the same of the identities of transactions
+    digests = word()  # and of their digests
+    full = word()  # there is no room: it is to be judged again with more
+
+
+def room_for(processes: int, capacity: int) -> Run:
+    """Memory for runs of so many processes, and of at most so many transactions, instances, ... ."""
+    slots = 1 << (2 * capacity - 1).bit_length()
+    tables = ("txns", "instances", "epochs", "zxids", "acceptances")
+    return Run(processes=processes, capacity=capacity, **{t: Interned(capacity=capacity, slots=slots) for t in tables})
+
+
+class Report(Struct):
+    """What is said of a run: masks of what is broken, met and unknown, an error and its row. Of each property the row
+    by which it is broken, and up to four rows that break it (-1: none)."""
+
+    broken = word()
+    met = word()
+    unknown = word()
+    error = word()
+    error_row = word()
+    by = words(PROPERTIES)
+    witness = words(PROPERTIES, 4)
+
+
+class Found(Struct):
+    """Of each of some runs its first row and what is said of it; an error of -1: it had no room."""
+
+    most = size()
+    first = words(most)
+    broken = words(most)
+    met = words(most)
+    unknown = words(most)
+    error = words(most)
+    error_row = words(most)
+
+
+# --- the report ----------------------------------------------------------------------------------
+
+
+def broke(out: Report, k: int, by: int, a: int, b: int, c: int, d: int) -> None:
+    """Property k is broken by row `by`; the earliest is kept."""
+    if not is_broken(out, k) or by < out.by[k]:
+        out.broken = out.broken | (1 << k)
+        out.by[k] = by
+        out.witness[k][0] = a
+        out.witness[k][1] = b
+        out.witness[k][2] = c
+        out.witness[k][3] = d
+
+
+def is_broken(out: Report, k: int) -> bool:
+    return ((out.broken >> k) & 1) == 1
+
+
+def met(out: Report, k: int) -> None:
+    out.met = out.met | (1 << k)
+
+
+def leaves_open(out: Report, gap: int) -> None:
+    """Note that the run has this gap."""
+    out.unknown = out.unknown | (1 << gap)
+
+
+def wrong(out: Report, error: int, row: int) -> None:
+    out.error = error
+    out.error_row = row
+
+
+# --- what is interned ----------------------------------------------------------------------------
+
+
+def intern(known: Interned, a: int, b: int, c: int, d: int) -> int:
+    """The number of an entry; `count` as it was if it is new, -1 if there is no room for it."""
+    mask = known.slots - 1
+    place = wrap_add(wrap_add(a, c), wrap_mul(b, ODD)) & mask
+    while known.hashed[place] != 0:
+        i = known.hashed[place] - 1
+        if known.a[i] == a and known.b[i] == b:
+            if known.c[i] == c and known.d[i] == d:
+                return i
+        place = (place + 1) & mask
+    count = known.count
+    if count == known.capacity:
+        return -1
+    known.hashed[place] = count + 1
+    known.a[count] = a
+    known.b[count] = b
+    known.c[count] = c
+    known.d[count] = d
+    known.slot[count] = place
+    known.count = count + 1
+    return count
+
+
+def forget_entries(known: Interned) -> None:
+    for i in range(known.count):
+        known.hashed[known.slot[i]] = 0
+    known.count = 0
+
+
+def epoch_of(run: Run, t: int) -> int:
+    """The epoch of a transaction."""
+    return run.txns.b[t]
+
+
+def primary_of(run: Run, t: int) -> int:
+    """The process whose instance abcast a transaction; one must have."""
+    return run.instances.c[run.instance[t]]
+
+
+def row_of(run: Run, p: int, t: int) -> int:
+    """The row in which p delivered a transaction; -1: it did not."""
+    at = run.place[p][t]
+    return run.row[p][at] if at >= 0 else -1

@@ -1,0 +1,72 @@
+"""Whether the initial histories of epochs have what was chosen before, in the kernel language."""
+
+from __future__ import annotations
+
+from traces.judging.memory import Report, Run, Table, broke, intern, met
+from traces.judging.planes import CHOSEN_LATER, INITIAL, NEVER
+
+
+def later_histories(table: Table, run: Run, out: Report, end: int) -> None:
+    """From the latest epoch down, each looks at what all later ones have."""
+    left = gather_chosen(run)
+    sort_leaders(table, run)
+    for i in range(left):
+        if table.primary_epoch[run.leaders[0]] > run.chosen_epoch[run.stack[i]]:
+            met(out, CHOSEN_LATER)
+    for k in range(run.leader_count):
+        leader = run.leaders[k]
+        row = leader + 1
+        while row < end and table.meaning[table.kind[row]] == INITIAL:
+            t = intern(run.txns, table.identity[row], table.epoch[row], table.counter[row], table.digest[row])
+            run.mark[t] = k
+            row = row + 1
+        left = lacking(run, out, k, leader, table.primary_epoch[leader], left)
+
+
+def gather_chosen(run: Run) -> int:
+    """The transactions that are chosen, on the stack; how many."""
+    left = 0
+    for t in range(run.txns.count):
+        if run.chosen_epoch[t] != NEVER:
+            run.stack[left] = t
+            left = left + 1
+        run.mark[t] = -1
+    return left
+
+
+def sort_leaders(table: Table, run: Run) -> None:
+    """The leaders by epoch, the latest first; there are few, and they come in order."""
+    for k in range(run.leader_count):
+        row = run.leaders[k]
+        j = k
+        while j > 0 and table.primary_epoch[run.leaders[j - 1]] < table.primary_epoch[row]:
+            run.leaders[j] = run.leaders[j - 1]
+            j = j - 1
+        run.leaders[j] = row
+
+
+def lacking(run: Run, out: Report, k: int, leader: int, epoch: int, left: int) -> int:
+    """Which of the `left` transactions on the stack, if chosen before an epoch, leader k's initial history (marked
+    with k) has not. All chosen before stay on the stack, also those that are missing: they may have been there in an
+    epoch before. How many stay."""
+    kept = 0
+    for i in range(left):
+        t = run.stack[i]
+        if run.chosen_epoch[t] < epoch:
+            run.stack[kept] = t
+            kept = kept + 1
+            if run.mark[t] != k:
+                chosen = chosen_row(run, t, epoch)
+                by = max(leader, run.abcast_row[t])
+                broke(out, CHOSEN_LATER, max(by, chosen), chosen, leader, run.abcast_row[t], -1)
+    return kept
+
+
+def chosen_row(run: Run, t: int, epoch: int) -> int:
+    """The row by which a transaction was first chosen in an epoch before this one, as it was in some."""
+    a = run.chosen_by[t]
+    above = run.above[a]
+    while above >= 0 and run.acceptances.b[above] < epoch:
+        a = above
+        above = run.above[a]
+    return run.quorum_row[a]
