@@ -124,3 +124,19 @@ def greatest_and_least_by_a_test(s: State) -> int:
         if low >= s.promised_epoch[p]:
             low = s.promised_epoch[p]
     return high - low
+
+
+def a_name_that_is_a_loops_later(s: State, l: Node) -> None:
+    p = l
+    for p in range(s.NODES):
+        s.stage[p] = 0
+
+
+def the_same_constant_at_one_place(s: State, l: Node) -> None:
+    for p in range(s.NODES):
+        if s.ready[p]:
+            s.stage[l] = 0
+            return
+        if s.stage[p] == 1:
+            s.stage[l] = 0
+            return

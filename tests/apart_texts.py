@@ -327,3 +327,45 @@ def whose_is_greatest(s: State) -> Node:
             best = s.promised_epoch[p]
             who = p  # what who holds depends on the order
     return who
+
+
+def a_loop_given_another_process(s: State) -> None:
+    for p in range(s.NODES):
+        p = s.leader[p]  # p, which goes through processes, is given another value
+        s.ready[p] = False
+
+
+def a_literal_in_the_place_of_a_message(s: State, l: Node) -> bool:
+    return s.to_leader[0][l][0].kind == CEPOCH  # as an index of to_leader
+
+
+def an_order_in_an_inner_loop(s: State, l: Node) -> None:
+    for p in range(s.NODES):
+        for k in range(s.TXNS):
+            s.committed[l] = s.delivered_length[p] + k  # what committed holds depends on the order
+
+
+def an_order_in_a_loop_without_a_bound(s: State, l: Node) -> None:
+    for p in range(s.NODES):
+        k = 0
+        while k < s.TXNS:
+            s.committed[l] = s.delivered_length[p]  # what committed holds depends on the order
+            k = k + 1
+
+
+def counted_and_bounded(s: State) -> int:
+    n = 0
+    for p in range(s.NODES):
+        n = n + 1  # what n holds depends on the order
+        n = min(s.promised_epoch[p], n)
+    return n
+
+
+def constants_at_two_places(s: State, l: Node) -> None:
+    for p in range(s.NODES):
+        if s.ready[p]:
+            s.stage[l] = 0
+            return
+        if s.stage[p] == 1:
+            s.committed[l] = 0
+            return  # ends in more than one way

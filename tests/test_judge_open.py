@@ -16,10 +16,11 @@ from histories import Abcast, Accept, Deliver, Establish, Event, History, Instan
 from judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
 
 from checker.cli import main
+from traces.judging import planes
 from traces.judging.alone import judge_rows
 from traces.judging.careful import judge_carefully, judged_by_care
 from traces.judging.facts import completions, united
-from traces.judging.gaps import EVERY, GAPS, TOLD, Where, affected, among, merged, sentence
+from traces.judging.gaps import EVERY, GAPS, TOLD, TRANSACTIONS, Where, affected, among, merged, sentence
 from traces.judging.runs import BITS, COLUMNS, Batch
 from traces.judging.tally import Tally
 from traces.pipeline.table import OBSERVED, Rows, schema
@@ -319,6 +320,10 @@ def test_every_gap_has_a_bit_of_its_own_and_leaves_something_open_unless_it_is_o
     assert [gap.bit for gap in GAPS] == list(range(len(GAPS)))
     assert tuple(among(EVERY)) == GAPS
     assert {gap.bit for gap in GAPS if not gap.affects} <= set(TOLD)
+    assert {name for gap in GAPS for name in gap.affects} < set(BITS)
+    assert {name for gap in GAPS for name in gap.kinds} == {"run", "establish", "revise", *TRANSACTIONS}
+    more_than_nulls = {planes.G_AGAIN, planes.G_OTHER_EPOCH, planes.G_OUTSIDER, planes.G_DISAGREES}
+    assert {gap.bit for gap in GAPS if not gap.null} == more_than_nulls
     assert affected(1 << GAPS[1].bit) == dict.fromkeys(GAPS[1].affects, (GAPS[1],))
 
 
@@ -342,3 +347,6 @@ def test_every_way_in_which_rows_may_be_of_transactions_is_looked_at() -> None:
     assert ways == {(0, 1, 2, 0), (0, 1, 2, 2), (0, 1, 2, 3)}
     assert completions(keys, 3) == found
     assert completions(keys, 2) is None
+    alike = completions({0: (None, 2), 1: (None, 2)})
+    assert alike is not None
+    assert {tuple(way.values()) for way in alike} == {(0, 0), (0, 1)}, "alike in what is known, they may be two"

@@ -190,6 +190,20 @@ def test_a_property_of_steps_is_asked_of_every_step_and_of_nothing_before_the_fi
         assert asked[-1] == (judged.before, judged.after, judged.after)
 
 
+def test_every_state_is_judged_the_first_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bytes] = []
+    real = Judge.keeps
+
+    def keeps(self: Judge, p: Property) -> bool:
+        seen.append(self.after.key())
+        return real(self, p)
+
+    monkeypatch.setattr(Judge, "keeps", keeps)
+    replay(broken())
+    assert seen[0] == broken().model.program.initial().key()
+    assert len(seen) == 1 + len(broken().steps)
+
+
 def test_a_counterexample_of_a_property_of_steps_replays() -> None:
     c = CONFIGURATIONS[7]
     p = property_named("invariant-2", PROPERTIES)

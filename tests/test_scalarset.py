@@ -21,7 +21,10 @@ from invariants.binding import full_namespace
 from invariants.inductive import CLAUSES
 from invariants.registry import STATE, Property
 from zabspec import zab
+from zabspec.language import Field, Int, Layout, NodeId, Record, Role, Schema, Seq, SetOf
 from zabspec.language.frontend import FrontEnd
+from zabspec.language.scalarset import in_layout
+from zabspec.language.schema import NODE
 from zabspec.language.symmetry import Asymmetry, Trusted, asymmetries
 from zabspec.model import Configuration, Model
 from zabspec.protocols import PROTOCOLS
@@ -111,6 +114,8 @@ def test_the_bridge_has_symmetry() -> None:
 def test_db19_says_where_it_tells_processes_apart() -> None:
     """Votes for the highest id; and the envelopes of datagrams are not renamed."""
     told = [a.sentence() for a in found_in(Model(Configuration(protocol="db19")), ())]
+    more = f"{told[0]}, and {len(told) - 1} more"
+    assert asymmetry(Model(Configuration(protocol="db19")), ()) == f"the text tells processes apart: {more}"
     assert re.fullmatch(r"processes are compared by their order \(>\) \(zabspec/election.py:\d+\)", told[0])
     assert re.fullmatch(r".*not renamed there \(schema, the envelope of messages\)", told[-1])
 
@@ -195,3 +200,40 @@ def test_an_induction_asks_about_every_process_where_they_are_told_apart(monkeyp
     monkeypatch.setattr(asking, "told_apart", lambda question: "the text tells processes apart: somewhere")
     assert "timeout(process=1)" in {m.label for m in asking.induction.__wrapped__(question).moves}
     assert asking.moves_of(question)[0] == "the text tells processes apart: somewhere"
+
+
+# --- the schema, and who is trusted ------------------------------------------------------------------
+
+PAIR = Record("Pair", {"who": NodeId.of(3), "epoch": Int(0, 3)})
+KINDS: dict[str, tuple[Field, str]] = {
+    "a process": (Field("x", NodeId.of(3), Role.VOLATILE, (NODE,)), ""),
+    "a set of processes": (Field("x", SetOf(3, nodes=True), Role.VOLATILE, (NODE, NODE)), ""),
+    "a larger set of numbers": (Field("x", SetOf(5), Role.VOLATILE, (NODE,)), ""),
+    "a record of numbers": (Field("x", Record("Two", {"a": Int(0, 3), "b": Int(0, 3)}), Role.VOLATILE), ""),
+    "an axis behind another": (Field("x", Int(0, 1), Role.VOLATILE, (4, NODE)), "at most two axes of processes"),
+    "a record with a process": (Field("x", PAIR, Role.VOLATILE), "the record Pair holds a process"),
+    "records with a process": (Field("x", Seq(PAIR, 2), Role.VOLATILE), "the record Pair holds a process"),
+    "a process too many": (Field("x", NodeId.of(4), Role.VOLATILE), "its range is -1..3"),
+    "never nobody": (Field("x", NodeId(0, 2), Role.VOLATILE), "its range is 0..2"),
+    "a member too many": (Field("x", SetOf(4, nodes=True), Role.VOLATILE), "it holds a set of 4 processes"),
+    "what a step says of itself": (Field("x", PAIR, Role.SCRATCH), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_a_schema_in_which_renaming_does_not_reach_every_process_is_told(what: str) -> None:
+    field, said = KINDS[what]
+    told = [a.sentence() for a in in_layout(Layout(Schema(3, (field,), {})), None)]
+    assert len(told) == bool(said)
+    assert all(said in one and one.endswith("(schema, x)") for one in told)
+
+
+def test_the_world_is_not_the_world_by_its_name(tmp_path: Path) -> None:
+    """A function with a module that says it is the world's may not call what reads processes as numbers."""
+    text = "from zabspec.worlds.scratch import process_in\n\n\ndef f(s: State, word: int) -> int:\n"
+    module = import_text(tmp_path, "posing", HEAD + text + "    return s.role[process_in(word)]\n")
+    module.f.__module__ = CALLERS[0]
+    model = Model(Configuration())
+    front = FrontEnd(model.program.layout, full_namespace(model) | {"f": module.f}, model.program.types, ())
+    told = [a.reason for a in asymmetries(front, ["f"], Trusted(DECODERS, CALLERS))]
+    assert told == ["process_in reads processes as numbers, and is for the world alone"]

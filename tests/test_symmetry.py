@@ -271,6 +271,10 @@ def test_a_walk_ends_where_there_are_no_steps_and_of_one_process_none_is_taken()
     toy = Toy(end=3)
     assert why_not_symmetric(cast(Any, toy), walks=2) == ""
     assert len(toy.asked) == 6
+    two = Toy()
+    two.layout.schema.nodes = 2
+    assert why_not_symmetric(cast(Any, two)) == ""
+    assert set(two.renamings) == {1}
     alone = Toy()
     alone.layout.schema.nodes = 1
     assert why_not_symmetric(cast(Any, alone)) == ""
