@@ -117,8 +117,8 @@ def delivered_is_chosen(h: State) -> bool:
             if was_abcast(h, t) and h.chosen_epoch[t.value - 1] == 0:
                 some = accepted_by_some(h, t)
                 return broken(
-                    f"p{p} delivered {t}, but no quorum has accepted it: {'only ' if some else ''}"
-                    f"{ {q for q in range(h.NODES) if accepted_ever(h, q, t)} if some else 'nobody' } accepted it"
+                    f"p{p} delivered {t}, but no quorum had accepted it: {'only ' if some else ''}"
+                    f"{ {q for q in range(h.NODES) if accepted_ever(h, q, t)} if some else 'nobody' } had"
                 )
     return True
 

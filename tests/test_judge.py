@@ -339,10 +339,13 @@ def test_each_sentence_reads_as_it_should(tmp_path: Path) -> None:
         make(s)
         path = written(tmp_path / "t.parquet", [rows_of(s.history)])
         said |= {f"{make.__name__}: {v.property}": v.why for v in judge_plainly(read_units(path), (), 1).violations}
-    assert said["of_nowhere: integrity"] == "p0 delivered t1 <1,1>, which no process broadcast."
-    assert said["twice_in_one_pass: total-order"] == "p2 delivered t1 <1,1> twice in one pass."
+    assert said["of_nowhere: integrity"] == "p0 delivered t1 <1,1>, which no process had broadcast."
+    otherwise = "p2 delivered in one pass otherwise than in another, or the same twice in one. Of these rows: "
+    assert said["twice_in_one_pass: total-order"] == (
+        f"{otherwise}p2 delivered t1 <1,1> in pass 0; p2 delivered t1 <1,1> in pass 0."
+    )
     assert said["second_pass_in_another_order: agreement"] == (
-        "p2 delivered t2 <1,2> where it had delivered t1 <1,1> in an earlier pass."
+        f"{otherwise}p2 delivered t1 <1,1> in pass 0; p2 delivered t2 <1,2> in pass 1."
     )
     assert said["without_what_others_delivered_before: total-order"] == (
         "p1 delivered t1 <1,1> before t2 <2,1>, but p2 delivered t2 <2,1> without t1 <1,1>."
@@ -351,7 +354,8 @@ def test_each_sentence_reads_as_it_should(tmp_path: Path) -> None:
         "Primary p0 broadcast t1 <1,1> before t2 <1,2>, but p0 delivered t2 <1,2> before t1 <1,1>."
     )
     assert said["primary_behind: primary-integrity"] == (
-        "Primary p1 broadcast t2 <2,1> of epoch 2 without having delivered t1 <1,1> of epoch 1, which p0 delivered."
+        "p1, primary of epoch 2, broadcast t2 <2,1> without having delivered t1 <1,1> of the earlier epoch 1, which p0 "
+        "delivered."
     )
 
 

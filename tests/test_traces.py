@@ -424,7 +424,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "delivered-is-chosen",
         {"chosen_epoch": [0, 0], "delivered": [[], [ONE], []]},
-        "p1 delivered t1 <1,1>, but no quorum has accepted it: nobody accepted it.",
+        "p1 delivered t1 <1,1>, but no quorum had accepted it: nobody had.",
     ),
     (
         "unique-zxid",
@@ -609,7 +609,7 @@ def test_every_false_has_its_sentence_and_every_place_of_it_a_value() -> None:
 
 # Runs of variants that break something, which the explorer finds in a moment.
 VIOLATIONS: list[tuple[str, str, dict[str, int], str]] = [
-    ("small-quorum", "delivered-is-chosen", {"txns": 1}, "but no quorum has accepted it: only {p"),
+    ("small-quorum", "delivered-is-chosen", {"txns": 1}, "but no quorum had accepted it: only {p"),
     ("small-quorum", "one-leader-an-epoch", {"txns": 1}, "Epoch 1 has more than one established leader. Step "),
     (
         "db19",

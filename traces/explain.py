@@ -18,6 +18,7 @@ from invariants import Property, properties_of, property_named
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP
 from traces.effects import Change, changed, changes
+from traces.judging.observed import Transaction
 from traces.names import headline
 from traces.trace import Trace, TraceError
 from traces.values import state_of
@@ -125,10 +126,12 @@ def named(said: Broken) -> Named:
     for before, value in zip(said.pieces, said.values, strict=False):
         if isinstance(value, (set, SetView)):
             processes |= set(value) if isinstance(value, set) or value.kind.nodes else set()
-        elif isinstance(value, RecordValue):
+        elif isinstance(value, (RecordValue, Transaction)):
             txns.add(str(value))
         elif isinstance(value, SeqView) and isinstance(value.kind.element, Record):
             txns |= {str(t) for t in value}
+        elif isinstance(value, list):
+            txns |= {str(t) for t in value if isinstance(t, Transaction)}
         elif isinstance(value, int) and A_PROCESS.search(before):
             processes.add(int(value))
         elif isinstance(value, int) and AN_EPOCH.search(before):

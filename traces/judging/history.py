@@ -21,7 +21,7 @@ from traces.judging import blocks_kernel as b
 from traces.judging.blocks import HALF_KNOWN, SHIFT, Chosen, Summary, drilled, summary_of
 from traces.judging.gaps import TOLD, Where, affected, among
 from traces.judging.planes import G_OUTSIDER, MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
-from traces.judging.runs import BITS, ERRORS, JUDGED, Batch, judgeable, mask_of
+from traces.judging.runs import BITS, ERRORS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.tally import COUNTS, Span, Tally, Unit
 from traces.judging.told import Violation, violation
 from traces.pipeline.table import TableError
@@ -100,8 +100,9 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     if said:
         out.violations = list(told(batch, texts, numbers, said))
     out.spans.append(Span(run, run, unit.name, None))
-    left_out = [name for name in NOT_LONG if name in verdicts and verdicts[name] == "not judged"]
-    if left_out and set(unit.observes) >= {"accept"}:
+    slow = [p.name for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
+    left_out = [name for name in (*NOT_LONG, *slow) if name in verdicts and verdicts[name] == "not judged"]
+    if left_out and (slow or set(unit.observes) >= {"accept"}):
         out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not judged")
     if "undecided" in verdicts.values():
         why = "zxids are out of order" if not (found.order and found.abcasts) else "more is violated"
@@ -154,7 +155,7 @@ def told(batch: Batch, texts: Any, numbers: Any, said: int) -> Iterator[Violatio
     kinds = texts.column("kind")
     for name, rows in batch.witness(0).items():
         if said >> BITS[name] & 1:
-            v = violation(batch, kinds, int(batch.runs[0]), 0, name, rows)
+            v = violation(batch, kinds, int(batch.runs[0]), 0, of_name(name), rows)
             yield replace(v, events=tuple(replace(e, row=int(numbers[e.row])) for e in v.events))
 
 
@@ -202,7 +203,7 @@ def concluded(found: Open, looked_at: tuple[int, int, int], capped: bool, known:
         name, bit = p.name, 1 << BITS[p.name]
         if not asked & bit:
             continue
-        if not known & bit or name in NOT_LONG:
+        if not known & bit or name in NOT_LONG or name not in KERNEL:
             out[name] = "not judged"
         elif broken & bit and name != "strict-causality":  # which a chain of those left out may mend
             out[name] = "violated"

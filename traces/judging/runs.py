@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from invariants import PROPERTIES
-from invariants.registry import HISTORY, STATE, Property
+from invariants.registry import HISTORY, STATE, Property, property_named
 from traces.judging import planes as k
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import Found, Report, Table, room_for
+from traces.judging.observed import names_of
 from traces.pipeline.table import TableError
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BITS", "COLUMNS", "JUDGED", "NEEDS", "Batch", "judgeable", "mask_of"]
+__all__ = ["BITS", "COLUMNS", "JUDGED", "KERNEL", "Batch", "judgeable", "mask_of", "needs", "of_name"]
 
 JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.of == HISTORY or (p.of == STATE and not p.protocols))
 """The properties of what every protocol has, in the order of `PROPERTIES`: of histories, and of each process's stable
@@ -32,20 +35,20 @@ KERNEL = {
     "one-leader-an-epoch": k.ONE_LEADER, "chosen-in-later-histories": k.CHOSEN_LATER,
     "delivered-is-chosen": k.DELIVERED_CHOSEN, "unique-zxid": k.UNIQUE_ZXID, "delivered-stands": k.STANDS,
 }  # fmt: skip
-# Those that the kernel does not judge have a bit too: of them it is said that they are not judged.
+# Those that no kernel judges have a bit too, by their places behind the others.
 BITS = KERNEL | {name: len(KERNEL) + i for i, name in enumerate(p.name for p in JUDGED if p.name not in KERNEL)}
 
-# The kinds of event without which nothing can be said of a property.
-NEEDS: dict[str, tuple[str, ...]] = {
-    "total-order": ("abdeliver",),
-    "agreement": ("abdeliver",),
-    "one-primary-an-epoch": ("abcast",),
-    "unique-zxid": ("abcast",),
-    "one-leader-an-epoch": ("establish",),
-    "chosen-in-later-histories": ("abcast", "accept", "establish"),
-    "delivered-is-chosen": ("abcast", "abdeliver", "accept"),
-    "delivered-stands": ("abdeliver", "revise"),
+# What each field of the observed history follows from: kinds of event.
+FOLLOWS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("abcasts", "abcast_txn", "abcast_by", "abcast_attempt"), ("abcast",)),
+    "abcast_after": ("abcast", "abdeliver"),
+    **dict.fromkeys(("delivered", "pass_length", "diverged"), ("abdeliver",)),
+    **dict.fromkeys(("chosen_epoch", "accepted"), ("abcast", "accept")),
+    "established": ("establish",),
+    "missing_epoch": ("abcast", "establish"),
+    "revised": ("abdeliver", "revise"),
 }
+UNTOLD = frozenset({"synced_length", "abcast_in_pass"})  # of the observed history what no kind of event says
 
 COLUMNS = (
     "run", "process", "position", "kind", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity",
@@ -84,12 +87,23 @@ def mask_of(names: Sequence[str]) -> int:
     return sum(1 << BITS[name] for name in names)
 
 
+@cache
+def needs(*functions: FunctionType) -> frozenset[str] | None:
+    """The kinds of event without which nothing can be said of a property: those from which the fields follow that it
+    reads. None: it reads what no event says."""
+    named = {name for f in functions for name in names_of(f)}
+    fields = named & FOLLOWS.keys()
+    return None if named & UNTOLD or not fields else frozenset(kind for f in fields for kind in FOLLOWS[f])
+
+
 def judgeable(observes: Sequence[str]) -> int:
     """The mask of the properties of which a table that notes these kinds of event says anything."""
-    names = [
-        p.name for p in JUDGED if p.name in KERNEL and set(NEEDS.get(p.name, ("abcast", "abdeliver"))) <= set(observes)
-    ]
-    return mask_of(names)
+    return mask_of([p.name for p in JUDGED if p.of == HISTORY and (needs(p.holds) or {""}) <= set(observes)])
+
+
+def of_name(name: str) -> Property:
+    """The property of that name, of those that are judged."""
+    return property_named(name, JUDGED)
 
 
 class Batch:

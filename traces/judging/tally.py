@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from traces.judging.careful import first_row, judge_carefully
+from traces.judging.definition import MOST_ROWS, Judged, judged_by_definition, violation_of
 from traces.judging.facts import Answer
 from traces.judging.gaps import TOLD, Gap, Where, affected, among, merged
-from traces.judging.runs import BITS, COLUMNS, JUDGED, Batch, judgeable
+from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.told import Violation, violation
 from traces.pipeline.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from invariants.registry import Property
 
 __all__ = ["COUNTS", "Span", "Tally", "Unit", "check_spans", "judge_unit", "units_of"]
 
@@ -153,10 +156,14 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
     batch = Batch(unit.read(COLUMNS), unit.name)
     out = Tally(len(batch.starts), batch.rows)
     known = judgeable(unit.observes) & asked
+    slow = [p for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
+    asked, known = (mask & ~mask_of([p.name for p in slow]) for mask in (asked, known))
     broken_runs: list[Broken] = []
     for place, found in batch.judged():
         if stopped():
             break
+        for prop in slow:
+            broken_runs += by_definition(out, batch, place, found[:, 3].tolist(), prop, stopped)
         plain = found[:, 3] == 0
         count(out, found[plain], asked, known)
         for k in np.flatnonzero(~plain | ((found[:, 1] & known) != 0)).tolist():
@@ -166,7 +173,7 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
                 broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
             else:
                 broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
-    broken_runs = [b for b in broken_runs if b.mask or b.careful]
+    broken_runs = [b for b in broken_runs if b.mask or b.careful or b.defined]
     if broken_runs:
         out.violations = told(unit, batch, broken_runs)
     if batch.rows:
@@ -186,11 +193,13 @@ class Broken:
         place: of the run in its batch.
         mask: what the kernel has found.
         careful: what was found with care, and the rows that show it.
+        defined: what is broken by the texts of properties that no kernel judges.
     """
 
     place: int
     mask: int
     careful: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    defined: dict[str, Judged] = field(default_factory=dict)
 
 
 def count(out: Tally, found: Any, asked: int, known: int) -> None:
@@ -206,6 +215,38 @@ def count(out: Tally, found: Any, asked: int, known: int) -> None:
         out.counts[row, :3] += (
             np.count_nonzero(~bad & good), np.count_nonzero(~bad & ~good), np.count_nonzero(bad),
         )  # fmt: skip
+
+
+def by_definition(
+    out: Tally, batch: Batch, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
+) -> list[Broken]:
+    """Judge runs by the text of a property that no kernel judges, and count what is said of them.
+
+    Args:
+        place: of the first run in the batch.
+        gaps: of each run the mask of what it leaves unknown.
+    """
+    row, found, large = JUDGED.index(prop), [], 0
+    for k, mask in enumerate(gaps):
+        if stopped():
+            break
+        judged = judged_by_definition(batch, place + k, prop)
+        word = judged.word
+        if word == "violated":
+            found.append(Broken(place + k, 0, defined={prop.name: judged}))
+        elif word == "open":
+            here = [gap for gap in among(mask) if gap.null]
+            word = "open" if here else "undecided"
+            for gap in here:
+                out.note_gap(prop.name, gap.bit, first_row(batch, place + k, gap))
+        large += word == "not judged"
+        out.counts[row, COUNTS.index(word)] += 1
+    if large:
+        out.notes.append(
+            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {MOST_ROWS:,} rows: "
+            f"{large:,} are larger, and not judged by it"
+        )
+    return found
 
 
 def with_gaps(out: Tally, batch: Batch, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
@@ -269,8 +310,11 @@ def told(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
         kinds, details = (texts.column(c).slice(start, end - start) for c in ("kind", "detail"))
         command = text_of(details[0]) if text_of(kinds[0]) == "run" else None
         witnesses = {n: rows for n, rows in batch.witness(b.place).items() if b.mask >> BITS[n] & 1} if b.mask else {}
+        for name, judged in b.defined.items():
+            said = violation_of(batch, kinds, b.place, of_name(name), judged)
+            out.append(replace(said, command=command))
         for name, rows in (witnesses | b.careful).items():
-            out.append(replace(violation(batch, kinds, run, start, name, rows), command=command))
+            out.append(replace(violation(batch, kinds, run, start, of_name(name), rows), command=command))
     return out
 
 

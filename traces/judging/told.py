@@ -1,19 +1,38 @@
-"""Why a run of a table cannot be: the rows that break a property, and one sentence of them."""
+"""Why a run of a table cannot be: the rows that break a property, and what the property says of them.
+
+The sentence is the one that the property says beside its False. It is asked of the observed history of a part of the
+run: the rows of the transactions that the rows found are about, up to the moment in which it broke. What that part
+breaks the run breaks, since nothing of these transactions is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from traces.judging import planes as k
+from traces.judging.observed import TXN, Observed, Unknown, asked
 from traces.judging.planes import NULL
+from zabspec.language.sentences import sentence_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from invariants.registry import Property
     from traces.judging.runs import Batch
 
-__all__ = ["Happened", "Violation", "violation"]
+__all__ = ["Happened", "Violation", "rows_of", "violation"]
+
+MOST_ROWS = 1 << 12  # of a part of a run that is asked for its sentence
+OF_HISTORY = ("process", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity", "digest")
+WORDS = {
+    "abcast": "broadcast {txn}", "abdeliver": "delivered {txn}", "accept": "accepted {txn}",
+    "establish": "was established as a leader", "initial": "had {txn} in its initial history",
+    "revise": "replaced its history", "entry": "had {txn} in its history",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,142 +102,132 @@ def txn_text(values: dict[str, int | None]) -> str:
     return zxid if values["identity"] is None else f"t{values['identity']} {zxid}"
 
 
-def violation(batch: Batch, kinds: pa.ChunkedArray, run: int, start: int, name: str, rows: Sequence[int]) -> Violation:
+def violation(
+    batch: Batch, kinds: pa.ChunkedArray, run: int, start: int, prop: Property, rows: Sequence[int]
+) -> Violation:
     """A violation, from the rows that the kernel names.
 
     Args:
         kinds: the column `kind` of the run.
-        rows: the one by which it is broken, and those that show it.
+        rows: the one by which it is broken, and those that show it (-1: none).
     """
-    by, *shown = rows
-    told = [happened(batch, kinds, start, r) if r >= 0 else None for r in shown]
-    events = tuple(e for e in told if e is not None)
-    return Violation(run, name, SENTENCES[name](told), happened(batch, kinds, start, by).time, events)
+    by, *found = rows
+    events = tuple(happened(batch, kinds, start, r) for r in found if r >= 0)
+    time = happened(batch, kinds, start, by).time
+    return Violation(run, prop.name, sentence(batch, start, prop, by, found, events), time, events)
 
 
-Told = Sequence[Happened | None]
+def sentence(
+    batch: Batch, start: int, prop: Property, by: int, found: Sequence[int], events: Sequence[Happened]
+) -> str:
+    """What the property says of the rows found, and of them what it does not say."""
+    said = ""
+    for last in (max(by, *found), by):  # what was wrong in a moment may be mended by a row that shows it
+        part = part_of(batch, start, last, found)
+        if not said and part is not None:
+            try:
+                said = said_of(rows_of(batch, part), prop)
+            except Unknown:
+                break  # what the rows leave unknown the property cannot read
+    left = [e for e in events if (e.txn or e.who) not in said]
+    rest = "; ".join(f"{e.who} {row_text(e)}" for e in left)
+    if not said:
+        return f"No history that satisfies {prop.name} has these: {rest}."
+    return f"{said} Of these rows: {rest}." if rest else said
 
 
-def there(event: Happened | None) -> Happened:
-    assert event is not None
-    return event
+def row_text(e: Happened) -> str:
+    """What happened in a row."""
+    text = WORDS.get(e.kind, e.kind).format(txn=e.txn)
+    return text if e.in_pass is None else f"{text} in pass {e.in_pass}"
 
 
-def wronged(first: Happened, second: Happened, delivery: Happened, later: Happened | None) -> str:
-    how = "without" if later is None else "before"
-    return f"{delivery.who} delivered {second.txn} {how} {first.txn}"
+def said_of(rows: Sequence[dict[str, int | None]], prop: Property) -> str:
+    """What a property says of a history; empty: it holds there.
+
+    Raises:
+        Unknown: the rows leave something unknown.
+    """
+    h = Observed(rows)
+    for place, row in enumerate(rows):
+        h.fold(row, behind(rows, place))
+    return sentence_of(asked(prop.holds, h))
 
 
-def divergence(earlier: Happened, later: Happened) -> str:
-    if earlier.txn == later.txn:
-        same = "twice in one pass" if earlier.in_pass == later.in_pass else "at two places of its passes"
-        return f"{later.who} delivered {later.txn} {same}."
-    return f"{later.who} delivered {later.txn} where it had delivered {earlier.txn} in an earlier pass."
+def behind(rows: Sequence[dict[str, int | None]], place: int) -> list[dict[str, int | None]]:
+    """The entries of the history that a row is of."""
+    entry = {k.ESTABLISH: k.INITIAL, k.REVISE: k.ENTRY}.get(rows[place]["kind"] or 0)
+    end = place + 1
+    while entry is not None and end < len(rows) and rows[end]["kind"] == entry:
+        end += 1
+    return list(rows[place + 1 : end])
 
 
-def integrity(e: Told) -> str:
-    late = "which no process broadcast" if e[1] is None else f"which {e[1].who} broadcast later only"
-    return f"{there(e[0]).who} delivered {there(e[0]).txn}, {late}."
+def rows_of(batch: Batch, places: Any) -> list[dict[str, int | None]]:
+    """Rows of a batch, as the observed history reads them."""
+    columns = {"kind": batch.kind_of[batch.kinds[places]].tolist()}
+    columns |= {name: batch.columns[name][places].tolist() for name in OF_HISTORY}
+    names = tuple(columns)
+    return [
+        {name: None if x == NULL else x for name, x in zip(names, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
-def total_order(e: Told) -> str:
-    if e[2] is None:
-        return divergence(there(e[0]), there(e[1]))
-    a, b = there(e[0]), there(e[1])
-    return f"{a.who} delivered {a.txn} before {b.txn}, but {wronged(a, b, e[2], e[3])}."
+def part_of(batch: Batch, start: int, last: int, found: Sequence[int]) -> Any:
+    """The rows of a run that some of its rows are about: of their transactions, and who leads; those of deliveries of
+    the processes concerned. None: they are many.
+
+    Args:
+        last: the row in whose moment the part ends.
+        found: the rows; those behind the moment do not count.
+    """
+    end = moment_end(batch, start, last)
+    of = {name: batch.columns[name][start:end] for name in ("process", "epoch", "counter", "identity")}
+    kinds = batch.kind_of[batch.kinds[start:end]]
+    here = np.array([r - start for r in found if start <= r < end], np.int64)
+    own = np.zeros(end - start, bool)
+    for r in here[of["epoch"][here] != NULL].tolist():
+        own |= (of["epoch"] == of["epoch"][r]) & (of["counter"] == of["counter"][r])
+        if of["identity"][r] != NULL:
+            own |= of["identity"] == of["identity"][r]
+    revises = here[kinds[here] == k.REVISE]
+    if len(revises):  # its entries, and what it had delivered, whatever that is
+        rows = np.arange(end - start)
+        latest = np.maximum.accumulate(np.where(kinds == k.REVISE, rows, -1))
+        own = np.where(kinds == k.ENTRY, np.isin(latest, revises), own)
+        own |= (kinds == k.ABDELIVER) & np.isin(of["process"], of["process"][revises])
+    else:
+        own &= kinds != k.ENTRY
+    who = np.union1d(of["process"][here], of["process"][own & (kinds == k.ABCAST)])
+    own &= (kinds != k.ABDELIVER) | np.isin(of["process"], who)
+    own |= (kinds == k.BEGIN) | (kinds == k.ESTABLISH)
+    own &= ~again(batch, start, np.flatnonzero(own & (kinds == k.ABCAST)), here, end - start)
+    own[here] = True
+    places = np.flatnonzero(own)
+    return None if len(places) > MOST_ROWS else places + start
 
 
-def agreement(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    if a.process == b.process:
-        return divergence(a, b)
-    return f"{a.who} delivered {a.txn} but not {b.txn}, and {b.who} delivered {b.txn} but not {a.txn}."
+def again(batch: Batch, start: int, abcasts: Any, found: Any, rows: int) -> Any:
+    """Which of these abcasts, of all the rows of a run, are of transactions that another of them is of: of each but the
+    one that was found, or the first."""
+    first: dict[tuple[int, ...], int] = {}
+    here = set(found.tolist())
+    for r in sorted(abcasts.tolist(), key=lambda r: (r not in here, r)):
+        first.setdefault(tuple(int(batch.columns[c][start + r]) for c in TXN), r)
+    out = np.zeros(rows, bool)
+    out[abcasts] = True
+    out[list(first.values())] = False
+    return out
 
 
-def local_primary_order(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"Primary {a.who} broadcast {a.txn} before {b.txn}, but {wronged(a, b, there(e[2]), e[3])}."
-
-
-def global_primary_order(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"{a.who} delivered {a.txn} of epoch {a.epoch} before {b.txn} of epoch {b.epoch}."
-
-
-def primary_integrity(e: Told) -> str:
-    t, first, u = there(e[0]), there(e[1]), there(e[2])
-    how = "without having delivered" if e[3] is None else "before it delivered"
-    return (
-        f"Primary {u.who} broadcast {u.txn} of epoch {u.epoch} {how} {t.txn} of epoch {t.epoch}, which {first.who} "
-        "delivered."
-    )
-
-
-def po_causal_order(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"{a.txn} PO-precedes {b.txn}, which {b.who} broadcast, but {wronged(a, b, there(e[2]), e[3])}."
-
-
-def strict_causality(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"{a.who} delivered {a.txn} and {b.txn}, and neither PO-precedes the other."
-
-
-def prefix(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"Leader {a.who} of epoch {a.epoch} proposed {a.txn} before {b.txn}, but {wronged(a, b, there(e[2]), None)}."
-
-
-def causal_order(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"{a.who} delivered {a.txn} before {b.txn}, which causally precedes it."
-
-
-def one_primary(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    who = f"Two instances of {a.who}" if a.process == b.process else f"{a.who} and {b.who}"
-    return f"{who} broadcast in epoch {a.epoch}: {a.txn} and {b.txn}."
-
-
-def one_leader(e: Told) -> str:
-    return f"{there(e[0]).who} and {there(e[1]).who} are established leaders of one epoch."
-
-
-def chosen_later(e: Told) -> str:
-    return f"{there(e[0]).txn} is chosen, and the initial history of a later epoch, of {there(e[1]).who}, lacks it."
-
-
-def delivered_chosen(e: Told) -> str:
-    when = "which no quorum accepted" if e[1] is None else "which a quorum accepted later only"
-    return f"{there(e[0]).who} delivered {there(e[0]).txn}, {when}."
-
-
-def unique_zxid(e: Told) -> str:
-    a, b = there(e[0]), there(e[1])
-    return f"{a.who} broadcast {a.txn}, and {b.who} {b.txn}, under one zxid."
-
-
-def delivered_stands(e: Told) -> str:
-    a, b = there(e[0]), e[1]
-    what = "what it had delivered" if b is None else b.txn
-    return f"{a.who} replaced its history by one in which {what} does not stand where it was delivered."
-
-
-SENTENCES: dict[str, Callable[[Told], str]] = {
-    "integrity": integrity,
-    "total-order": total_order,
-    "agreement": agreement,
-    "local-primary-order": local_primary_order,
-    "global-primary-order": global_primary_order,
-    "primary-integrity": primary_integrity,
-    "po-causal-order": po_causal_order,
-    "strict-causality": strict_causality,
-    "prefix": prefix,
-    "causal-order": causal_order,
-    "one-primary-an-epoch": one_primary,
-    "one-leader-an-epoch": one_leader,
-    "chosen-in-later-histories": chosen_later,
-    "delivered-is-chosen": delivered_chosen,
-    "unique-zxid": unique_zxid,
-    "delivered-stands": delivered_stands,
-}
+def moment_end(batch: Batch, start: int, row: int) -> int:
+    """Where the moment of a row ends."""
+    end = int(batch.ends[np.searchsorted(batch.starts, start)])
+    time = batch.columns["time"][start:end]
+    known = np.flatnonzero(time != NULL)
+    before = known[known <= row - start]
+    if not len(before):
+        return end
+    later = known[time[known] > time[before[-1]]]
+    return start + int(later[0]) if len(later) else end

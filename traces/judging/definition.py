@@ -1,0 +1,114 @@
+"""A property that no kernel judges, judged by its own text: a small run is folded into its observed history, and the
+property asked at the end of each moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traces.explain import named
+from traces.judging import planes as k
+from traces.judging.observed import Observed, Unknown, asked
+from traces.judging.planes import NULL
+from traces.judging.runs import KIND_CODES, needs
+from traces.judging.told import Happened, Violation, behind, happened, moment_end, rows_of
+from zabspec.language.sentences import Broken, sentence_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from invariants.registry import Property
+    from traces.judging.runs import Batch
+
+__all__ = ["MOST_ROWS", "Judged", "judged_by_definition", "violation_of"]
+
+MOST_ROWS = 1000  # of a run's history: of a larger run nothing is said
+MOST_EVENTS = 4  # that a violation shows
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the text of a property says of a run.
+
+    Attributes:
+        word: of the words of a verdict (`tally.COUNTS`).
+        by: the row in whose moment it first broke; -1: it did not.
+        said: what it said there.
+    """
+
+    word: str
+    by: int = -1
+    said: object = None
+
+
+def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
+    """Judge a run of a batch by the text of a property.
+
+    Args:
+        place: of the run in the batch.
+    """
+    start, end = int(batch.starts[place]), int(batch.ends[place])
+    kinds = batch.kind_of[batch.kinds[start:end]]
+    places = start + np.flatnonzero(np.isin(kinds, codes(prop)))
+    if len(places) > MOST_ROWS:
+        return Judged("not judged")
+    rows = rows_of(batch, places)
+    met = False
+    try:
+        h = Observed(rows)
+        for at, row in enumerate(rows):
+            h.fold(row, behind(rows, at))
+            here = int(places[at])
+            if at + 1 < len(rows) and int(places[at + 1]) < moment_end(batch, start, here):
+                continue  # the moment goes on
+            said = asked(prop.holds, h)
+            if not said:
+                return Judged("violated", here, said)
+            met = met or bool(asked(prop.witness, h))
+    except Unknown:
+        return Judged("open")
+    except (ArithmeticError, LookupError, AttributeError):  # it reads what is not of the observed history, or past it
+        return Judged("undecided")
+    return Judged("held" if met else "premise not reached")
+
+
+def codes(prop: Property) -> list[int]:
+    """The kinds of row that a property and its premise follow from."""
+    kinds = {"run", *(needs(prop.holds) or ()), *(needs(prop.witness) or ())}
+    kinds |= {entry for of, entry in (("establish", "initial"), ("revise", "entry")) if of in kinds}
+    return [KIND_CODES[kind] for kind in sorted(kinds)]
+
+
+def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Property, judged: Judged) -> Violation:
+    """A violation, with the last rows of what its sentence names.
+
+    Args:
+        kinds: the column `kind` of the run.
+        place: of the run in the batch.
+    """
+    start = int(batch.starts[place])
+    time = happened(batch, kinds, start, judged.by).time
+    events = tuple(shown(batch, kinds, start, judged))
+    why = sentence_of(judged.said) or f"The run breaks {prop.name} in row {judged.by - start}."
+    return Violation(int(batch.runs[place]), prop.name, why, time, events)
+
+
+def shown(batch: Batch, kinds: pa.ChunkedArray, start: int, judged: Judged) -> Sequence[Happened]:
+    """The last rows of what a sentence names, and the one by which it became true."""
+    found: list[int] = []
+    if isinstance(judged.said, Broken):
+        wanted = named(judged.said)
+        process: Any = batch.columns["process"]
+        for r in range(judged.by, start - 1, -1):
+            if batch.kind_of[batch.kinds[r]] in (k.OTHER, k.BEGIN):
+                continue
+            who = int(process[r])
+            e = happened(batch, kinds, start, r)
+            if (not wanted.txns or e.txn in wanted.txns) and (
+                not wanted.processes or who == NULL or who in wanted.processes
+            ):
+                found.append(r)
+    return [happened(batch, kinds, start, r) for r in sorted({judged.by, *found[:MOST_EVENTS]})]

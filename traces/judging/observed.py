@@ -1,0 +1,260 @@
+"""The observed history of a run, from its rows: what the properties of `invariants/` read, in plain Python.
+
+The rows are folded by the very functions that write the ghosts of an explored run (`zabspec/history.py`), and the
+properties are asked as they stand. So a sentence about a table is the property's own, and a property that no kernel
+judges can be judged where a run is small.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from traces.judging import planes as k
+from zabspec import history
+from zabspec.language.sentences import MARK, Broken, with_sentences
+
+__all__ = ["Observed", "Transaction", "Unknown", "asked", "names_of"]
+
+Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
+TXN = ("epoch", "counter", "identity", "digest")
+
+
+class Unknown(Exception):
+    """A row leaves something unknown, or says what the observed history does not hold."""
+
+
+class Epoch(int):
+    """An epoch: its place among those of a run, from 1, and as it is written."""
+
+    text: str
+
+    def __new__(cls, place: int, text: object) -> Epoch:
+        self = super().__new__(cls, place)
+        self.text = str(text)
+        return self
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Epochs(int):
+    """The largest epoch of a run; `range` of one more goes through all."""
+
+    every: tuple[int, ...]
+
+    def __add__(self, other: int) -> Epochs:
+        more = Epochs(int(self) + other)
+        more.every = self.every
+        return more
+
+
+def through(*bounds: Any) -> Iterable[int]:
+    """`range`, which knows epochs."""
+    return bounds[-1].every if isinstance(bounds[-1], Epochs) else builtins.range(*bounds)
+
+
+class Transaction:
+    """A transaction of a run: what the properties read of it, and how it is written."""
+
+    __slots__ = ("counter", "epoch", "text", "value")
+
+    def __init__(self, epoch: int, counter: int, value: int, text: str) -> None:
+        self.epoch, self.counter, self.value, self.text = epoch, counter, value, text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transaction) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return self.value
+
+
+NONE = Transaction(0, 0, 0, "-")
+
+
+class Delivered(list[Transaction]):
+    """What a process delivered; past its end there is no transaction, as a program reads it."""
+
+    def __getitem__(self, k: Any) -> Any:
+        return super().__getitem__(k) if k < len(self) else NONE
+
+
+class Observed:
+    """What was observed of a run, as far as its rows were folded: the fields of `zabspec/history.py`.
+
+    Args:
+        rows: all of the run's that are ever folded.
+
+    Raises:
+        Unknown: they leave something unknown.
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        begun = next((r["index"] for r in rows if r["kind"] == k.BEGIN), None)
+        seen = [p for r in rows if (p := r["process"]) is not None]
+        self.NODES = max([*seen, (begun or 1) - 1, 0]) + 1
+        self.members = begun  # the processes that the run has; the others are in no quorum
+        self.MAJORITY = (begun or 0) // 2 + 1
+        self.name_epochs(rows)
+        self.name_transactions(rows)
+        n = self.TXNS = len(self.transactions)
+        self.abcasts = self.accepts = self.accept_epoch = 0
+        self.abcast_txn: list[Transaction] = [NONE] * n
+        self.abcast_by, self.abcast_attempt = [0] * n, [0] * n
+        self.abcast_after: list[set[int]] = [set() for _ in builtins.range(n)]
+        self.chosen_epoch: list[int] = [0] * n
+        self.missing_epoch: list[int] = [0] * n
+        self.established = [0] * (len(self.EPOCHS.every))
+        self.accepted: list[list[set[int]]] = [[set() for _ in builtins.range(n)] for _ in self.EPOCHS.every]
+        self.delivered = [Delivered() for _ in builtins.range(self.NODES)]
+        self.pass_length, self.revised = [0] * self.NODES, [0] * self.NODES
+        self.diverged, self.abcast_in_pass = [False] * self.NODES, [False] * self.NODES
+        self.LITERAL = 0
+        self.passing: dict[int, int | None] = {}
+        self.instances: dict[int, list[tuple[int, int | None]]] = {}  # of each epoch, in order of the first abcast
+
+    def name_epochs(self, rows: Sequence[Row]) -> None:
+        numbers = sorted({e for r in rows for c in ("epoch", "primary_epoch") if (e := r[c]) is not None})
+        self.epochs = {e: Epoch(place, e) for place, e in enumerate(numbers, 1)}
+        self.EPOCHS = Epochs(len(numbers))
+        self.EPOCHS.every = (0, *self.epochs.values())
+
+    def name_transactions(self, rows: Sequence[Row]) -> None:
+        """Number them: those that are abcast in the order of their abcasts, and then the others."""
+        self.transactions: dict[tuple[int | None, ...], Transaction] = {}
+        with_txn = [r for r in rows if r["kind"] in (k.ABCAST, k.ABDELIVER, k.ACCEPT, k.INITIAL, k.ENTRY)]
+        used = [c for c in TXN if any(r[c] is not None for r in with_txn)]
+        self.used = used
+        for r in sorted(with_txn, key=lambda r: r["kind"] != k.ABCAST):
+            key = self.key_of(r)
+            if None in key:
+                raise Unknown
+            if key in self.transactions:
+                if r["kind"] == k.ABCAST:
+                    raise Unknown  # it is broadcast again
+                continue
+            zxid = f"<{r['epoch']},{r['counter']}>"
+            text = zxid if r["identity"] is None else f"t{r['identity']} {zxid}"
+            epoch, counter = r["epoch"], r["counter"]
+            if epoch is None or counter is None:
+                raise Unknown
+            self.transactions[key] = Transaction(self.epochs[epoch], counter, len(self.transactions) + 1, text)
+
+    def key_of(self, row: Row) -> tuple[int | None, ...]:
+        """What tells a row's transaction from others."""
+        return tuple(row[c] for c in self.used)
+
+    def fold(self, row: Row, behind: Sequence[Row]) -> None:
+        """What happens in a row.
+
+        Args:
+            behind: the entries of the history that it is of.
+
+        Raises:
+            Unknown: it does not say what happens.
+        """
+        kind, p = row["kind"], row["process"]
+        epoch = self.epochs.get(row["primary_epoch"]) if row["primary_epoch"] is not None else None
+        if kind in (k.OTHER, k.BEGIN, k.INITIAL, k.ENTRY):
+            return
+        if (p is None and kind != k.ESTABLISH) or (epoch is None and kind in (k.ABCAST, k.ACCEPT, k.ESTABLISH)):
+            raise Unknown
+        names = writers()
+        if kind == k.ESTABLISH:
+            names["establish"](self, epoch, [self.transactions[self.key_of(r)] for r in behind])
+            return
+        assert p is not None
+        if kind == k.ABCAST:
+            self.abcast(row, p, epoch)
+        elif kind == k.ACCEPT:
+            if self.members is None:
+                raise Unknown
+            if p < self.members:
+                names["accept"](self, p, epoch, self.transactions[self.key_of(row)])
+        else:
+            if row["pass"] is None:
+                raise Unknown
+            if self.passing.setdefault(p, row["pass"]) != row["pass"]:
+                self.passing[p] = row["pass"]
+                names["end_pass"](self, p)
+            if kind == k.ABDELIVER:
+                names["abdeliver"](self, p, self.transactions[self.key_of(row)])
+            else:
+                names["revise"](self, p, [self.transactions[self.key_of(r)] for r in behind])
+
+    def abcast(self, row: Row, p: int, epoch: int | None) -> None:
+        """A primary's abcast; its instance is the one that the row says."""
+        if epoch is None or row["primary_epoch"] != row["epoch"] or row["attempt"] is None:
+            raise Unknown
+        t, at = self.transactions[self.key_of(row)], self.abcasts
+        if t.value != at + 1:
+            raise Unknown
+        writers()["abcast"](self, p, epoch, t.counter)
+        self.abcast_txn[at] = t
+        own = self.instances.setdefault(epoch, [])
+        if (p, row["attempt"]) not in own:
+            own.append((p, row["attempt"]))
+        self.abcast_attempt[at] = own.index((p, row["attempt"]))
+
+
+@cache
+def writers() -> dict[str, Any]:
+    """The functions that write the observed history."""
+    h = history
+    return own_world(h.abcast, h.abdeliver, h.accept, h.establish, h.revise, h.end_pass)
+
+
+def asked(function: Any, h: Observed) -> Any:
+    """What a property, or its witness, says of a history."""
+    return own_world(function)[function.__name__](h)
+
+
+@cache
+def own_world(*functions: FunctionType) -> dict[str, Any]:
+    """Functions of the language, and all that they call, over plain values."""
+    out: dict[str, Any] = {name: value for f in functions for name, value in reached(f).items()}
+    for name, value in out.items():
+        if isinstance(value, FunctionType):
+            out[name] = FunctionType(with_sentences(value), out, name)
+    out |= {"__builtins__": builtins, "range": through, MARK: Broken}
+    out["Txn"] = lambda epoch, counter, value: Transaction(epoch, counter, value, "-")
+    return out
+
+
+def reached(function: FunctionType) -> dict[str, Any]:
+    """A function, all that it calls, and their constants, by name."""
+    out: dict[str, Any] = {}
+    ahead = [function]
+    while ahead:
+        f = ahead.pop()
+        if out.get(f.__name__) is f:
+            continue
+        out[f.__name__] = f
+        for name in names_in(f.__code__):
+            value = f.__globals__.get(name)
+            if isinstance(value, FunctionType):
+                ahead.append(value)
+            elif isinstance(value, int):
+                out[name] = value
+    return out
+
+
+def names_of(function: FunctionType) -> frozenset[str]:
+    """Every name in a function and in what it calls: of fields of the state among others."""
+    return frozenset(
+        name for f in reached(function).values() if isinstance(f, FunctionType) for name in names_in(f.__code__)
+    )
+
+
+def names_in(code: CodeType) -> Iterator[str]:
+    """The names of other functions and of constants, and of attributes, in a function's code."""
+    yield from code.co_names
+    for held in code.co_consts:
+        if isinstance(held, CodeType):
+            yield from names_in(held)
