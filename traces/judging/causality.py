@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.memory import Report, Run, broke, primary_of, row_of
-from traces.judging.planes import NEVER, PO_CAUSAL, STRICT
+from traces.judging.planes import NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
 
 # --- PO causal order -------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ def delivered_in_order(run: Run, out: Report, p: int, u: int) -> None:
         t = run.which[p]
         row = run.row[p][j]
         by = run.abcast_row[u]
-        broke(out, PO_CAUSAL, max(row, by), run.abcast_row[t], by, row, row_of(run, p, t))
+        broke(out, PO_CAUSAL_ORDER, max(row, by), run.abcast_row[t], by, row, row_of(run, p, t))
 
 
 # --- strict causality ------------------------------------------------------------------------------
@@ -72,7 +72,8 @@ def strict(run: Run, out: Report) -> None:
             b = row_of(run, p, u)
             delivered = max(a, b)
             abcast = max(run.abcast_row[t], run.abcast_row[u])
-            broke(out, STRICT, max(delivered, abcast), min(a, b), delivered, run.abcast_row[t], run.abcast_row[u])
+            by = max(delivered, abcast)
+            broke(out, STRICT_CAUSALITY, by, min(a, b), delivered, run.abcast_row[t], run.abcast_row[u])
 
 
 def unrelated(run: Run, p: int, length: int) -> int:

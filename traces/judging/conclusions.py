@@ -8,16 +8,16 @@ from __future__ import annotations
 from traces.judging.causality import po_causal, strict
 from traces.judging.memory import Report, Run, Table, broke, epoch_of, is_broken, met, primary_of
 from traces.judging.planes import (
-    CAUSAL,
-    DELIVERED_CHOSEN,
+    CAUSAL_ORDER,
+    DELIVERED_IS_CHOSEN,
     G_WHO,
-    GLOBAL_ORDER,
+    GLOBAL_PRIMARY_ORDER,
     INTEGRITY,
-    LOCAL_ORDER,
+    LOCAL_PRIMARY_ORDER,
     NULL,
-    PO_CAUSAL,
+    PO_CAUSAL_ORDER,
     PREFIX,
-    STRICT,
+    STRICT_CAUSALITY,
     TOTAL_ORDER,
 )
 from traces.judging.primaries import primary_integrity
@@ -49,13 +49,13 @@ def delivered(table: Table, run: Run, out: Report, t: int) -> None:
     row = run.first_row[t]
     by = run.abcast_row[t]
     met(out, INTEGRITY)
-    met(out, DELIVERED_CHOSEN)
+    met(out, DELIVERED_IS_CHOSEN)
     if by < 0 or table.time[by] > table.time[row]:
         broke(out, INTEGRITY, row, row, by, -1, -1)
     if by >= 0:
         chosen = run.chosen_row[t]
         if chosen < 0 or (table.time[row] < table.time[chosen] and table.time[by] < table.time[chosen]):
-            broke(out, DELIVERED_CHOSEN, max(row, by), row, chosen, -1, -1)
+            broke(out, DELIVERED_IS_CHOSEN, max(row, by), row, chosen, -1, -1)
 
 
 def one_sequence(run: Run, out: Report) -> bool:
@@ -76,22 +76,22 @@ def along(run: Run, out: Report, p: int) -> None:
     for s in range(run.processes):
         run.server[s] = -1
     if run.length[p] > 1:
-        met(out, STRICT)
+        met(out, STRICT_CAUSALITY)
     for j in range(run.length[p]):
         t = run.sequence[p][j]
         row = run.row[p][j]
         epoch = epoch_of(run, t)
         if epoch != epoch_of(run, run.sequence[p][0]):
-            met(out, GLOBAL_ORDER)
-            met(out, CAUSAL)
+            met(out, GLOBAL_PRIMARY_ORDER)
+            met(out, CAUSAL_ORDER)
         by = run.abcast_row[t]
         if by >= 0:
             local_order(run, out, p, j)
             if run.led[t] != 0:
-                met(out, PO_CAUSAL)
+                met(out, PO_CAUSAL_ORDER)
             if epoch < highest:
-                broke(out, GLOBAL_ORDER, max(row, by), high_row, row, by, -1)
-                broke(out, CAUSAL, max(row, by), high_row, row, by, -1)
+                broke(out, GLOBAL_PRIMARY_ORDER, max(row, by), high_row, row, by, -1)
+                broke(out, CAUSAL_ORDER, max(row, by), high_row, row, by, -1)
             if epoch > highest:
                 highest = epoch
                 high_row = row
@@ -106,14 +106,14 @@ def local_order(run: Run, out: Report, p: int, j: int) -> None:
     by = run.abcast_row[t]
     before = run.before[t]
     if before >= 0:
-        met(out, LOCAL_ORDER)
+        met(out, LOCAL_PRIMARY_ORDER)
         met(out, PREFIX)
-        met(out, CAUSAL)
+        met(out, CAUSAL_ORDER)
         at = run.place[p][before]
         if at < 0 or at > j:
             other = run.row[p][at] if at >= 0 else -1
-            broke(out, LOCAL_ORDER, max(row, by), run.abcast_row[before], by, row, other)
-            broke(out, PO_CAUSAL, max(row, by), run.abcast_row[before], by, row, other)
+            broke(out, LOCAL_PRIMARY_ORDER, max(row, by), run.abcast_row[before], by, row, other)
+            broke(out, PO_CAUSAL_ORDER, max(row, by), run.abcast_row[before], by, row, other)
 
 
 def of_server(run: Run, out: Report, p: int, j: int) -> None:
@@ -124,6 +124,6 @@ def of_server(run: Run, out: Report, p: int, j: int) -> None:
     if latest >= 0 and run.order[run.sequence[p][latest]] > run.order[t]:
         row = run.row[p][j]
         by = run.abcast_row[t]
-        broke(out, CAUSAL, max(row, by), run.row[p][latest], row, by, -1)
+        broke(out, CAUSAL_ORDER, max(row, by), run.row[p][latest], row, by, -1)
     else:
         run.server[s] = j

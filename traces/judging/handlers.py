@@ -5,6 +5,7 @@ from __future__ import annotations
 from traces.judging.deliveries import diverge, first_delivery, gaps_more, stood
 from traces.judging.memory import Report, Run, Table, broke, intern, leaves_open, met, wrong
 from traces.judging.planes import (
+    DELIVERED_STANDS,
     G_AGAIN,
     G_ATTEMPT,
     G_DISAGREES,
@@ -18,9 +19,8 @@ from traces.judging.planes import (
     NEVER,
     NO_PROCESSES,
     NULL,
-    ONE_LEADER,
-    ONE_PRIMARY,
-    STANDS,
+    ONE_LEADER_AN_EPOCH,
+    ONE_PRIMARY_AN_EPOCH,
     TWO_BEGINS,
     UNIQUE_ZXID,
 )
@@ -104,7 +104,7 @@ def on_abcast(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> 
     run.epoch_abcasts[e] = run.epoch_abcasts[e] + 1
     if run.epoch_abcasts[e] > 1:
         met(out, UNIQUE_ZXID)
-    met(out, ONE_PRIMARY)
+    met(out, ONE_PRIMARY_AN_EPOCH)
     if p != NULL:
         by_instance(table, run, out, row, p, t, e)
     if run.first_row[t] >= 0:
@@ -137,7 +137,7 @@ def by_instance(table: Table, run: Run, out: Report, row: int, p: int, t: int, e
         run.epoch_instance[e] = i
         run.epoch_row[e] = row
     elif run.epoch_instance[e] != i:
-        broke(out, ONE_PRIMARY, row, run.epoch_row[e], row, -1, -1)
+        broke(out, ONE_PRIMARY_AN_EPOCH, row, run.epoch_row[e], row, -1, -1)
     run.instance[t] = i
     run.before[t] = run.latest[i]
     run.nth[t] = run.broadcast[i]
@@ -208,13 +208,13 @@ def on_establish(table: Table, run: Run, out: Report, row: int) -> None:
         run.full = 1
         return
     if run.epoch_leader[e] >= 0:
-        broke(out, ONE_LEADER, row, run.epoch_leader[e], row, -1, -1)
+        broke(out, ONE_LEADER_AN_EPOCH, row, run.epoch_leader[e], row, -1, -1)
     else:
         run.epoch_leader[e] = row
     run.leaders[run.leader_count] = row
     run.leader_count = run.leader_count + 1
     if epoch != table.primary_epoch[run.leaders[0]]:
-        met(out, ONE_LEADER)
+        met(out, ONE_LEADER_AN_EPOCH)
 
 
 # --- histories that are replaced ---------------------------------------------------------------------
@@ -227,7 +227,7 @@ def on_revise(run: Run, out: Report, row: int, p: int) -> None:
     run.replaced[p] = run.in_pass[p]
     run.compared[p] = 0
     if run.replaced[p] > 0:
-        met(out, STANDS)
+        met(out, DELIVERED_STANDS)
         run.replacing = p
         run.replacing_row = row
 
@@ -237,7 +237,7 @@ def on_entry(run: Run, out: Report, row: int, p: int, t: int) -> None:
     k = run.compared[p]
     if run.replacing == p and k < run.replaced[p] and k < run.length[p]:
         if run.sequence[p][k] != t:
-            broke(out, STANDS, run.replacing_row, run.replacing_row, stood(run, p), row, -1)
+            broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, stood(run, p), row, -1)
     run.compared[p] = k + 1
 
 
@@ -245,7 +245,7 @@ def replaced(run: Run, out: Report) -> None:
     """The new history that was being read, if any was, is over."""
     p = run.replacing
     if p >= 0 and run.compared[p] < run.replaced[p]:
-        broke(out, STANDS, run.replacing_row, run.replacing_row, stood(run, p), -1, -1)
+        broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, stood(run, p), -1, -1)
     run.replacing = -1
 
 

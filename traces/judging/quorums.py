@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.memory import Report, Run, Table, broke, intern, met
-from traces.judging.planes import CHOSEN_LATER, INITIAL, NEVER
+from traces.judging.planes import CHOSEN_IN_LATER_HISTORIES, INITIAL, NEVER
 
 
 def later_histories(table: Table, run: Run, out: Report, end: int) -> None:
@@ -12,7 +12,7 @@ def later_histories(table: Table, run: Run, out: Report, end: int) -> None:
     sort_leaders(table, run)
     for i in range(left):
         if table.primary_epoch[run.leaders[0]] > run.chosen_epoch[run.stack[i]]:
-            met(out, CHOSEN_LATER)
+            met(out, CHOSEN_IN_LATER_HISTORIES)
     for k in range(run.leader_count):
         leader = run.leaders[k]
         row = leader + 1
@@ -58,7 +58,7 @@ def lacking(run: Run, out: Report, k: int, leader: int, epoch: int, left: int) -
             if run.mark[t] != k:
                 chosen = chosen_row(run, t, epoch)
                 by = max(leader, run.abcast_row[t])
-                broke(out, CHOSEN_LATER, max(by, chosen), chosen, leader, run.abcast_row[t], -1)
+                broke(out, CHOSEN_IN_LATER_HISTORIES, max(by, chosen), chosen, leader, run.abcast_row[t], -1)
     return kept
 
 

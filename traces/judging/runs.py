@@ -27,14 +27,10 @@ JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.of == HISTORY or
 """The properties of what every protocol has, in the order of `PROPERTIES`: of histories, and of each process's stable
 one, which rows do not tell."""
 
-KERNEL = {
-    "integrity": k.INTEGRITY, "total-order": k.TOTAL_ORDER, "agreement": k.AGREEMENT,
-    "local-primary-order": k.LOCAL_ORDER, "global-primary-order": k.GLOBAL_ORDER,
-    "primary-integrity": k.PRIMARY_INTEGRITY, "po-causal-order": k.PO_CAUSAL, "strict-causality": k.STRICT,
-    "prefix": k.PREFIX, "causal-order": k.CAUSAL, "one-primary-an-epoch": k.ONE_PRIMARY,
-    "one-leader-an-epoch": k.ONE_LEADER, "chosen-in-later-histories": k.CHOSEN_LATER,
-    "delivered-is-chosen": k.DELIVERED_CHOSEN, "unique-zxid": k.UNIQUE_ZXID, "delivered-stands": k.STANDS,
-}  # fmt: skip
+# Those that a kernel judges, each by the number of its name.
+KERNEL: dict[str, int] = {
+    p.name: getattr(k, name) for p in JUDGED if hasattr(k, name := p.name.replace("-", "_").upper())
+}
 # Those that no kernel judges have a bit too, by their places behind the others.
 BITS = KERNEL | {name: len(KERNEL) + i for i, name in enumerate(p.name for p in JUDGED if p.name not in KERNEL)}
 
