@@ -48,7 +48,17 @@ def test_what_init_writes_holds_and_is_put_to_the_test_in_both_worlds(written) -
     assert set(found.witnessed) == {"agreement"}
     model = Model(Configuration(str(path)))
     plain = Interpreter(model, properties_of(str(path)), False).run(NO_LIMIT, False)
-    assert (plain.levels, plain.generated) == (found.levels, found.generated)
+    whole = Explorer(Compiled(model, properties_of(str(path)), False), 1).run(NO_LIMIT, False)
+    assert (plain.levels, plain.generated) == (whole.levels, whole.generated)
+    assert (found.symmetry, found.raw) == (True, whole.distinct)
+
+
+def test_a_text_calls_its_own_as_it_likes(written) -> None:
+    """Names that mean something else in the explorer, the simulator or the kernel."""
+    text = TEXT
+    for mine, theirs in (("enough", "expand"), ("announce", "apply"), ("begin", "tick"), ("WORKING", "CRASH")):
+        text = re.sub(rf"\b{mine}\b(?!s)", theirs, text)
+    assert explored(written(text=text)).levels == explored(written()).levels
 
 
 def test_a_line_that_is_changed_breaks_it(written) -> None:
@@ -84,7 +94,7 @@ WRONG = (
     ("enough(s: State, p: Node) -> bool:", "enough(s: State, p: Node) -> bool", r":\d+: this is no Python"),
     ("s.agreed[p].add(source)", "s.agreed[p].add(sauce)", r":\d+: sauce is neither"),
     ('"""No process commits and another aborts."""', "", r":\d+: agreement has no docstring"),
-    (BEFORE, f"def apply(s: State, word: int) -> None:\n    return\n\n\n{BEFORE}", "the world has a apply of its own"),
+    ("def agreement(", "def send(", r":\d+: the world has a send of its own"),
     (BEFORE, f"def min(a: int, b: int) -> int:\n    return a\n\n\n{BEFORE}", r":\d+: min is a word of the language"),
     ("import (", "import (\n    nothing_of_the_kind,", r":\d+: ImportError"),
 )

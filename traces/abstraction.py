@@ -14,6 +14,7 @@ Nothing here says what may happen next, or what a step does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,7 +77,8 @@ class Stage(Cluster):
         """
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
-        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, log, c.literal, due)
+        budgets = tuple(c.budget.items()) if model.protocol.text is not None else ()
+        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, log, c.literal, due)
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Abstraction:
                 out[f.name] = self.network(s, f.name)
             elif f.name.endswith("_left") and f.role is Role.BUDGET:
                 budget = f.name.removesuffix("_left")
-                out[f.name] = getattr(self.configuration, budget) - spent.get(budget, 0)
+                out[f.name] = self.configuration.budget[budget] - spent.get(budget, 0)
             elif f.role is not Role.SCRATCH:
                 whole = axes_json(self.kinds[f.name].kind, getattr(s, f.name), len(f.axes))
                 out[f.name] = fitted(f.name, whole, self.layout.axis_sizes(f))
@@ -171,6 +173,9 @@ class Abstraction:
             return [[self.texts(self.over(s, f, l, UP)) for l in self.nodes] for f in self.nodes]
         if name == "to_follower":
             return [[m for l in self.nodes for m in self.texts(self.over(s, f, l, DOWN_WAY))] for f in self.nodes]
+        if name == "in_line":
+            pairs = Counter((m["source"], m["target"]) for m in self.datagrams(s))
+            return [[pairs[p, q] for q in self.nodes] for p in self.nodes]
         assert name == "in_flight"
         return in_order(self.datagrams(s))
 

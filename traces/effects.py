@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from traces.names import history_text, message_text, process_name, txn_text
+from traces.names import history_text, message_text, observation_text, process_name, txn_text
 from traces.trace import JsonState, Step, Trace
 from traces.values import state_json
 from zabspec.history import history_fields
@@ -20,7 +20,7 @@ from zabspec.worlds import actor
 
 __all__ = ["Change", "changed", "changes"]
 
-CHANNELS = ("to_leader", "to_follower", "in_flight")
+CHANNELS = ("to_leader", "to_follower", "in_flight", "in_line")
 # What the events of a step tell, of the observed history of atomic broadcast.
 OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Txn", {}), False, False))
 
@@ -72,6 +72,7 @@ def changed(trace: Trace, number: int) -> list[Change]:
         *_accepted(step),
         *_facts(before, step.state),
         *_delivered(step),
+        *_shown(trace, step),
     ]
 
 
@@ -106,12 +107,21 @@ def _delivered(step: Step) -> Iterator[Change]:
         )
 
 
+def _shown(trace: Trace, step: Step) -> Iterator[Change]:
+    """What was shown by the protocol's own words; what a sentence names of it are fields that its text wrote."""
+    ghosts = tuple(f.name for f in trace.model.parts.fields if f.observed)
+    for x in step.observed:
+        whose = frozenset() if x.process is None else frozenset({x.process})
+        yield Change(f"shown: {observation_text(trace.model, x)}", ghosts, whose)
+
+
 def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Change]:
     """The fields of processes and connections that changed."""
     forgotten: list[str] = []
     forgets = _forgets(trace, before, step)
+    told = OF_EVENTS if trace.model.protocol.transactions else frozenset()
     for f in trace.model.program.schema.fields:
-        if f.role in (Role.SCRATCH, Role.BUDGET) or f.name in OF_EVENTS or f.name in CHANNELS:
+        if f.role in (Role.SCRATCH, Role.BUDGET) or f.name in told or f.name in CHANNELS:
             continue
         for index, old, new in _entries(f.axes, before[f.name], step.state[f.name]):
             if old == new:
@@ -119,6 +129,10 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Cha
             if forgets is not None and f.role is Role.VOLATILE and index[0] == forgets and f.name != "role":
                 if f.name not in forgotten:
                     forgotten.append(f.name)
+                continue
+            if f.name == "crashed":
+                said = f"{process_name(index[0])} is {'down' if new else 'up again'}"
+                yield Change(said, (f.name,), frozenset(index))
                 continue
             place = _place(f, index)
             was, now = (value_text(f.kind, v) for v in (old, new))
@@ -138,6 +152,8 @@ def _gone_and_come(kind: Kind, old: Any, new: Any) -> frozenset[str]:
 
 def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
     """The process that lost everything it kept in memory, as it does with its iteration."""
+    if trace.model.protocol.text is not None:
+        return step.process if step.word.kind.startswith("crash") else None
     roles = (s.get("role", []) for s in (before, step.state))
     for p, (old, new) in enumerate(zip(*roles, strict=True)):
         if old != new and new in (actor.ELECTION, actor.DOWN):
@@ -204,7 +220,7 @@ def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
     after = step.state
     if "to_leader" not in before:
         return _overtaken(before, step)
-    nodes = range(len(before["role"]))
+    nodes = range(len(before["link"]))
     for f in nodes:
         for l in nodes:
             gone = _gone(before["to_leader"][f][l], after["to_leader"][f][l], step, f, l, "to_leader")

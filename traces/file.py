@@ -22,6 +22,7 @@ from traces.trace import (
     Acceptance,
     Delivery,
     Establishment,
+    Observation,
     Step,
     StepWord,
     Trace,
@@ -32,7 +33,7 @@ from traces.trace import (
 from traces.values import in_order
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
-from zabspec.model import ConfigError, Configuration
+from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import KINDS
 
 __all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
@@ -120,10 +121,10 @@ def trace_of(content: Any) -> Trace:
     configuration = _configuration(content["configuration"])
     if name and name not in {p.name for p in properties_of(configuration.protocol)}:
         raise TraceError(f"names a property that there is not: {name!r}")
-    program = model_of(configuration).program
-    check_state(program.layout, content["initial"], "the initial state")
+    model = model_of(configuration)
+    check_state(model.program.layout, content["initial"], "the initial state")
     bad.inside("steps").type(content["steps"], list)
-    steps = tuple(_step(program.layout, raw, k + 1) for k, raw in enumerate(content["steps"]))
+    steps = tuple(_step(model, raw, k + 1) for k, raw in enumerate(content["steps"]))
     return Trace(
         configuration, name, content["statement"], content["source"], content["initial"], steps, content["tool"]
     )
@@ -241,11 +242,12 @@ def _check_message(union: MessageUnion, name: Any, inside: Any, bad: _Bad, envel
 class _Reader:
     """Reads the parts of one step."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, model: Model) -> None:
+        layout = model.program.layout
         self.nodes = layout.schema.nodes
         self.epochs = layout.schema.constants["EPOCHS"]
-        txn = layout.fields["abcast_txn"].kind
-        log = layout.fields["history"].kind
+        self.observes = model.protocol.text.shown if model.protocol.text is not None else {}
+        txn, log = model.txn, model.parts.types.get("History", Seq(model.txn, 0))
         union = layout.fields["event_message"].kind
         assert isinstance(union, MessageUnion)
         self.txn, self.log, self.union = txn, log, union
@@ -290,18 +292,34 @@ class _Reader:
         epoch = bad.inside("epoch").number(raw["epoch"], 0, self.epochs)
         return Establishment(self.process(raw["process"], bad), epoch, raw["initial_history"])
 
+    def observation(self, raw: Any, bad: _Bad) -> Observation:
+        bad.keys(raw, ("name", "process", "fields"))
+        shown = self.observes.get(raw["name"]) if isinstance(raw["name"], str) else None
+        if shown is None:
+            raise bad.inside("name").error("must name an observation of the protocol")
+        if raw["process"] is not None or shown.acts:
+            self.process(raw["process"], bad.inside("process"))
+        own = {name: kind for name, kind in shown.fields.items() if name != shown.acts}
+        bad.keys(raw["fields"], tuple(own))
+        for name, kind in own.items():
+            if kind == "bool":
+                bad.inside(name).type(raw["fields"][name], bool)
+            else:
+                bad.inside(name).number(raw["fields"][name], -(1 << 63), (1 << 63) - 1)
+        return Observation(raw["name"], raw["process"], raw["fields"])
 
-def _step(layout: Layout, raw: Any, number: int) -> Step:
+
+def _step(model: Model, raw: Any, number: int) -> Step:
     bad = _Bad(f"step {number}")
     bad.keys(raw, tuple(f.name for f in fields(Step)))
-    reader = _Reader(layout)
+    layout, reader = model.program.layout, _Reader(model)
     bad.inside("number").number(raw["number"], number, number)
     bad.inside("label").type(raw["label"], str)
     if raw["process"] is not None:
         reader.process(raw["process"], bad.inside("process"))
     if raw["abcast"] is not None:
         _check_value(reader.txn, raw["abcast"], bad.inside("abcast"))
-    for name in ("sent", "delivered", "accepted", "established"):
+    for name in ("sent", "delivered", "accepted", "established", "observed"):
         bad.inside(name).type(raw[name], list)
     message = raw["message"]
     word = reader.word(raw["word"], bad.inside("word"))
@@ -317,5 +335,6 @@ def _step(layout: Layout, raw: Any, number: int) -> Step:
         tuple(reader.delivery(x, bad.inside("delivered")) for x in raw["delivered"]),
         tuple(reader.acceptance(x, bad.inside("accepted")) for x in raw["accepted"]),
         tuple(reader.establishment(x, bad.inside("established")) for x in raw["established"]),
+        tuple(reader.observation(x, bad.inside("observed")) for x in raw["observed"]),
         raw["state"],
     )

@@ -42,6 +42,7 @@ class Listener:
         layout = stage.program.layout
         self.base, (self.stride,) = layout.strides(layout.fields["flight"])
         self.notes.listen(names, stage.parts.txn, lambda _: self.process)
+        self.notes.listen_to(names, stage.parts_of.text)
         for name in HANDLERS:
             names[name] = self.handler(name, names[name])
         names["post"] = self.poster(names["post"])

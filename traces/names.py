@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from traces.trace import Step, Transmission
+from traces.trace import Observation, Step, Transmission
+from zabspec.model import Model
 from zabspec.worlds.steps import PROCESSES
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "history_text",
     "joined",
     "message_text",
+    "observation_text",
     "process_name",
     "process_names",
     "txn_text",
@@ -83,6 +85,18 @@ def headline(step: Step) -> str:
     if row.said:
         return row.said.format(label=label, more=label.removeprefix(row.called), **operand_texts(step))
     return f"{process_name(step.process if step.process is not None else -1)}: {label}"
+
+
+def observation_text(model: Model, x: Observation) -> str:
+    """What a process showed the outside: `decided(p0, commit=true)`."""
+    text = model.protocol.text
+    shown = text.shown[x.name] if text is not None else None
+    said = [process_name(x.process)] if x.process is not None else []
+    for name, value in x.fields.items():
+        kind = shown.fields[name] if shown is not None else ""
+        word = process_name(value) if kind == "Node" else str(value).lower() if kind == "bool" else str(value)
+        said.append(f"{name}={word}")
+    return f"{x.name}({', '.join(said)})"
 
 
 def operand_texts(step: Step) -> dict[str, str]:

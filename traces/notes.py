@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traces.trace import Acceptance, Delivery, Establishment, JsonTxn, Transmission
+from traces.trace import Acceptance, Delivery, Establishment, JsonTxn, Observation, Transmission
 from traces.values import value_json
 from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
+from zabspec.open import OpenText, Shown
 
 __all__ = ["Notes"]
 
@@ -22,7 +23,7 @@ class Notes:
     """What happened since `clear`.
 
     Attributes:
-        sent, delivered, accepted, established: in the order in which they happened.
+        sent, delivered, accepted, established, observed: in the order in which they happened.
         abcast: the transaction that was abcast last; None: none was.
     """
 
@@ -34,6 +35,7 @@ class Notes:
         self.delivered: list[Delivery] = []
         self.accepted: list[Acceptance] = []
         self.established: list[Establishment] = []
+        self.observed: list[Observation] = []
         self.abcast: JsonTxn | None = None
 
     def sends(self, m: Transmission) -> None:
@@ -69,3 +71,19 @@ class Notes:
             self.established.append(Establishment(leader(s), int(epoch), history))
 
         names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)
+
+    def listen_to(self, names: dict[str, Any], text: OpenText | None) -> None:
+        """Note every observation that a protocol of somebody's own declares."""
+        for name, shown in text.shown.items() if text is not None else ():
+            names[name] = self.noting(names[name], name, shown)
+
+    def noting(self, observe: Callable[..., Any], name: str, shown: Shown) -> Callable[..., Any]:
+        """An observation that is noted."""
+
+        def on_observation(s: StateView, *values: Any) -> Any:
+            result = observe(s, *values)
+            said = {n: shown.json(n, v) for n, v in zip(shown.fields, values, strict=True)}
+            self.observed.append(Observation(name, said.pop(shown.acts) if shown.acts else None, said))
+            return result
+
+        return on_observation

@@ -8,6 +8,7 @@ break at the last step and not before. The explorer's successor function has no 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,8 +84,14 @@ def replay(trace: Trace, told: Callable[[Step], None] = lambda _: None) -> Repla
         judge(judged.keeps, prop, again.number, last)
         steps.append(again)
         told(again)
-    dump = Dump(stage.program.layout).canonical(stage.state)
-    return Replayed(tuple(steps), trace.property_name, dump)
+    return Replayed(tuple(steps), trace.property_name, canonical(stage))
+
+
+def canonical(stage: ScriptedStage) -> bytes:
+    """The canonical dump of a stage's state: the lab's, or of a protocol of somebody's own its state as JSON."""
+    if stage.model.protocol.text is not None:
+        return json.dumps(stage.abstract, sort_keys=True, separators=(",", ":")).encode()
+    return Dump(stage.program.layout).canonical(stage.state)
 
 
 class Judge:

@@ -32,6 +32,7 @@ class Runner:
         self.notes = Notes()
         self.flight = watched_as(model.world).flight()
         self.notes.listen(self.names, model.txn, lambda s: int(s.event_process))
+        self.notes.listen_to(self.names, model.protocol.text)
         self.flight.listen(self.names, self.notes.sends)
         self.state = StateView(self.layout)
         self.names["initialize"](self.state)
@@ -81,6 +82,7 @@ class Runner:
             tuple(notes.delivered),
             tuple(notes.accepted),
             tuple(notes.established),
+            tuple(notes.observed),
             state_json(s),
         )
 
@@ -97,7 +99,7 @@ def label_of(program: Program, word: StepWord, entered: int) -> str:
     named = [name for k, name in enumerate(program.steps) if entered >> k & 1]
     if named and word.row.receives:
         return ", ".join(named)
-    return ", ".join([called(program, word), *named])
+    return ", ".join(dict.fromkeys([called(program, word), *named]))
 
 
 def called(program: Program, word: StepWord) -> str:

@@ -340,10 +340,13 @@ def said_by(words: Words) -> dict[str, Any]:
         "delivered": [asdict(x) for x in notes.delivered],
         "accepted": [asdict(x) for x in notes.accepted],
         "established": [asdict(x) for x in notes.established],
+        "observed": [asdict(x) for x in notes.observed],
     }
 
 
 def said_by_explorer(step: Step) -> dict[str, Any]:
     """The same of the explorer."""
     whole = step.as_dict()
-    return {name: whole[name] for name in ("message", "abcast", "sent", "delivered", "accepted", "established")}
+    return {
+        name: whole[name] for name in ("message", "abcast", "sent", "delivered", "accepted", "established", "observed")
+    }

@@ -89,15 +89,16 @@ class ScriptedStage:
             tuple(notes.delivered),
             tuple(notes.accepted),
             tuple(notes.established),
+            tuple(notes.observed),
             self.abstract,
         )
 
     def spend(self, word: StepWord, place: str) -> None:
         """Count what the step costs."""
-        budget = word.row.spends
+        budget = self.model.spends(word.row, word.operands.get("which", 0))
         if budget:
             self.spent[budget] = self.spent.get(budget, 0) + 1
-            most = getattr(self.model.configuration, budget)
+            most = self.model.configuration.budget[budget]
             if self.spent[budget] > most:
                 raise TraceError(f"{place} is not taken by the simulator: the question has {budget} {most}")
 

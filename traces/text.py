@@ -15,10 +15,11 @@ __all__ = ["configuration_text", "to_text"]
 def configuration_text(c: Configuration) -> str:
     """A configuration in one line: the protocol, its size, and the budgets it has."""
     name = f"{c.protocol}, variant {c.variant}" if c.variant else c.protocol
-    parts = [name, counted(c.nodes, "node"), counted(c.txns, "transaction")]
+    parts = [name, counted(c.nodes, "node"), *([counted(c.txns, "transaction")] if c.txns else [])]
     for budget in BUDGETS:
         if getattr(c, budget):
             parts.append(f"{budget} {getattr(c, budget)}")
+    parts += [part.replace("=", " ") for part in c.budgets.split(",") if part and not part.endswith("=0")]
     parts.append(f"network {c.network}")
     for limit in ("max_epoch", "channel"):
         if getattr(c, limit):

@@ -24,6 +24,7 @@ __all__ = [
     "Establishment",
     "JsonState",
     "JsonTxn",
+    "Observation",
     "Step",
     "StepWord",
     "Trace",
@@ -145,6 +146,21 @@ class Establishment:
 
 
 @dataclass(frozen=True)
+class Observation:
+    """What a process showed the outside, by the protocol's own words.
+
+    Attributes:
+        name: the observation's.
+        process: who showed it; None: it is of no process.
+        fields: what else it says, as JSON.
+    """
+
+    name: str
+    process: int | None
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Step:
     """One step, what it did, and the state after it.
 
@@ -155,7 +171,7 @@ class Step:
         process: who took it; None: no process did.
         message: what was received, or dropped.
         abcast: the transaction that was abcast.
-        sent, delivered, accepted, established: in the order in which they happened.
+        sent, delivered, accepted, established, observed: in the order in which they happened.
         state: the state after it.
     """
 
@@ -169,13 +185,14 @@ class Step:
     delivered: tuple[Delivery, ...]
     accepted: tuple[Acceptance, ...]
     established: tuple[Establishment, ...]
+    observed: tuple[Observation, ...]
     state: JsonState
 
     def as_dict(self) -> dict[str, Any]:
         out = {f.name: getattr(self, f.name) for f in fields(self)}
         out["word"] = {"kind": self.word.kind, **self.word.operands, "choice": self.word.choice}
         out["message"] = None if self.message is None else asdict(self.message)
-        for name in ("sent", "delivered", "accepted", "established"):
+        for name in ("sent", "delivered", "accepted", "established", "observed"):
             out[name] = [asdict(x) for x in out[name]]
         return out
 

@@ -234,9 +234,7 @@ def receives(function: F) -> F:
 def observation(function: F) -> F:
     """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables."""
     function.observes = True  # type: ignore[attr-defined]
-    names = list(inspect.signature(function).parameters)
-    annotations = list(function.__annotations__.values())
-    function.acts = names[1] if len(names) > 1 and annotations[1:2] == ["Node"] else ""  # type: ignore[attr-defined]
+    function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
     return function
 
 

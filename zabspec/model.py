@@ -15,7 +15,7 @@ from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.worlds import actor, scratch
 from zabspec.worlds.scratch import step_fields
-from zabspec.worlds.steps import BUDGETS
+from zabspec.worlds.steps import BUDGETS, StepKind
 from zabspec.worlds.world import Capacity, World
 
 __all__ = ["ConfigError", "Configuration", "Model"]
@@ -163,6 +163,17 @@ class Model:
     def world(self) -> World:
         return self.protocol.world
 
+    def spends(self, kind: StepKind, which: int) -> str:
+        """The budget that a step costs; empty: none.
+
+        Args:
+            kind: of step.
+            which: of the protocol's own steps of that kind.
+        """
+        text = self.protocol.text
+        own = {"action": text.actions, "environment": text.changes}.get(kind.name, ()) if text is not None else ()
+        return own[which].budget if which < len(own) else kind.spends
+
     @cached_property
     def epochs(self) -> int:
         """The largest epoch there can be."""
@@ -279,4 +290,5 @@ class Model:
             actions=self.protocol.actions,
             changes=self.protocol.changes,
             acting=text.handlers if text is not None else None,
+            apart=text.apart if text is not None else {},
         )  # fmt: skip

@@ -153,6 +153,28 @@ def _failed(said: str, file: str, problem: Exception) -> ProtocolError:
 # --- reading it -----------------------------------------------------------------------------------
 
 
+SHOWN = ("Node", "int", "bool")  # of what kind an observation's fields can be
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an observation says.
+
+    Attributes:
+        function: what it writes of it.
+        acts: which of its fields is the process that shows it; empty: none.
+        fields: by name `Node`, `int` or `bool`.
+    """
+
+    function: FunctionType
+    acts: str
+    fields: Mapping[str, str]
+
+    def json(self, name: str, value: Any) -> int | bool:
+        """What a field holds."""
+        return bool(value) if self.fields[name] == "bool" else int(value)
+
+
 @dataclass(frozen=True)
 class OpenText:
     """A text, read and checked.
@@ -164,18 +186,21 @@ class OpenText:
         handlers: the functions that act for a process, and what they call.
         actions, changes: what processes, and the environment, do by themselves, in the text's order.
         receipts: what each kind of message is given to.
-        observations: what handlers show the outside.
+        shown: what handlers show the outside, by the names of the observations.
         claims: what must hold.
+        apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
+            is written with, it may call its own functions and constants as it likes.
     """
 
     name: str
     declared: Declaration
     module: ModuleType
     handlers: frozenset[str]
+    apart: Mapping[str, str]
     actions: tuple[Action, ...]
     changes: tuple[Action, ...]
     receipts: Mapping[str, FunctionType]
-    observations: tuple[FunctionType, ...]
+    shown: Mapping[str, Shown]
     claims: tuple[Claim, ...]
 
     @property
@@ -259,44 +284,38 @@ class OpenText:
     def check_apart(self, world: Iterable[ModuleType]) -> None:
         """
         Raises:
-            ProtocolError: the text gives a meaning of its own to a name that its world is written with.
+            ProtocolError: what is called by its name from elsewhere, a property or an observation, has a name that the
+                world gives to something of its own.
         """
-        mine = vars(self.module)
+        mine = {f.__name__: f for c in self.claims for f in (c.holds, c.witness)}
+        mine |= {name: shown.function for name, shown in self.shown.items()}
         for module in world:
-            own = {
-                n: v for n, v in vars(module).items() if isinstance(v, FunctionType) and v.__module__ == module.__name__
-            }
-            read = {name for function in own.values() for name in function.__code__.co_names}
-            for name in (own.keys() | read) & mine.keys() - HOOKS:
-                here, value = mine[name], vars(module).get(name, mine[name])
-                if here is value or (isinstance(value, int) and here == value) or provided(here):
-                    continue
-                if isinstance(here, MessageName) and isinstance(value, MessageName) and here.name == value.name:
-                    continue
-                if isinstance(here, (FunctionType, int, MessageName)):
-                    raise ProtocolError(f"{self.name}: the world has a {name} of its own: call yours something else")
+            own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
+            known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
+            for name in sorted(known & mine.keys()):
+                at = mine[name].__code__.co_firstlineno
+                raise ProtocolError(f"{self.name}:{at}: the world has a {name} of its own: call yours something else")
 
-    def world(self, union: MessageUnion, down: bool) -> ModuleType:
+    def world(self, union: MessageUnion, down: bool, filled: tuple[str, ...] = ()) -> ModuleType:
         """What stands between the text and its world, as a module of generated text.
 
         Args:
             union: its messages.
             down: whether processes crash.
+            filled: the budgets to begin with; none: those that the world does not know itself.
         """
-        text = world_text(self, union, down)
+        text = world_text(self, union, down, filled or tuple(name for name in self.budgets if name not in BUDGETS))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         register_source(file, text)
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
         for message in union.messages:
-            vars(module)[message.name] = MessageName(message.name)
+            vars(module)[self.apart.get(message.name, message.name)] = MessageName(message.name)
         exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        for value in vars(module).values():
+            if isinstance(value, FunctionType):
+                vars(value)["apart"] = self.apart
         return module
-
-
-def provided(value: object) -> bool:
-    """Whether a name of a text is what its world provides: imported, to be called."""
-    return isinstance(value, FunctionType) and value.__module__ in (actor.__name__, "zabspec.history")
 
 
 def open_text(name: str) -> OpenText:
@@ -360,10 +379,25 @@ class _Reader:
             for f in functions:
                 vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
         only_shown = set(self.reached(observations))
-        names = frozenset(f.__name__ for f in handlers if f not in only_shown)
+        apart = self.apart(claims, observations)
+        for function in given:
+            vars(function)["apart"] = apart
+        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers if f not in only_shown)
         for a in (*actions, *changes):
             vars(a.function).setdefault("paper_step", a.name)
-        return OpenText(self.name, self.declared, self.module, names, actions, changes, receipts, observations, claims)
+        shown = {f.__name__: self.shown(f) for f in observations}
+        return OpenText(self.name, self.declared, self.module, names, apart, actions, changes, receipts, shown, claims)
+
+    def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
+        """The names that mean something in the text alone: its constants, its messages, and its functions but for those
+        that are called by their names from elsewhere."""
+        called = {f.__name__ for f in observations} | {f.__name__ for c in claims for f in (c.holds, c.witness)}
+        out = {}
+        for name, value in vars(self.module).items():
+            function = isinstance(value, FunctionType) and value.__module__ == self.module.__name__
+            if (function and name not in called | HOOKS) or isinstance(value, (int, MessageName)):
+                out[name] = f"{name}__own"
+        return out
 
     # --- what it may not say ----------------------------------------------------------------------
 
@@ -421,6 +455,17 @@ class _Reader:
             raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
         return out
 
+    def shown(self, function: FunctionType) -> Shown:
+        """What an observation says."""
+        kinds = self.annotations(function)
+        given = [a.arg for a in self.node(function).args.args]
+        if kinds[:1] != ["State"] or not set(kinds[1:]) <= set(SHOWN) or self.returned(function) != "None":
+            said = "(s: State, ...) -> None, of processes (Node), numbers (int) and truth values (bool)"
+            raise self.fail(function, f"an observation is {said}")
+        acts = given[1] if kinds[1:2] == ["Node"] else ""
+        vars(function)["acts"] = acts
+        return Shown(function, acts, dict(zip(given[1:], kinds[1:], strict=True)))
+
     # --- its syntax -------------------------------------------------------------------------------
 
     def node(self, function: FunctionType) -> ast.FunctionDef:
@@ -458,10 +503,9 @@ class _Reader:
 # --- what stands between it and its world ---------------------------------------------------------
 
 
-def world_text(text: OpenText, union: MessageUnion, down: bool) -> str:
+def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterable[str]) -> str:
     """The functions between a text and its world."""
-    own = [name for name in text.budgets if name not in BUDGETS]
-    filled = [f"    s.{name}_left = s.{name.upper()}" for name in own]
+    filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
     parts = [
         "from __future__ import annotations",
         "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),

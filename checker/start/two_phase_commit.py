@@ -160,6 +160,6 @@ PROTOCOL = declare(
     state=state,
     messages=messages,
     budgets={"begins": 1, "refusals": 1, "crashes": 1},
-    network="ordered",
+    network="fifo",
     variants=[Variant("hasty", "a coordinator commits when all but one agree", {"enough": all_but_one})],
 )

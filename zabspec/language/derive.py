@@ -220,11 +220,16 @@ def skips(layout: Layout) -> bool:
     return bool(found) and not any(kind.blocks for _, kind in found)
 
 
-def words_outside_bags(layout: Layout) -> list[tuple[int, int]]:
-    """The words of the state with something besides bags in them: where, and a mask of those bytes."""
+def words_outside_bags(layout: Layout, counts: bool = True) -> list[tuple[int, int]]:
+    """The words of the state with something besides bags in them: where, and a mask of those bytes. `counts`: with what
+    else the network keeps of what is in flight."""
     inside = bytearray(layout.size)
-    for at, kind in bags(layout):
-        inside[at : at + kind.size] = b"\xff" * kind.size
+    places = [(at, kind.size) for at, kind in bags(layout)]
+    for f in layout.schema.fields if places and not counts else ():
+        if f.role is Role.NETWORK:
+            places += [(at, f.kind.size) for _, at in layout.elements(f.name)]
+    for at, size in places:
+        inside[at : at + size] = b"\xff" * size
     words = ((at, ~int.from_bytes(inside[at : at + 8], "little", signed=True)) for at in range(0, layout.size, 8))
     return [(at, mask) for at, mask in words if mask]
 
@@ -277,7 +282,7 @@ def idle_text(layout: Layout) -> str:
         return "\n".join([*lines, "    return False"])
     lines.append(f"    if {' + '.join(f'b[{at}]' for at in places)} + 1 != {' + '.join(f'a[{at}]' for at in places)}:")
     lines += ["        return False", "    d = 0"]
-    for at, mask in words_outside_bags(layout):
+    for at, mask in words_outside_bags(layout, counts=False):
         both = f"(load_word(a, {at}) ^ load_word(b, {at}))"
         lines.append(f"    d = d | {both if mask == -1 else f'({both} & {mask})'}")
     return "\n".join([*lines, "    return d == 0"])
@@ -299,7 +304,7 @@ def is_idle(layout: Layout, before: bytes, after: bytes) -> bool:
     places = bags(layout)
     if sum(before[at] for at, _ in places) != sum(after[at] for at, _ in places) + 1:
         return False
-    masks = words_outside_bags(layout)
+    masks = words_outside_bags(layout, counts=False)
     one, other = (
         [int.from_bytes(x[at : at + 8], "little", signed=True) & mask for at, mask in masks] for x in (before, after)
     )
@@ -390,8 +395,9 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
     if isinstance(kind, MessageUnion) and raw[0]:
         message = kind.messages[raw[0] - 1]
         changed = bytearray(raw)
-        for name, inner in message.fields.items():
-            at = kind.offsets(message.name)[name]
+        held: list[tuple[int, Kind]] = [(kind.envelope_offsets[name], inner) for name, inner in kind.envelope.items()]
+        held += [(kind.offsets(message.name)[name], inner) for name, inner in message.fields.items()]
+        for at, inner in held:
             changed[at : at + inner.size] = renamed(inner, raw[at : at + inner.size], p)
         return bytes(changed)
     return raw
@@ -412,11 +418,10 @@ def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
             assert isinstance(field.kind.element, MessageUnion)
             union = field.kind.element
             for tag, message in enumerate(union.messages, 1):
-                parts = [
-                    part
-                    for name, kind in message.fields.items()
-                    for part in node_parts(kind, union.offsets(message.name)[name])
-                ]
+                held: list[tuple[int, Kind]]
+                held = [(union.envelope_offsets[name], kind) for name, kind in union.envelope.items()]
+                held += [(union.offsets(message.name)[name], kind) for name, kind in message.fields.items()]
+                parts = [part for at, kind in held for part in node_parts(kind, at)]
                 if parts:
                     out.append((tag, parts))
             return out

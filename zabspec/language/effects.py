@@ -93,8 +93,18 @@ class EffectsOf:
 
     def block(self, body: Iterable[t.Stmt]) -> Effects:
         out = Effects()
+        added: t.Append | None = None  # what was appended to a bag just before
+        last = ""  # the name of its place there
         for s in body:
-            out.take(self.statement(s))
+            if added is not None and isinstance(s, t.Assign) and is_last(s.value, added.place):
+                last = s.name
+                out.names_written.append((s.name, "", s.line))
+            elif added is not None and isinstance(s, t.Store) and last and is_inside(s.place, added.place, last):
+                out.take(self.of(s.value))  # still of what is appended, wherever that comes to lie
+            else:
+                out.take(self.statement(s))
+                bag = isinstance(s, t.Append) and isinstance(s.place.kind, Seq) and s.place.kind.bag
+                added, last = (s if isinstance(s, t.Append) and bag else None), ""
         return out
 
     def statement(self, s: t.Stmt) -> Effects:
@@ -280,6 +290,22 @@ class EffectsOf:
                 return self.referred(value.name)
             return set()
         return {Access(a.field, tuple(None if k is None else self.key(given[k]) for k in a.keys))}
+
+
+def is_last(e: t.Expr, seq: t.Memory) -> bool:
+    """Whether an expression is the last place of a sequence, as `len(seq) - 1`."""
+    match e:
+        case t.Binary(op="-", left=t.SeqLength(seq=t.Memory() as counted), right=t.Const(value=1)):
+            return alike(counted, seq)
+    return False
+
+
+def is_inside(place: t.Memory, seq: t.Memory, name: str) -> bool:
+    """Whether a place is a part of the element of a sequence at the place that a name holds."""
+    at = len(seq.terms)
+    if len(place.terms) != at + 1 or not alike(place.base, seq.base) or not alike(place.terms[:at], seq.terms):
+        return False
+    return isinstance(index := place.terms[at].index, t.Var) and index.name == name
 
 
 def inside(e: t.Expr) -> list[t.Expr]:

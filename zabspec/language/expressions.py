@@ -81,7 +81,11 @@ class Expressions:
 
     def __init__(self, front: Context, name: str, python: FunctionType) -> None:
         self.front = front
-        self.name = name
+        self.key = name  # in the program's namespace
+        self.name = python.__name__
+        self.apart: Mapping[str, str] = getattr(
+            python, "apart", {}
+        )  # names of its own text, by which key each is meant
         self.node = definition(python)
         path = python.__code__.co_filename
         self.file = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
@@ -296,7 +300,7 @@ class Expressions:
             if not known:
                 raise self.fail(node, f"{name} may not have a value here")
             return t.Var(self.locals[name], name)
-        value = self.front.namespace.get(name)
+        value = self.front.namespace.get(self.apart.get(name, name))
         if isinstance(value, bool):
             return t.Const(t.BOOL, int(value))
         if isinstance(value, int):
@@ -443,7 +447,7 @@ class Expressions:
                 raise self.fail(node, f"{name} takes {len(wanted)} arguments")
             args = [self.coerce(self.expr(a), w, node) for a, w in zip(node.args, wanted, strict=True)]
             return t.Builtin(result, name, args)
-        named = self.front.namespace.get(name)
+        named = self.front.namespace.get(self.apart.get(name, name))
         if isinstance(named, MessageName):
             return self.make_message(named.name, node)
         kind = self.front.types.get(name)
@@ -452,26 +456,27 @@ class Expressions:
         return self.call_function(name, node)
 
     def call_function(self, name: str, node: ast.Call) -> t.Expr:
-        if not isinstance(self.front.namespace.get(name), FunctionType):
+        key = self.apart.get(name, name)
+        if not isinstance(self.front.namespace.get(key), FunctionType):
             raise self.fail(node, f"there is no function {name}")
         if node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
-        target = self.front.function(name)
+        target = self.front.function(key)
         wanted = [kind for parameter, kind in target.params if parameter != NOTED]
         if len(wanted) != len(node.args):
             raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
         args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
         if self.is_handler:
-            self.check_acts(name, target, args, node)
+            self.check_acts(key, target, args, node)
         if self.writes is not None and (not self.writes or not self.is_handler) and name != "choose":
-            if hasattr(self.front.namespace[name], "acts"):
+            if hasattr(self.front.namespace[key], "acts"):
                 raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call {name}")
         if len(wanted) < len(target.params):
             args.append(self.state_in_scope())
-        self.reads |= self.front.program.reads[name]
-        if self.is_handler and name not in self.front.handlers and target.returns != t.VOID:
-            self.check_no_ghost(name, node)
-        return t.Call(target.returns, name, args)
+        self.reads |= self.front.program.reads[key]
+        if self.is_handler and key not in self.front.handlers and target.returns != t.VOID:
+            self.check_no_ghost(key, node)
+        return t.Call(target.returns, key, args)
 
     def check_acts(self, name: str, target: t.Function, args: list[t.Expr], node: ast.AST) -> None:
         """Whoever acts in a function that a handler calls is the handler's own process: in another
@@ -486,7 +491,8 @@ class Expressions:
         if acting:
             given = args[[parameter for parameter, _ in target.params].index(acting)]
             if not (isinstance(given, t.Var) and given.name == self.own):
-                raise self.fail(node, f"a handler calls {name} for its own process only: {self.own or 'it has none'}")
+                called, own = self.front.namespace[name].__name__, self.own or "it has none"
+                raise self.fail(node, f"a handler calls {called} for its own process only: {own}")
 
     def check_no_ghost(self, name: str, node: ast.AST) -> None:
         """What the world gives back to a handler may not come from a ghost, a new identity excepted."""

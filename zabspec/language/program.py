@@ -42,6 +42,7 @@ class Program:
     extra: Mapping[str, Any] = field(default_factory=dict)
     actions: Sequence[str] = ()  # what internal steps are called, by their numbers
     changes: Sequence[str] = ()  # what steps of the environment are called
+    apart: Mapping[str, str] = field(default_factory=dict)  # names of the protocol's own, by which key each is meant
     acting: frozenset[str] | None = None  # the names of its handlers, if they are not all functions of the protocol
 
     @cached_property
@@ -54,7 +55,9 @@ class Program:
         out: dict[str, Any] = {}
         own: dict[str, Any] = {}
         for module in (*self.world, *self.protocol):
-            for name, value in own_names(module).items():
+            keys = self.apart if module in self.protocol else {}
+            for plain, value in own_names(module).items():
+                name = keys.get(plain, plain)
                 if isinstance(value, FunctionType) and value.__module__ != module.__name__:
                     out.setdefault(name, value)
                 else:
@@ -62,7 +65,8 @@ class Program:
                         value.acts = own[name].acts
                     own[name] = value
         out.update(own)
-        for name, function in self.overrides.items():
+        for stood, function in self.overrides.items():
+            name = self.apart.get(stood, stood)
             if name not in out:
                 raise KeyError(f"the protocol has no function {name} to stand in for")
             if hasattr(out[name], "paper_step"):
@@ -77,6 +81,8 @@ class Program:
     def helpers(self) -> dict[str, FunctionType]:
         """The functions beside the overrides, in their modules, that these may call."""
         found: dict[str, FunctionType] = {}
+        if self.acting is not None:  # they are of its text
+            return found
         for function in self.overrides.values():
             for name, value in function.__globals__.items():
                 if isinstance(value, FunctionType) and value.__module__ == function.__module__:

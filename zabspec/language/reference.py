@@ -426,12 +426,26 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     out["__builtins__"] = __builtins__
     for name, value in namespace.items():
         if isinstance(value, FunctionType) and name not in wrapping.__all__:
-            bound = FunctionType(with_sentences(value), out, name, value.__defaults__, value.__closure__)
+            apart = getattr(value, "apart", None)
+            seen = out if apart is None else Apart(out, apart)
+            bound = FunctionType(with_sentences(value), seen, name, value.__defaults__, value.__closure__)
             paper_step = getattr(value, "paper_step", None)
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
     out["forget"] = lambda s, p: s.forget(p)
     out[MARK] = Broken
     return out
+
+
+class Apart(dict[str, Any]):
+    """The names that a text of somebody's own reads: its own by the keys they have in the program, and besides those
+    of the program, whatever stands there when they are read."""
+
+    def __init__(self, program: dict[str, Any], keys: Mapping[str, str]) -> None:
+        super().__init__(__builtins__=__builtins__)
+        self.program, self.keys_of = program, keys
+
+    def __missing__(self, name: str) -> Any:
+        return self.program[self.keys_of.get(name, name)]
 
 
 def _counted(function: Any, bit: int) -> Any:

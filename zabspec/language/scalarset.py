@@ -373,8 +373,6 @@ def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
                 tell(f.name, f"it holds processes -1..{nodes - 1}, and its range is {part.lo}..{part.hi}")
             if isinstance(part, SetOf) and part.nodes and part.count != nodes:
                 tell(f.name, f"it holds a set of {part.count} processes, and there are {nodes}")
-    if union is not None and any(isinstance(k, NodeId) for k in union.envelope.values()):
-        tell("the envelope of messages", "it holds processes, which are not renamed there")
     return found
 
 

@@ -45,7 +45,7 @@ class FunctionTyper(Sentences):
         if self.needs_state:
             self.params.append((NOTED, t.STATE))
         return t.Function(
-            self.name, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
+            self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
             frozenset(self.processes),
         )  # fmt: skip
 

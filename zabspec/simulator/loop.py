@@ -21,6 +21,8 @@ from zabspec.simulator.network import (
     time_out,
 )
 from zabspec.worlds.actor import (
+    came_up,
+    fill_budgets,
     is_down,
     may_abcast,
     may_act,
@@ -30,6 +32,7 @@ from zabspec.worlds.actor import (
     on_change,
     on_crash,
     on_recovery,
+    went_down,
 )
 
 __all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
@@ -77,6 +80,7 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
     s.rounds = rounds
     s.proposals = proposals
     s.client = -1
+    fill_budgets(s)
     for p in range(s.NODES):
         begin(s, p)
 
@@ -145,6 +149,7 @@ def strike(s: State, kind: int, a: int, b: int) -> None:
     elif kind == CRASH and not is_down(s, a):
         crash(s, a)
     elif kind == RECOVER and is_down(s, a):
+        came_up(s, a)
         on_recovery(s, a)
     elif kind == LOSE:
         lose_link(s, a, b)
@@ -156,6 +161,7 @@ def crash(s: State, p: Node) -> None:
     """Process p loses its connections and its volatile fields."""
     links_of_crashed(s, p)
     on_crash(s, p)
+    went_down(s, p)
 
 
 # --- what every world provides to handlers -------------------------------------------------------

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 
 from zabspec import history
-from zabspec.language import Schema
+from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.simulator import elections, loop, mail, network, observed, unobserved
@@ -31,6 +32,7 @@ class Cluster:
         observed: the observed history is kept, for properties to be judged.
         epochs: the largest epoch; 0: as large as is of use.
         oracle: who plays the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
+        budgets: how much there is of each budget that a protocol of somebody's own declares.
     """
 
     protocol: str
@@ -40,6 +42,7 @@ class Cluster:
     observed: bool
     epochs: int = 0
     oracle: str = ""
+    budgets: tuple[tuple[str, int], ...] = ()
 
     @property
     def largest_epoch(self) -> int:
@@ -75,25 +78,48 @@ class Cluster:
     @cached_property
     def parts(self) -> Parts:
         envelope = self.parts_of.world.simulated_envelope(self.nodes)
-        return self.parts_of.parts(Sizes(self.nodes, max(1, self.proposals), self.largest_epoch, self.log, envelope))
+        if not self.parts_of.transactions:
+            return self.parts_of.parts(Sizes(self.nodes, 0, 0, 0, envelope, dict(self.budgets)))
+        sizes = Sizes(self.nodes, max(1, self.proposals), self.largest_epoch, self.log, envelope, dict(self.budgets))
+        return self.parts_of.parts(sizes)
+
+    @property
+    def seen(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
+        """What keeps the observed history, and its fields; of a protocol that has none, nothing."""
+        parts, k = self.parts, max(1, self.proposals)
+        if not self.parts_of.transactions:
+            return (), ()
+        if not self.observed:
+            return (unobserved,), unobserved.unobserved_fields(k)
+        epoch, revises = parts.txn.fields["epoch"], self.parts_of.revises
+        kept = history.history_fields(self.nodes, k, epoch, parts.txn, self.literal, revises)
+        return (history, observed), (*kept, *observed.observed_fields(self.nodes, parts.types["History"]))
+
+    @property
+    def own(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
+        """What stands between the simulator and a text of somebody's own, and the fields that takes."""
+        text = self.parts_of.text
+        if text is None:
+            return (), ()
+        left = (
+            Field(f"{name}_left", Int(0, n), Role.BUDGET, (), f"how many {name} are left")
+            for name, n in self.budgets
+            if name in text.budgets
+        )
+        down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
+        world = text.world(self.parts.union, True, tuple(text.budgets))
+        text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
+        return (world,), (down, *left)
 
     @cached_property
     def program(self) -> Program:
         parts = self.parts
         n, k = self.nodes, max(1, self.proposals)
-        seen = (
-            (
-                *history.history_fields(
-                    n, k, parts.txn.fields["epoch"], parts.txn, self.literal, self.parts_of.revises
-                ),
-                *observed.observed_fields(n, parts.types["History"]),
-            )
-            if self.observed
-            else unobserved.unobserved_fields(k)
-        )
+        (seen, kept), (own, owned) = self.seen, self.own
         fields = (
-            *seen,
+            *kept,
             *parts.fields,
+            *owned,
             *mail.mail_fields(parts.union, self.slots),
             *self.parts_of.world.simulated_fields(),
             *loop.loop_fields(n, max(1, self.due)),
@@ -101,20 +127,24 @@ class Cluster:
         )
         constants = {
             "NODES": n,
-            "TXNS": k,
-            "EPOCHS": self.largest_epoch,
+            "TXNS": k if kept else 0,
+            "EPOCHS": self.largest_epoch if kept else 0,
             "MAJORITY": n // 2 + 1,
             "LITERAL": int(self.literal),
             "ACTIONS": len(self.parts_of.actions),
             "CHANGES": len(self.parts_of.changes),
+            **{name.upper(): number for name, number in self.budgets},
         }
+        text = self.parts_of.text
         links = (self.parts_of.world.simulated, *((elections,) if self.oracle else ()))
         return Program(
             Schema(n, fields, constants),
             parts.types,
-            world=(actor, *((history, observed) if self.observed else (unobserved,)), network, mail, *links, loop),
+            world=(actor, *seen, network, mail, *links, loop, *own),
             protocol=self.parts_of.modules,
             overrides=self.parts_of.overrides(self.variant),
             actions=self.parts_of.actions,
             changes=self.parts_of.changes,
+            acting=text.handlers if text is not None else None,
+            apart=text.apart if text is not None else {},
         )

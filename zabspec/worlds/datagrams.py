@@ -16,7 +16,7 @@ This module has the untimed world's steps, as `connections` has its own.
 
 from __future__ import annotations
 
-from zabspec.language import Field, Int, MessageUnion, NodeId, Role, Seq
+from zabspec.language import NODE, Field, Int, MessageUnion, NodeId, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
     ELECTION_TIMER,
@@ -76,9 +76,14 @@ def envelope(nodes: int, ahead: int) -> dict[str, Int]:
 
 
 def datagram_fields(message: MessageUnion, capacity: int, network: int) -> tuple[Field, ...]:
-    """The network's field; `capacity`: how many messages can be in flight."""
+    """The network's fields; `capacity`: how many messages can be in flight. Where there is an order it is kept how many
+    are in flight between two processes: what is sent to one is then no matter of what is sent to another."""
     bag = Seq(message, capacity, "--channel", bag=True, blocks=network == IN_ORDER)
-    return (Field("in_flight", bag, Role.NETWORK, (), "the messages in flight, in no order"),)
+    line = Field(
+        "in_line", Int(0, capacity + 1), Role.NETWORK, (NODE, NODE), "how many of one are in flight to another"
+    )
+    flight = Field("in_flight", bag, Role.NETWORK, (), "the messages in flight, in no order")
+    return (flight,) if network == ANY_ORDER else (flight, line)
 
 
 def initialize(s: State) -> None:
@@ -100,9 +105,8 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """Process p sends m to q."""
     ahead = 0
     if s.NETWORK != ANY_ORDER:
-        for k in range(len(s.in_flight)):
-            if s.in_flight[k].source == p and s.in_flight[k].target == q:
-                ahead = ahead + 1
+        ahead = s.in_line[p][q]
+        s.in_line[p][q] = ahead + 1
     s.in_flight.append(m)
     last = len(s.in_flight) - 1
     s.in_flight[last].source = p
@@ -207,6 +211,7 @@ def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
                 ahead = s.in_flight[k].ahead
                 if ahead < lost or (ahead == taken and not stays):
                     s.in_flight.remove(k)
+                    s.in_line[source][target] = s.in_line[source][target] - 1
                 elif ahead == taken:
                     s.in_flight[k].ahead = ahead - lost
                 elif ahead > taken:
