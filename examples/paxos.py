@@ -1,0 +1,315 @@
+"""Paxos, a sequence of instances of it, with several proposals outstanding (DSN'11, Figure 1).
+
+Every process is proposer, acceptor and learner of every instance; instances are slots of one log, and what is learned
+is delivered in their order. A proposer whose ballot a quorum has promised is a primary: it proposes again what they
+have accepted, slot by slot the value of the highest ballot, and then broadcasts, each transaction in the next free
+slot, without waiting for the one before. That is safe as consensus, and keeps no primary order:
+
+    zabcheck --protocol examples/paxos.py --txns 3 --property local-primary-order
+    zabcheck --protocol examples/paxos.py --variant one-at-a-time --txns 2 --campaigns 2
+
+`docs/paxos.md` says what holds and what breaks, and shows the runs.
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Bool,
+    Int,
+    Message,
+    MessageName,
+    Node,
+    Processes,
+    Seq,
+    State,
+    Txn,
+    Variant,
+    abcast,
+    abdeliver,
+    accept,
+    action,
+    declare,
+    end_leadership,
+    end_pass,
+    forget,
+    receives,
+    send,
+    step,
+    stored,
+    volatile,
+)  # fmt: skip
+
+PREPARE, PROMISE = MessageName("PREPARE"), MessageName("PROMISE")
+ACCEPT, ACCEPTED, CHOSEN = MessageName("ACCEPT"), MessageName("ACCEPTED"), MessageName("CHOSEN")
+
+
+def ballots(size):
+    """A ballot: (round, proposer) as one number, so that no two proposers share one; 0 is none."""
+    return Int(0, epochs(size), "--campaigns")
+
+
+def epochs(size):
+    return size.nodes * max(1, size.campaigns)
+
+
+def state(size):
+    slots, ballot = size.txns, ballots(size)
+    log = Seq(size.txn, slots, "--txns")
+    return [
+        # of an acceptor
+        stored("promised", ballot, "the highest ballot it has promised"),
+        stored("log", log, "what it has accepted last, slot by slot; value 0: nothing"),
+        stored("accepted_in", Seq(ballot, slots, "--txns"), "in which ballot"),
+        # of a proposer
+        volatile("ballot", ballot, "its ballot; 0: it has none"),
+        volatile("leads", Bool(), "a quorum has promised its ballot"),
+        volatile("supporters", Processes(size.nodes), "who has promised it, until it leads"),
+        volatile("best", log, "of what they accepted, the values of the highest ballots"),
+        volatile("best_in", Seq(ballot, slots, "--txns"), "those ballots"),
+        volatile("count", size.count, "transactions that it has broadcast in its ballot"),
+        volatile("acks", Processes(size.nodes), "who has accepted its proposal for a slot, until it is chosen", slots),
+        # of a learner
+        volatile("learned", size.txn, "what is chosen, slot by slot; value 0: it does not know", slots),
+        volatile("executed", size.count, "how many slots it has delivered"),
+    ]
+
+
+def messages(size):
+    slots, ballot = size.txns, ballots(size)
+    slot = Int(0, max(0, slots - 1), "--txns")
+    return [
+        Message("PREPARE", {"ballot": ballot}),
+        Message(
+            "PROMISE",
+            {"ballot": ballot, "log": Seq(size.txn, slots, "--txns"), "accepted_in": Seq(ballot, slots, "--txns")},
+        ),
+        Message("ACCEPT", {"ballot": ballot, "slot": slot, "txn": size.txn}),
+        Message("ACCEPTED", {"ballot": ballot, "slot": slot}),
+        Message("CHOSEN", {"slot": slot, "txn": size.txn}),
+    ]
+
+
+# --- Phase 1: a proposer asks for a ballot ---------------------------------------------------------
+
+
+def ballot_of(s: State, p: Node, round: int) -> int:
+    """The ballot of p in a round, which counts from 1."""
+    return (round - 1) * s.NODES + p + 1
+
+
+def may_campaign(s: State, p: Node) -> bool:
+    return not s.leads[p]
+
+
+@action(when=may_campaign, budget="campaigns")
+@step("phase 1a")
+def campaign(s: State, p: Node) -> None:
+    """p asks for its first ballot beyond what it has promised, and promises it itself."""
+    give_up(s, p)
+    b = 0
+    for r in range(s.CAMPAIGNS):
+        if b == 0 and ballot_of(s, p, r + 1) > s.promised[p]:
+            b = ballot_of(s, p, r + 1)
+    s.ballot[p] = b
+    s.promised[p] = b
+    s.best[p] = s.log[p]
+    s.best_in[p] = s.accepted_in[p]
+    for q in range(s.NODES):
+        if q != p:
+            send(s, p, q, PREPARE(ballot=b))
+    support(s, p, p)
+
+
+@receives
+def on_prepare(s: State, p: Node, source: Node, m: PREPARE) -> None:
+    if m.ballot > s.promised[p]:
+        promise(s, p, source, m.ballot)
+
+
+@step("phase 1b")
+def promise(s: State, p: Node, q: Node, ballot: int) -> None:
+    """p promises q's ballot, and says what it has accepted in earlier ones, in all slots."""
+    follow(s, p, ballot)
+    send(s, p, q, PROMISE(ballot=ballot, log=s.log[p], accepted_in=s.accepted_in[p]))
+
+
+@receives
+def on_promise(s: State, p: Node, source: Node, m: PROMISE) -> None:
+    if m.ballot == s.ballot[p] and not s.leads[p]:
+        for k in range(len(m.log)):
+            if k >= len(s.best[p]):
+                s.best[p].append(m.log[k])
+                s.best_in[p].append(m.accepted_in[k])
+            elif m.accepted_in[k] > s.best_in[p][k]:
+                s.best[p][k] = m.log[k]
+                s.best_in[p][k] = m.accepted_in[k]
+        support(s, p, source)
+
+
+def support(s: State, p: Node, q: Node) -> None:
+    """q has promised p's ballot: with a quorum p leads."""
+    s.supporters[p].add(q)
+    if len(s.supporters[p]) >= s.MAJORITY:
+        lead(s, p)
+
+
+@step("leads")
+def lead(s: State, p: Node) -> None:
+    """A quorum has promised p's ballot: it proposes again what they have accepted, in all slots."""
+    s.supporters[p].clear()
+    s.leads[p] = True
+    for k in range(s.TXNS):
+        if k < len(s.best[p]) and s.best[p][k].value > 0:
+            propose(s, p, k, s.best[p][k])
+    s.best[p].clear()
+    s.best_in[p].clear()
+
+
+def follow(s: State, p: Node, ballot: int) -> None:
+    """p promises a later ballot of somebody else, and gives up its own."""
+    s.promised[p] = ballot
+    give_up(s, p)
+
+
+def give_up(s: State, p: Node) -> None:
+    s.ballot[p] = 0
+    s.leads[p] = False
+    s.count[p] = 0
+    s.supporters[p].clear()
+    s.best[p].clear()
+    s.best_in[p].clear()
+    for k in range(s.TXNS):
+        s.acks[p][k].clear()
+    end_leadership(s, p)
+
+
+# --- Phase 2: it proposes values -------------------------------------------------------------------
+
+
+def free_slot(s: State, p: Node) -> int:
+    """The first slot for which p has no value; TXNS: there is none."""
+    for k in range(s.TXNS):
+        if k >= len(s.log[p]) or s.log[p][k].value == 0:
+            return k
+    return s.TXNS
+
+
+def settled(s: State, p: Node) -> bool:
+    """Whether p has waited for its proposals long enough to make another: it does not wait."""
+    return True
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    return s.leads[p] and free_slot(s, p) < s.TXNS and settled(s, p)
+
+
+def on_abcast(s: State, p: Node) -> None:
+    """The application at p, a primary, broadcasts: in the next free slot."""
+    s.count[p] = s.count[p] + 1
+    t = abcast(s, p, s.ballot[p], s.count[p])
+    propose(s, p, free_slot(s, p), t)
+
+
+@step("phase 2a")
+def propose(s: State, p: Node, slot: int, t: Txn) -> None:
+    """p proposes t for a slot, and accepts it itself."""
+    put(s, p, slot, t, s.ballot[p])
+    s.acks[p][slot].clear()
+    for q in range(s.NODES):
+        if q != p:
+            send(s, p, q, ACCEPT(ballot=s.ballot[p], slot=slot, txn=t))
+    count_ack(s, p, p, slot)
+
+
+@receives
+def on_accept(s: State, p: Node, source: Node, m: ACCEPT) -> None:
+    if m.ballot > s.promised[p]:
+        follow(s, p, m.ballot)
+    if m.ballot == s.promised[p]:
+        vote(s, p, source, m)
+
+
+@step("phase 2b")
+def vote(s: State, p: Node, source: Node, m: ACCEPT) -> None:
+    """p accepts what is proposed in the ballot that it has promised."""
+    put(s, p, m.slot, m.txn, m.ballot)
+    send(s, p, source, ACCEPTED(ballot=m.ballot, slot=m.slot))
+
+
+def put(s: State, p: Node, slot: int, t: Txn, ballot: int) -> None:
+    """p accepts t for a slot."""
+    for k in range(s.TXNS):
+        if k <= slot and k >= len(s.log[p]):
+            s.log[p].append(Txn(epoch=0, counter=0, value=0))
+            s.accepted_in[p].append(0)
+    s.log[p][slot] = t
+    s.accepted_in[p][slot] = ballot
+    accept(s, p, ballot, t)
+
+
+@receives
+def on_accepted(s: State, p: Node, source: Node, m: ACCEPTED) -> None:
+    if s.leads[p] and m.ballot == s.ballot[p] and len(s.acks[p][m.slot]) < s.MAJORITY:
+        count_ack(s, p, source, m.slot)
+
+
+def count_ack(s: State, p: Node, q: Node, slot: int) -> None:
+    """q has accepted p's proposal. From a quorum on it is chosen, and everyone is told."""
+    s.acks[p][slot].add(q)
+    if len(s.acks[p][slot]) == s.MAJORITY:
+        for r in range(s.NODES):
+            if r != p:
+                send(s, p, r, CHOSEN(slot=slot, txn=s.log[p][slot]))
+        learn(s, p, slot, s.log[p][slot])
+
+
+# --- what is chosen is delivered in the order of the slots -----------------------------------------
+
+
+@receives
+def on_chosen(s: State, p: Node, source: Node, m: CHOSEN) -> None:
+    learn(s, p, m.slot, m.txn)
+
+
+def learn(s: State, p: Node, slot: int, t: Txn) -> None:
+    """p knows what is chosen for a slot, and delivers as far as it knows all before."""
+    if s.learned[p][slot].value == 0:
+        s.learned[p][slot] = t
+        for k in range(s.TXNS):
+            if k == s.executed[p] and s.learned[p][k].value > 0:
+                s.executed[p] = k + 1
+                abdeliver(s, p, s.learned[p][k])
+
+
+def on_crash(s: State, p: Node) -> None:
+    """What p had learned it learns again, from whoever leads next, and delivers again from the first slot on."""
+    forget(s, p)
+    end_pass(s, p)
+
+
+# --- with one rule changed -------------------------------------------------------------------------
+
+
+def all_delivered(s: State, p: Node) -> bool:
+    """Whether p has waited for its proposals long enough to make another: until all are chosen, and delivered."""
+    return s.executed[p] == free_slot(s, p)
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={"campaigns": 3, "crashes": 0},
+    network="fifo",
+    transactions=True,
+    epochs=epochs,
+    flight=lambda size: 12 * size.nodes,
+    variants=[
+        Variant(
+            "one-at-a-time",
+            "a primary has one proposal outstanding: it broadcasts when all before it are delivered",
+            {"settled": all_delivered},
+            rule="phase 2a",
+        ),
+    ],
+)
