@@ -31,7 +31,7 @@ from checker.symbolic.induction import Finding, Induction, Move
 from checker.symbolic.shown import rows
 from checker.symbolic.views import ClauseProgram
 from invariants import PROPERTIES
-from invariants.binding import bound, full_namespace
+from invariants.binding import bound
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.registry import STEP, Property
 from zabspec.language.reference import RangeError, StateView
@@ -53,7 +53,6 @@ def induction_of(model: Model, without: str = "", clauses: tuple[Property, ...] 
     kept = [c for c in clauses if c.name != without]
     return Induction(
         model,
-        full_namespace(model),
         kept,
         targets=JUDGED,
         first=[c.name for c in SHAPES],

@@ -18,7 +18,6 @@ from checker.solver import Answer
 from checker.symbolic.asking import Outcome, Question, Verdict, clause_named
 from checker.symbolic.induction import Induction, Move
 from checker.symbolic.possible import EPOCHS, Possible, Taken, pattern
-from invariants.binding import full_namespace
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from zabspec import variants, zab
 from zabspec.language.lang import Node, State
@@ -36,7 +35,6 @@ def possible_of(
     model = Model(configuration)
     induction = Induction(
         model,
-        full_namespace(model),
         [c for c in CLAUSES if clauses and c.name != without],
         first=[c.name for c in SHAPES],
         cases=CASES,

@@ -188,6 +188,79 @@ class _Broken(Exception):
     """The property is broken: the trace ends."""
 
 
+class Followed:
+    """A run that is taken along in the explorer's world, step by step.
+
+    Attributes:
+        steps: so far.
+        late: what is lost in the simulator, and in the explorer in flight yet.
+    """
+
+    def __init__(self, model: Model, stage: Stage, again: set[Key], prop: Property | None) -> None:
+        self.runner, self.prop, self.again = Runner(model), prop, again
+        self.abstraction = Running(model, stage, again)
+        self.initial = state_json(self.runner.state)
+        self.steps: list[Step] = []
+        self.spent: dict[str, int] = {}
+        self.late: list[tuple[bool, Transmission]] = []
+
+    def seen(self, s: StateView) -> JsonState:
+        """The simulator's state, as the explorer would have it."""
+        return self.abstraction.state(s, self.spent)
+
+    def begun(self, words: Words, s: StateView) -> None:
+        """
+        Raises:
+            TraceError: the two worlds begin otherwise.
+        """
+        self.words = self.abstraction.words = words
+        words.again = self.again
+        words.place = lambda up, m: place_of(self.runner, up, m)
+        compare("initial state", self.initial, self.seen(s), SIMULATOR)
+
+    def take(self, word: StepWord) -> Step:
+        """Take a step.
+
+        Raises:
+            _Broken: the property is, by this step.
+        """
+        if budget := word.row.spends:
+            self.spent[budget] = self.spent.get(budget, 0) + 1
+        self.steps.append(self.runner.step(word.word))
+        if self.prop is not None and not self.runner.keeps(self.prop):
+            raise _Broken
+        return self.steps[-1]
+
+    def drop_late(self) -> JsonState:
+        """Drop what can be dropped by now; the state without what cannot."""
+        for up, m in self.late[:]:
+            word = drop_word(self.runner, up, m)
+            if word is None or word.word in self.runner.possible():
+                self.late.remove((up, m))
+                if word is not None:
+                    self.take(word)
+        state = copy.deepcopy(self.steps[-1].state)
+        for up, m in reversed(self.late):
+            f, l = (m.source, m.destination) if up else (m.destination, m.source)
+            del (state["to_leader"][f][l] if up else state["to_follower"][f])[place_of(self.runner, up, m)]
+        return state
+
+    def happens(self, s: StateView, word: StepWord) -> None:
+        """What the simulator did, and its state after it.
+
+        Raises:
+            TraceError: the two worlds differ.
+        """
+        words, step = self.words, self.take(word)
+        where = f"step {step.number} (tick {s.now})"
+        compare(where, said_by_explorer(step), said_by(words), SIMULATOR)
+        for f, l, up, number in words.dropped:
+            ends = (f, l) if up else (l, f)
+            self.late.append((up, Transmission("", {}, *ends, s.connection[f][l], number)))
+        compare(where, {"state": self.drop_late()}, {"state": self.seen(s)}, SIMULATOR)
+        words.clear()
+
+
 def simulated_trace(run: Run, prop: Property | None = None, until: int | None = None) -> Trace:
     """What happens in a run, as a trace; up to the event that breaks a property, if one is given.
 
@@ -202,66 +275,16 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     configuration, again = measured(run, end)
     model = model_of(configuration)
     stage = Stage.of(model, run.oracle, run.proposals)
-    runner = Runner(model)
-    abstraction = Running(model, stage, again)
-    initial = state_json(runner.state)
-    steps: list[Step] = []
-    spent: dict[str, int] = {}
-    listening: list[Words] = []
-
-    def seen(s: StateView) -> JsonState:
-        return abstraction.state(s, spent)
-
-    def begun(words: Words, s: StateView) -> None:
-        listening.append(words)
-        abstraction.words = words
-        words.again = again
-        words.place = lambda up, m: place_of(runner, up, m)
-        compare("initial state", initial, seen(s), SIMULATOR)
-
-    late: list[tuple[bool, Transmission]] = []  # lost in the simulator, and in the explorer in flight yet
-
-    def take(word: StepWord) -> Step:
-        if budget := word.row.spends:
-            spent[budget] = spent.get(budget, 0) + 1
-        steps.append(runner.step(word.word))
-        if prop is not None and not runner.keeps(prop):
-            raise _Broken
-        return steps[-1]
-
-    def drop_late() -> JsonState:
-        """Drop what can be dropped by now; the state without what cannot."""
-        for up, m in late[:]:
-            word = drop_word(runner, up, m)
-            if word is None or word.word in runner.possible():
-                late.remove((up, m))
-                if word is not None:
-                    take(word)
-        state = copy.deepcopy(steps[-1].state)
-        for up, m in reversed(late):
-            f, l = (m.source, m.destination) if up else (m.destination, m.source)
-            del (state["to_leader"][f][l] if up else state["to_follower"][f])[place_of(runner, up, m)]
-        return state
-
-    def happens(s: StateView, word: StepWord) -> None:
-        words = listening[0]
-        step = take(word)
-        where = f"step {step.number} (tick {s.now})"
-        compare(where, said_by_explorer(step), said_by(words), SIMULATOR)
-        for f, l, up, number in words.dropped:
-            ends = (f, l) if up else (l, f)
-            late.append((up, Transmission("", {}, *ends, s.connection[f][l], number)))
-        compare(where, {"state": drop_late()}, {"state": seen(s)}, SIMULATOR)
-        words.clear()
-
+    followed = Followed(model, stage, again, prop)
     try:
-        played(run, end, stage, happens, begun)
+        played(run, end, stage, followed.happens, followed.begun)
         if prop is not None:
-            raise TraceError(f"the run breaks {prop.name} in none of its {counted(len(steps), 'step')}")
+            raise TraceError(f"the run breaks {prop.name} in none of its {counted(len(followed.steps), 'step')}")
     except _Broken:
         pass
     name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
-    return Trace(model.configuration, name, statement, source, initial, tuple(steps), package_version("zabcheck"))
+    steps, version = tuple(followed.steps), package_version("zabcheck")
+    return Trace(model.configuration, name, statement, source, followed.initial, steps, version)
 
 
 def drop_word(runner: Runner, up: bool, m: Transmission) -> StepWord | None:

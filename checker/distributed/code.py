@@ -31,7 +31,7 @@ class Code(Compiled):
     wide = False
     also_modules = (kernel,)
     exports = {name: of for name, of in compiled.EXPORTS.items() if name not in ("insert", "rehash")} | {
-        "columns": (None, PTR, I64, I64, I64, PTR, PTR, PTR, PTR, PTR, PTR, PTR, PTR),
+        "columns": (None, PTR, I64, I64, I64, PTR, PTR),
         "regrow": (None, PTR, I64, I64, PTR, I64, I64),
         "second_fingerprint": (I64, PTR),
     }  # fmt: skip

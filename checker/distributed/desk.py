@@ -13,7 +13,7 @@ from checker import kernel
 from checker.distributed.checkpoint import Level
 from checker.distributed.code import Code, Question
 from checker.distributed.fingerprints import cell_of, cells, source_key
-from checker.distributed.kernel import SECONDS
+from checker.distributed.kernel import SECONDS, Candidates
 from checker.distributed.storage import Storage
 from checker.memory import Block
 
@@ -79,59 +79,54 @@ class Columns:
 
     def __init__(self, code: Code, section: int) -> None:
         self.code = code
-        bytes_ = CHUNK + section
         rows = CHUNK // LEAST_STATE + section // (code.header + 1)
         self.rows = rows
         self.most = section // (code.header + 1)
-        self.fingerprints, self.keys, self.seconds = Block(8 * rows), Block(8 * rows), Block(8 * rows)
-        self.sizes, self.renamings = Block(2 * rows + 8), Block(rows + 8)
-        self.states, self.broken = Block(bytes_ + 8), Block(16 * rows)
-        self.info = Block(64)
+        self.states = Block(CHUNK + section + 8)
+        self.found = Candidates(most=rows)
 
     @property
     def count(self) -> int:
-        return self.info.get(0)
+        return self.found.count
 
     @property
     def full(self) -> bool:
-        return self.info.get(1) > CHUNK or self.count + self.most > self.rows
+        return self.found.used > CHUNK or self.count + self.most > self.rows
 
     def append(self, out: Block, start: int, used: int, key: int) -> None:
-        self.code.columns(
-            out.address, start, used, key, self.fingerprints.address, self.seconds.address, self.keys.address,
-            self.sizes.address, self.renamings.address, self.states.address, self.broken.address, self.info.address,
-        )  # fmt: skip
+        self.code.columns(out.address, start, used, key, self.states.address, self.found.address)
 
     def clear(self) -> None:
-        self.info.map[:24] = bytes(24)
+        self.found.count = self.found.used = self.found.pairs = 0
 
     def messages(self, question: Question, group: int) -> Iterator[Row]:
         """The columns as rows: one, or one for each owner that has part of the group."""
-        n, used, pairs = self.info.words(0, 3)
+        found, n = self.found, self.count
+        states = self.states.bytes(0, found.used)
+        fingerprints = np.frombuffer(found.fingerprint.memory[:n], np.uint64)
+        seconds = np.frombuffer(found.second.memory[:n], np.uint64)
+        keys = np.frombuffer(found.key.memory[:n], np.uint64)
+        sizes = np.frombuffer(found.length.memory[:n], np.uint16)
+        renamings = np.frombuffer(found.renamings.memory[:n], np.uint8)
+        broken = np.frombuffer(found.broken.memory[: 2 * found.pairs], np.uint64).reshape(-1, 2)
         if question.parts <= GROUPS:
             yield {
                 "owner": group * question.parts // GROUPS,
                 "cell": group,
-                "fingerprints": self.fingerprints.bytes(0, 8 * n),
-                "seconds": self.seconds.bytes(0, 8 * n) if question.wide else b"",
-                "keys": self.keys.bytes(0, 8 * n),
-                "sizes": self.sizes.bytes(0, 2 * n),
-                "renamings": self.renamings.bytes(0, n) if question.symmetry else b"",
-                "states": self.states.bytes(0, used),
-                "broken": self.broken.bytes(0, 16 * pairs),
+                "fingerprints": fingerprints.tobytes(),
+                "seconds": seconds.tobytes() if question.wide else b"",
+                "keys": keys.tobytes(),
+                "sizes": sizes.tobytes(),
+                "renamings": renamings.tobytes() if question.symmetry else b"",
+                "states": states,
+                "broken": broken.tobytes(),
             }
             return
-        fingerprints = np.frombuffer(self.fingerprints.bytes(0, 8 * n), np.uint64)
-        seconds = np.frombuffer(self.seconds.bytes(0, 8 * n), np.uint64)
-        keys = np.frombuffer(self.keys.bytes(0, 8 * n), np.uint64)
-        sizes = np.frombuffer(self.sizes.bytes(0, 2 * n), np.uint16)
-        renamings = np.frombuffer(self.renamings.bytes(0, n), np.uint8)
-        broken = np.frombuffer(self.broken.bytes(0, 16 * pairs), np.uint64).reshape(-1, 2)
         cell = cell_of(fingerprints, question.parts)
         order = np.argsort(cell, kind="stable")
-        states = packed_array(self.states.bytes(0, used), sizes).take(pa.array(order))
-        offsets = np.frombuffer(states.buffers()[1], np.int64)
-        data = memoryview(states.buffers()[2])
+        packed = packed_array(states, sizes).take(pa.array(order))
+        offsets = np.frombuffer(packed.buffers()[1], np.int64)
+        data = memoryview(packed.buffers()[2])
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
         each = question.parts // GROUPS

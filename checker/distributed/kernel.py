@@ -12,6 +12,7 @@ Names not defined here are the program's, or `checker/kernel.py`'s.
 
 from __future__ import annotations
 
+from zabspec.language import structs
 from zabspec.language.lang import Bytes, State, Words
 
 SECONDS = 32  # the word of `where` with the distance to the second halves of fingerprints
@@ -56,52 +57,49 @@ def settle(
         store_word(out, at + 24, second)
 
 
-def columns(
-    source: Bytes,
-    start: int,
-    used: int,
-    source_key: int,
-    fingerprints: Words,
-    seconds: Words,
-    keys: Words,
-    sizes: Bytes,
-    renamings: Bytes,
-    states: Bytes,
-    broken: Words,
-    info: Words,
-) -> None:
+class Candidates(structs.Struct):
+    """What was found in one group, as columns: of each state its fingerprint, its predecessor's key and the bytes of
+    its packed form, and by how many renamings it stays what it is; of some the properties that they break."""
+
+    most = structs.size()
+    count = structs.word()
+    used = structs.word()  # bytes of packed states
+    pairs = structs.word()
+    fingerprint = structs.words(most)
+    second = structs.words(most)
+    key = structs.words(most)
+    length = structs.words(most, width=2)
+    renamings = structs.words(most, width=1)
+    broken = structs.words(most, 2)  # a row, and the properties that its state breaks
+
+
+def columns(source: Bytes, start: int, used: int, source_key: int, states: Bytes, found: Candidates) -> None:
     """Append one group's candidates, `used` bytes from `start`, to columns.
 
     Args:
         source_key: the task's part of the key of a predecessor; see `fingerprints.py`.
-        sizes: two bytes for each packed state.
-        renamings: for each, how many leave it as it is.
-        broken: pairs: a row, and the properties that its state breaks.
-        info: [rows, bytes of states, pairs], before and after.
+        states: where packed states go, one behind the other.
     """
     at = start
     end = start + used
-    row = info[0]
-    to = info[1]
     while at < end:
+        row = found.count
         size = load_short(source, at + 14)
-        fingerprints[row] = load_word(source, at)
+        found.fingerprint[row] = load_word(source, at)
         if WIDE:
-            seconds[row] = load_word(source, at + 24)
-        keys[row] = source_key | (load_half(source, at + 8) << 16) | load_short(source, at + 12)
-        store_short(sizes, 2 * row, size)
+            found.second[row] = load_word(source, at + 24)
+        found.key[row] = source_key | (load_half(source, at + 8) << 16) | load_short(source, at + 12)
+        found.length[row] = size
         word = load_word(source, at + 16)
-        renamings[row] = shr(word, 56)
+        found.renamings[row] = shr(word, 56)
         if (word & ((1 << 56) - 1)) != 0:
-            broken[2 * info[2]] = row
-            broken[2 * info[2] + 1] = word & ((1 << 56) - 1)
-            info[2] = info[2] + 1
-        copy_bytes(as_bytes(state_at(states, to)), as_bytes(state_at(source, at + HEADER)), size)
-        to = to + size
-        row = row + 1
+            found.broken[found.pairs][0] = row
+            found.broken[found.pairs][1] = word & ((1 << 56) - 1)
+            found.pairs = found.pairs + 1
+        copy_bytes(as_bytes(state_at(states, found.used)), as_bytes(state_at(source, at + HEADER)), size)
+        found.used = found.used + size
+        found.count = row + 1
         at = at + HEADER + size
-    info[0] = row
-    info[1] = to
 
 
 def regrow(old: Words, old_seconds: int, old_capacity: int, new: Words, new_seconds: int, capacity: int) -> None:

@@ -20,7 +20,6 @@ from checker.symbolic.possible import EPOCHS, Possible, Taken
 from checker.symbolic.shown import rows
 from checker.symmetry import asymmetry
 from invariants import PROPERTIES
-from invariants.binding import full_namespace
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.inductive.impossible import impossible
 from invariants.registry import STEP, Property, property_named
@@ -204,7 +203,6 @@ def induction(question: Question) -> Induction:
     model = Model(question.configuration)
     return Induction(
         model,
-        full_namespace(model),
         [clause_named(n) for n in question.clauses],
         [clause_named(n) for n in question.assumed],
         [clause_named(n) for n in question.targets],

@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import z3
 
 from checker.solver import Answer, Result, Solver
 from checker.symbolic.transition import Action, Transition
 from checker.symbolic.views import View, Views
+from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.symbolic_memory import SLOTS, Values, bytes_of, well_formed
@@ -78,7 +78,6 @@ class Induction:
 
     Args:
         model: whose steps.
-        names: every name the model's text and the clauses refer to.
         clauses: what is assumed before a step and asked about after it.
         assumed: what is assumed of the state before a step, and not asked about.
         targets: what has to follow from the clauses.
@@ -92,7 +91,6 @@ class Induction:
     def __init__(
         self,
         model: Model,
-        names: Mapping[str, Any],
         clauses: Sequence[Property],
         assumed: Sequence[Property] = (),
         targets: Sequence[Property] = (),
@@ -104,6 +102,7 @@ class Induction:
     ) -> None:
         self.model, self.clauses, self.targets = model, tuple(clauses), tuple(targets)
         self.cases, self.symmetric, self.seconds, self.seed = dict(cases or {}), symmetric, seconds, seed
+        names = full_namespace(model)
         self.transition = Transition(model, names, (*clauses, *assumed, *targets))
         self.z3 = Z3Terms()
         state = self.transition.state

@@ -498,76 +498,81 @@ def colour_text(layout: Layout) -> str:
     """Colours of the processes that no renaming changes: `own_colours` hashes what each holds,
     and `shared_colours` adds a round of what it shares with every other (Weisfeiler and Lehman)."""
     n = layout.schema.nodes
-    ones = int.from_bytes(b"\1" * 8, "little", signed=True)
     c = constants(2)
-
-    def is_id(kind: Kind) -> bool:
-        return isinstance(kind, NodeId)
-
-    def is_set(kind: Kind) -> bool:
-        return isinstance(kind, SetOf)
-
-    def held(i: int) -> list[str]:
-        """What process i holds, ids and sets of processes left out."""
-        out: list[str] = []
-        for block in ("history-node", "node"):
-            base = layout.blocks[block].offset + i * layout.blocks[block].stride
-            ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
-            for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
-                keep = ~(id_mask | set_mask)
-                if keep:
-                    word = f"load_word(b, {base + 8 * k})"
-                    out.append(f"({word} & {keep})" if keep != -1 else word)
-        return out
-
-    def holds_of(i: int, j: int) -> list[str]:
-        """What process i holds of j (of itself, and what all hold of it, when they are one)."""
-        out: list[str] = []
-        for block in ("history", "plain", "history-node", "node"):
-            if j != i and block in ("history", "plain"):
-                continue
-            base = layout.blocks[block].offset
-            if block.endswith("node"):
-                base += i * layout.blocks[block].stride
-            ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
-            for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
-                if set_mask:
-                    out.append(f"(shr(load_word(b, {base + 8 * k}), {j}) & {set_mask & ones})")
-                for byte in range(8):
-                    if id_mask >> (8 * byte) & 0xFF:
-                        out.append(f"(1 if b[{base + 8 * k + byte}] == {j + 1} else 0)")
-        pair = layout.blocks["pair"]
-        at = pair.offset + (i * n + j) * pair.stride
-        return out + [f"load_word(b, {at + 8 * k})" for k in range(pair.stride // 8)]
-
-    def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> list[str]:
-        out = [f"    {name} = {start}"]
-        for k in range(0, len(words), 2):
-            second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
-            out.append(f"    {name} = mix({words[k]} ^ {name}, {second})")
-        return out
-
     # every process's hash uses the same constants, or the colours would depend on its number
     lines = ["def own_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
     start = str(next(c))
     for i in range(n):
-        lines += folded("x", held(i), start, constants(3))
+        lines += folded("x", held_by(layout, i), start, constants(3))
         lines.append(f"    c[{i}] = x")
     lines += ["", "", "def shared_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
     for i in range(n):
-        lines += folded(f"x{i}", holds_of(i, i), f"c[{i}]", constants(4))
+        lines += folded(f"x{i}", held_of(layout, i, i), f"c[{i}]", constants(4))
         lines.append(f"    y{i} = 0")
     start, one, two = str(next(c)), next(c), next(c)
     for i in range(n):
         for j in range(n):
             if i != j:
-                lines += folded("e", holds_of(i, j), start, constants(5))
+                lines += folded("e", held_of(layout, i, j), start, constants(5))
                 lines.append(f"    y{i} = wrap_add(y{i}, mix(e ^ x{j}, {one}))")
                 lines.append(f"    y{j} = wrap_add(y{j}, mix(e ^ x{i}, {two}))")
     one, two = next(c), next(c)
     for i in range(n):
         lines.append(f"    c[{i}] = mix(x{i} ^ {one}, y{i} ^ {two})")
     return "\n".join(lines)
+
+
+def is_id(kind: Kind) -> bool:
+    return isinstance(kind, NodeId)
+
+
+def is_set(kind: Kind) -> bool:
+    return isinstance(kind, SetOf)
+
+
+def held_by(layout: Layout, i: int) -> list[str]:
+    """What process i holds, ids and sets of processes left out: expressions of words."""
+    out: list[str] = []
+    for block in ("history-node", "node"):
+        base = layout.blocks[block].offset + i * layout.blocks[block].stride
+        ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
+        for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
+            keep = ~(id_mask | set_mask)
+            if keep:
+                word = f"load_word(b, {base + 8 * k})"
+                out.append(f"({word} & {keep})" if keep != -1 else word)
+    return out
+
+
+def held_of(layout: Layout, i: int, j: int) -> list[str]:
+    """What process i holds of j (of itself, and what all hold of it, when they are one)."""
+    ones = int.from_bytes(b"\1" * 8, "little", signed=True)
+    out: list[str] = []
+    for block in ("history", "plain", "history-node", "node"):
+        if j != i and block in ("history", "plain"):
+            continue
+        base = layout.blocks[block].offset
+        if block.endswith("node"):
+            base += i * layout.blocks[block].stride
+        ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
+        for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
+            if set_mask:
+                out.append(f"(shr(load_word(b, {base + 8 * k}), {j}) & {set_mask & ones})")
+            for byte in range(8):
+                if id_mask >> (8 * byte) & 0xFF:
+                    out.append(f"(1 if b[{base + 8 * k + byte}] == {j + 1} else 0)")
+    pair = layout.blocks["pair"]
+    at = pair.offset + (i * layout.schema.nodes + j) * pair.stride
+    return out + [f"load_word(b, {at + 8 * k})" for k in range(pair.stride // 8)]
+
+
+def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> list[str]:
+    """Lines that hash words into a name, two at a time."""
+    out = [f"    {name} = {start}"]
+    for k in range(0, len(words), 2):
+        second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
+        out.append(f"    {name} = mix({words[k]} ^ {name}, {second})")
+    return out
 
 
 def canonical_text(layout: Layout) -> str:

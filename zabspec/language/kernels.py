@@ -23,7 +23,7 @@ from zabspec.language.kinds import Int
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.language.source import LanguageError, definition
-from zabspec.language.structs import Struct
+from zabspec.language.structs import Struct, is_struct
 
 __all__ = ["machine", "program_of"]
 
@@ -49,8 +49,7 @@ def program_of(kernel: FunctionType) -> dict[str, Any]:
         function = ahead.pop()
         for name, line in names_in(definition(function)):
             value = function.__globals__.get(name)
-            struct = isinstance(value, type) and issubclass(value, Struct)
-            if name in wrapping.__all__ or not (isinstance(value, (FunctionType, int)) or struct):
+            if name in wrapping.__all__ or not (isinstance(value, (FunctionType, int)) or is_struct(value)):
                 continue
             if name not in found and isinstance(value, FunctionType):
                 ahead.append(value)

@@ -17,16 +17,17 @@ from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Layout, Schema
+from zabspec.language.structs import is_struct
 
 __all__ = ["Program"]
 
 
 def own_names(module: ModuleType) -> dict[str, Any]:
-    """The functions, integer constants and message names a module defines or imports."""
+    """The functions, integer constants, message names and structs a module defines or imports."""
     return {
         name: value
         for name, value in vars(module).items()
-        if not name.startswith("__") and isinstance(value, (FunctionType, int, MessageName))
+        if not name.startswith("__") and (isinstance(value, (FunctionType, int, MessageName)) or is_struct(value))
     }
 
 

@@ -28,8 +28,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, overload
 from zabspec.language.reference import RangeError
 
 __all__ = [
-    "Array", "Axis", "Cells", "Column", "Member", "Part", "Size", "Struct", "Word", "column", "part", "size", "word",
-    "words",
+    "Array", "Axis", "Cells", "Column", "Member", "Part", "Size", "Struct", "Word", "column", "is_struct", "part",
+    "size", "word", "words",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -276,6 +276,11 @@ def checked(given: Any, m: Array, count: int, label: str) -> memoryview:
     if data.readonly and not (isinstance(m, Column) and hasattr(given, "__array_interface__")):
         raise ValueError(f"{label}: what is given cannot be written, nor does it say where it lies")
     return data
+
+
+def is_struct(value: object) -> bool:
+    """Whether a value is a struct that somebody declared."""
+    return isinstance(value, type) and issubclass(value, Struct) and value is not Struct
 
 
 def padded(count: int) -> int:
