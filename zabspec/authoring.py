@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
@@ -302,17 +302,22 @@ class Declaration:
     """
 
     module: str
+    _: KW_ONLY
     state: Callable[[Size], Iterable[Field]]
-    messages: Callable[[Size], Iterable[Message]]
-    types: Callable[[Size], Mapping[str, Record | Seq]]
-    budgets: Mapping[str, int]
-    nodes: int
-    network: str
-    variants: tuple[Variant, ...]
-    transactions: bool
-    epochs: Callable[[Size], int]
-    flight: Callable[[Size], int] | None
+    messages: Callable[[Size], Iterable[Message]] = lambda _: ()
+    types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {}
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    nodes: int = 3
+    network: str = ""
+    variants: Sequence[Variant] = ()
+    transactions: bool = False
+    epochs: Callable[[Size], int] = lambda size: size.nodes
+    flight: Callable[[Size], int] | None = None
     hidden: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budgets", dict(self.budgets or {}))
+        object.__setattr__(self, "variants", tuple(self.variants))
 
     @property
     def text(self) -> ModuleType:
@@ -320,25 +325,4 @@ class Declaration:
         return sys.modules[self.module]
 
 
-def declare(
-    module: str,
-    *,
-    state: Callable[[Size], Iterable[Field]],
-    messages: Callable[[Size], Iterable[Message]] = lambda _: (),
-    types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {},
-    budgets: Mapping[str, int] | None = None,
-    nodes: int = 3,
-    network: str = "",
-    variants: Iterable[Variant] = (),
-    transactions: bool = False,
-    epochs: Callable[[Size], int] = lambda size: size.nodes,
-    flight: Callable[[Size], int] | None = None,
-) -> Declaration:
-    """Declares a protocol: the last line of its file, `PROTOCOL = declare(__name__, state=state, ...)`.
-
-    Args: as the attributes of `Declaration`.
-    """
-    given = tuple(variants)
-    return Declaration(
-        module, state, messages, types, dict(budgets or {}), nodes, network, given, transactions, epochs, flight
-    )
+declare = Declaration  # the last line of a protocol's file: `PROTOCOL = declare(__name__, state=state, ...)`
