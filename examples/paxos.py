@@ -19,6 +19,7 @@ from zabcheck.language import (
     Message,
     MessageName,
     Node,
+    NodeId,
     Processes,
     Seq,
     State,
@@ -58,6 +59,7 @@ def state(size):
     return [
         # of an acceptor
         stored("promised", ballot, "the highest ballot it has promised"),
+        stored("promised_to", NodeId.of(size.nodes), "to whom"),
         stored("log", log, "what it has accepted last, slot by slot; value 0: nothing"),
         stored("accepted_in", Seq(ballot, slots, "--txns"), "in which ballot"),
         # of a proposer
@@ -112,6 +114,7 @@ def campaign(s: State, p: Node) -> None:
             b = ballot_of(s, p, r + 1)
     s.ballot[p] = b
     s.promised[p] = b
+    s.promised_to[p] = p
     s.best[p] = s.log[p]
     s.best_in[p] = s.accepted_in[p]
     for q in range(s.NODES):
@@ -129,7 +132,7 @@ def on_prepare(s: State, p: Node, source: Node, m: PREPARE) -> None:
 @step("phase 1b")
 def promise(s: State, p: Node, q: Node, ballot: int) -> None:
     """p promises q's ballot, and says what it has accepted in earlier ones, in all slots."""
-    follow(s, p, ballot)
+    follow(s, p, q, ballot)
     send(s, p, q, PROMISE(ballot=ballot, log=s.log[p], accepted_in=s.accepted_in[p]))
 
 
@@ -165,9 +168,10 @@ def lead(s: State, p: Node) -> None:
     s.best_in[p].clear()
 
 
-def follow(s: State, p: Node, ballot: int) -> None:
-    """p promises a later ballot of somebody else, and gives up its own."""
+def follow(s: State, p: Node, q: Node, ballot: int) -> None:
+    """p promises a later ballot of q's, and gives up its own."""
     s.promised[p] = ballot
+    s.promised_to[p] = q
     give_up(s, p)
 
 
@@ -224,8 +228,8 @@ def propose(s: State, p: Node, slot: int, t: Txn) -> None:
 @receives
 def on_accept(s: State, p: Node, source: Node, m: ACCEPT) -> None:
     if m.ballot > s.promised[p]:
-        follow(s, p, m.ballot)
-    if m.ballot == s.promised[p]:
+        follow(s, p, source, m.ballot)
+    if m.ballot == s.promised[p] and s.promised_to[p] == source:
         vote(s, p, source, m)
 
 
@@ -295,6 +299,12 @@ def all_delivered(s: State, p: Node) -> bool:
     return s.executed[p] == free_slot(s, p)
 
 
+def ballot_is_round(s: State, p: Node, round: int) -> int:
+    """The ballot of p in a round: the round. Several may campaign with one ballot, and at most one leads with it, as
+    an acceptor promises it to one of them."""
+    return round
+
+
 PROTOCOL = declare(
     __name__,
     state=state,
@@ -310,6 +320,12 @@ PROTOCOL = declare(
             "a primary has one proposal outstanding: it broadcasts when all before it are delivered",
             {"settled": all_delivered},
             rule="phase 2a",
+        ),
+        Variant(
+            "rounds-alone",
+            "a ballot is a round, which an acceptor promises to one proposer: no two processes are told apart",
+            {"ballot_of": ballot_is_round},
+            rule="phase 1a",
         ),
     ],
 )

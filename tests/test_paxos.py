@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from conftest import compiled, python_names, python_successors
 
 from checker.explore import Explorer
 from checker.result import Exploration, Limits
-from invariants import properties_of
+from checker.symmetry import asymmetry
+from invariants import Property, properties_of
 from traces import build_trace, verify, why
+from traces.replay import replay
 from traces.trace import StepWord
 from zabspec.language import StateView
 from zabspec.model import Configuration, Model
@@ -24,7 +27,7 @@ PAGE = (TOP / "docs/paxos.md").read_text()
 EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
 LARGE = Configuration(protocol=PAXOS, txns=3, budgets="campaigns=3")
 SMALL = Configuration(protocol=PAXOS, txns=2, budgets="campaigns=2")
-ONE_AT_A_TIME = "one-at-a-time"
+ONE_AT_A_TIME, ROUNDS_ALONE = "one-at-a-time", "rounds-alone"
 PRIMARY_ORDER = ("local-primary-order", "global-primary-order")
 
 # P1 is p1, P2 is p2, P3 is p0. On a network in order what a process can receive of another is one message.
@@ -91,7 +94,7 @@ def test_figure_1_is_a_run_that_breaks_primary_order_at_its_last_step() -> None:
     for name in PRIMARY_ORDER:
         trace = build_trace(model, next(p for p in properties_of(PAXOS) if p.name == name), tuple(words))
         verify(trace)
-        assert len(trace.steps) == 19
+        assert len(replay(trace).steps) == 19
         assert name != PRIMARY_ORDER[0] or why(trace).startswith(said)
 
 
@@ -110,12 +113,15 @@ def test_with_one_proposal_outstanding_its_second_broadcast_is_not_possible() ->
 # --- explored --------------------------------------------------------------------------------------
 
 
+def judged() -> tuple[Property, ...]:
+    return tuple(p for p in properties_of(PAXOS) if p.default and p.judges(PAXOS))
+
+
 @cache
 def explored(variant: str) -> Exploration:
     """The small budget to exhaustion, every property judged, each as far as it goes."""
     asked = Configuration(protocol=PAXOS, variant=variant, txns=2, budgets="campaigns=2")
-    judged = tuple(p for p in properties_of(PAXOS) if p.default and p.judges(PAXOS))
-    return Explorer(compiled(asked, False, judged)).run(Limits(), keep_going=True)
+    return Explorer(compiled(asked, False, judged())).run(Limits(), keep_going=True)
 
 
 def rows(table: str) -> dict[str, list[str]]:
@@ -140,14 +146,29 @@ def test_the_page_s_table_of_verdicts_is_what_is_found(column: int, variant: str
 
 
 def test_ballots_tell_processes_apart_and_the_text_says_where() -> None:
-    asymmetric = compiled(SMALL, False, explored("").properties).of(Model(SMALL), explored("").properties, True)[1]
     line = next(k for k, text in enumerate(Path(PAXOS).read_text().splitlines(), 1) if "s.NODES + p + 1" in text)
-    assert asymmetric.startswith("the text tells processes apart: arithmetic (+) on a process (")
-    assert f"examples/paxos.py:{line})" in asymmetric
+    said = f"the text tells processes apart: arithmetic (+) on a process (examples/paxos.py:{line})"
+    assert asymmetry(Model(SMALL), judged()) == said
+    assert f"off: {said}\n" in PAGE
+
+
+def test_rounds_alone_tell_no_processes_apart() -> None:
+    assert asymmetry(Model(replace(SMALL, variant=ROUNDS_ALONE)), judged()) == ""
+
+
+@pytest.mark.skipif(not EVERY, reason="ten CPU-seconds: with ZABCHECK_EVERY")
+def test_what_the_page_says_of_symmetry() -> None:
+    alike = compiled(replace(SMALL, variant=ROUNDS_ALONE), True, judged())
+    found = Explorer(alike).run(Limits(), keep_going=True)
+    apart = Explorer(compiled(replace(SMALL, variant=ROUNDS_ALONE), False, judged())).run(Limits(), keep_going=True)
+    assert found.raw == apart.distinct
+    assert f"{found.distinct:,} orbits, for {found.raw:,} states" in PAGE
+    several = explored("")
+    assert {n: f.depth for n, f in found.violations.items()} == {n: f.depth for n, f in several.violations.items()}
 
 
 @pytest.mark.skipif(not EVERY, reason="ten CPU-seconds: with ZABCHECK_EVERY")
 def test_figure_1_is_a_shortest_run_that_breaks_primary_order() -> None:
-    judged = tuple(p for p in properties_of(PAXOS) if p.name in PRIMARY_ORDER)
-    found = Explorer(compiled(LARGE, False, judged)).run(Limits())
+    asked = tuple(p for p in properties_of(PAXOS) if p.name in PRIMARY_ORDER)
+    found = Explorer(compiled(LARGE, False, asked)).run(Limits())
     assert {name: f.depth for name, f in found.violations.items()} == dict.fromkeys(PRIMARY_ORDER, len(schedule()))
