@@ -2,25 +2,34 @@
 history or over the state of the protocol.
 
 `PROPERTIES` has them all. A property is a function that says whether a state (or a step) keeps
-it, with the paper's statement as its docstring, and a witness: whether its premise is true there.
+it, with the paper's statement as its docstring, a sentence beside each False, and a witness: whether its premise is
+true there. A file beside these that has PROPERTIES of its own is found by that: nothing else names it.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 
 from invariants import analysis, causality, claims, core, durability, inductive, ladis
 from invariants.registry import HISTORY, Property, property_named
 from zabspec.protocols import PROTOCOLS
 
-PROPERTIES: tuple[Property, ...] = (
-    *core.PROPERTIES,
-    *causality.PROPERTIES,
-    *ladis.PROPERTIES,
-    *analysis.PROPERTIES,
-    *claims.PROPERTIES,
-    *durability.PROPERTIES,
-)
+OF_THE_PAPERS = (core, causality, ladis, analysis, claims, durability)
+NO_PROPERTIES = ("binding", "inductive", "registry")
 
-MODULES = (core, causality, ladis, analysis, claims, durability, *inductive.MODULES)
+
+def found_beside() -> tuple[ModuleType, ...]:
+    """The other files here that have properties."""
+    known = {m.__name__.rpartition(".")[2] for m in OF_THE_PAPERS} | set(NO_PROPERTIES)
+    names = sorted(m.name for m in iter_modules(__path__) if m.name not in known)
+    return tuple(import_module(f"{__name__}.{name}") for name in names)
+
+
+OTHERS = found_beside()
+PROPERTIES: tuple[Property, ...] = tuple(p for m in (*OF_THE_PAPERS, *OTHERS) for p in m.PROPERTIES)
+MODULES = (*OF_THE_PAPERS, *OTHERS, *inductive.MODULES)
 
 
 def properties_of(protocol: str) -> tuple[Property, ...]:

@@ -14,13 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from definitions import Row, judged_by_definition
+from definitions import Row, judged_by_definition, unknowns
 from judge_tables import ALL, verdicts_of, written
 from test_judge_long import one_by_one
 
+from traces.judging import definition
 from traces.judging.alone import judge_rows
+from traces.judging.definition import judged_by_definition as by_its_text
 from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.judge import judge_plainly, read_units
+from traces.judging.runs import COLUMNS as IN_BATCH
+from traces.judging.runs import JUDGED as OF_TABLES
+from traces.judging.runs import KERNEL, Batch
 from traces.judging.tally import COUNTS, Unit
 from traces.pipeline.table import COLUMNS, OBSERVED, Rows, parts_of
 
@@ -240,6 +245,50 @@ def test_random_tables_are_judged_by_the_definitions(
     assert needs <= 0.05 * seen["", "open"], needless
     path = written(tmp_path / "many.parquet", [rows_of(made, seed) for seed, made, _ in tables], group=2000)
     assert (judge_plainly(read_units(path), (), 2).counts == total).all()
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_texts_of_the_properties_judge_random_tables_by_the_definitions(
+    tables: Sequence[tuple[int, list[Row], dict[str, set[str]]]],
+) -> None:
+    """As those of a property that no kernel judges; what a row leaves unknown that it reads is open."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for seed, made, words in tables:
+        batch = Batch(rows_of(made).as_table().select(list(IN_BATCH)), "the run")
+        for p in OF_TABLES:
+            if p.name in KERNEL:
+                said = by_its_text(batch, 0, p).word
+                assert not contradicts(said, words[p.name]), (seed, p.name, said, words[p.name])
+                seen[p.name, said] += 1
+    for name in KERNEL:
+        assert seen[name, "held"] + seen[name, "violated"] >= 1, name
+        assert seen[name, "open"] < sum(n for (of, _), n in seen.items() if of == name) * 2 / 3, name
+
+
+def test_what_no_kernel_judges_is_told_as_what_one_does_and_of_large_runs_not_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = next(m for m in (Made(seed).made() for seed in count()) if "violated" in outcome(m, "total-order"))
+    fast = judge_rows(rows_of(made), OBSERVED)
+    monkeypatch.delitem(KERNEL, "total-order")
+    slow = judge_rows(rows_of(made), OBSERVED)
+    assert (fast.counts == slow.counts).all()
+    first, second = (next(v for v in t.violations if v.property == "total-order") for t in (fast, slow))
+    assert (first.run, first.time) == (second.run, second.time)
+    assert second.why.endswith(".")
+    assert second.events
+    monkeypatch.setattr(definition, "MOST_ROWS", 1)
+    large = judge_rows(rows_of(made), OBSERVED)
+    assert verdicts_of(large)["total-order"] == "not judged"
+    assert large.notes == [
+        "the run: total-order is judged by its definition, of runs of at most 1 rows: 1 are larger, and not judged"
+    ]
+
+
+def outcome(made: list[Row], name: str) -> str:
+    """What is said of a table that leaves nothing unknown; of another nothing."""
+    words = judged_by_definition(made) or {}
+    return "".join(words.get(name, ())) if len(words.get(name, ())) == 1 and not unknowns(made) else ""
 
 
 @pytest.mark.slow(seconds=3)

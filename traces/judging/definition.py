@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from traces.judging import planes as k
 from traces.judging.observed import Observed, Unknown, asked
 from traces.judging.planes import NULL
 from traces.judging.runs import KIND_CODES, needs
-from traces.judging.told import Happened, Violation, behind, happened, moment_end, rows_of
+from traces.judging.told import Happened, Violation, behind, happened, moment_end, rows_of, used_in
 from zabspec.language.sentences import Broken, sentence_of
 
 if TYPE_CHECKING:
@@ -55,10 +55,13 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
     places = start + np.flatnonzero(np.isin(kinds, codes(prop)))
     if len(places) > MOST_ROWS:
         return Judged("not judged")
+    time = batch.columns["time"][start:end][(kinds != k.OTHER) & (kinds != k.BEGIN)]
+    if (time == NULL).any() and (time != NULL).any():
+        return Judged("open")  # where a moment ends is not known
     rows = rows_of(batch, places)
     met = False
     try:
-        h = Observed(rows)
+        h = Observed(rows, used_in(batch, start))
         for at, row in enumerate(rows):
             h.fold(row, behind(rows, at))
             here = int(places[at])
@@ -91,24 +94,21 @@ def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Propert
     """
     start = int(batch.starts[place])
     time = happened(batch, kinds, start, judged.by).time
-    events = tuple(shown(batch, kinds, start, judged))
+    events = tuple(shown(batch, kinds, start, prop, judged))
     why = sentence_of(judged.said) or f"The run breaks {prop.name} in row {judged.by - start}."
     return Violation(int(batch.runs[place]), prop.name, why, time, events)
 
 
-def shown(batch: Batch, kinds: pa.ChunkedArray, start: int, judged: Judged) -> Sequence[Happened]:
+def shown(batch: Batch, kinds: pa.ChunkedArray, start: int, prop: Property, judged: Judged) -> Sequence[Happened]:
     """The last rows of what a sentence names, and the one by which it became true."""
     found: list[int] = []
     if isinstance(judged.said, Broken):
-        wanted = named(judged.said)
-        process: Any = batch.columns["process"]
+        wanted, read = named(judged.said), set(codes(prop)) - {k.BEGIN}
         for r in range(judged.by, start - 1, -1):
-            if batch.kind_of[batch.kinds[r]] in (k.OTHER, k.BEGIN):
+            if int(batch.kind_of[batch.kinds[r]]) not in read:
                 continue
-            who = int(process[r])
             e = happened(batch, kinds, start, r)
-            if (not wanted.txns or e.txn in wanted.txns) and (
-                not wanted.processes or who == NULL or who in wanted.processes
-            ):
+            of_them = e.process is None or not wanted.processes or e.process in wanted.processes
+            if of_them and (not wanted.txns or e.txn in wanted.txns):
                 found.append(r)
     return [happened(batch, kinds, start, r) for r in sorted({judged.by, *found[:MOST_EVENTS]})]

@@ -17,10 +17,11 @@ from traces.judging import planes as k
 from zabspec import history
 from zabspec.language.sentences import MARK, Broken, with_sentences
 
-__all__ = ["Observed", "Transaction", "Unknown", "asked", "names_of"]
+__all__ = ["TXN", "WITH_TXN", "Observed", "Transaction", "Unknown", "asked", "names_of"]
 
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
 TXN = ("epoch", "counter", "identity", "digest")
+WITH_TXN = (k.ABCAST, k.ABDELIVER, k.ACCEPT, k.INITIAL, k.ENTRY)  # the kinds of row that a transaction is of
 
 
 class Unknown(Exception):
@@ -90,12 +91,14 @@ class Observed:
 
     Args:
         rows: all of the run's that are ever folded.
+        used: the columns that tell transactions from each other, in any row of the run.
 
     Raises:
         Unknown: they leave something unknown.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], used: Sequence[str]) -> None:
+        self.used = used
         begun = next((r["index"] for r in rows if r["kind"] == k.BEGIN), None)
         seen = [p for r in rows if (p := r["process"]) is not None]
         self.NODES = max([*seen, (begun or 1) - 1, 0]) + 1
@@ -128,9 +131,7 @@ class Observed:
     def name_transactions(self, rows: Sequence[Row]) -> None:
         """Number them: those that are abcast in the order of their abcasts, and then the others."""
         self.transactions: dict[tuple[int | None, ...], Transaction] = {}
-        with_txn = [r for r in rows if r["kind"] in (k.ABCAST, k.ABDELIVER, k.ACCEPT, k.INITIAL, k.ENTRY)]
-        used = [c for c in TXN if any(r[c] is not None for r in with_txn)]
-        self.used = used
+        with_txn = [r for r in rows if r["kind"] in WITH_TXN]
         for r in sorted(with_txn, key=lambda r: r["kind"] != k.ABCAST):
             key = self.key_of(r)
             if None in key:

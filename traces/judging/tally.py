@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from traces.judging import definition
 from traces.judging.careful import first_row, judge_carefully
-from traces.judging.definition import MOST_ROWS, Judged, judged_by_definition, violation_of
+from traces.judging.definition import Judged, judged_by_definition, violation_of
 from traces.judging.facts import Answer
 from traces.judging.gaps import TOLD, Gap, Where, affected, among, merged
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
@@ -243,8 +244,8 @@ def by_definition(
         out.counts[row, COUNTS.index(word)] += 1
     if large:
         out.notes.append(
-            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {MOST_ROWS:,} rows: "
-            f"{large:,} are larger, and not judged by it"
+            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
+            f"{large:,} are larger, and not judged"
         )
     return found
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from traces.judging import planes as k
-from traces.judging.observed import TXN, Observed, Unknown, asked
+from traces.judging.observed import TXN, WITH_TXN, Observed, Unknown, asked
 from traces.judging.planes import NULL
 from zabspec.language.sentences import sentence_of
 
@@ -126,7 +126,7 @@ def sentence(
         part = part_of(batch, start, last, found)
         if not said and part is not None:
             try:
-                said = said_of(rows_of(batch, part), prop)
+                said = said_of(rows_of(batch, part), used_in(batch, start), prop)
             except Unknown:
                 break  # what the rows leave unknown the property cannot read
     left = [e for e in events if (e.txn or e.who) not in said]
@@ -142,16 +142,26 @@ def row_text(e: Happened) -> str:
     return text if e.in_pass is None else f"{text} in pass {e.in_pass}"
 
 
-def said_of(rows: Sequence[dict[str, int | None]], prop: Property) -> str:
+def said_of(rows: Sequence[dict[str, int | None]], used: Sequence[str], prop: Property) -> str:
     """What a property says of a history; empty: it holds there.
+
+    Args:
+        used: the columns that tell transactions apart.
 
     Raises:
         Unknown: the rows leave something unknown.
     """
-    h = Observed(rows)
+    h = Observed(rows, used)
     for place, row in enumerate(rows):
         h.fold(row, behind(rows, place))
     return sentence_of(asked(prop.holds, h))
+
+
+def used_in(batch: Batch, start: int) -> list[str]:
+    """The columns that tell the transactions of a run from each other."""
+    end = int(batch.ends[np.searchsorted(batch.starts, start)])
+    here = np.isin(batch.kind_of[batch.kinds[start:end]], WITH_TXN)
+    return [c for c in TXN if (batch.columns[c][start:end][here] != NULL).any()]
 
 
 def behind(rows: Sequence[dict[str, int | None]], place: int) -> list[dict[str, int | None]]:
