@@ -195,7 +195,7 @@ class Interpreter:
                     yield word, range_error(problem, self.step_named(after))
                 else:
                     yield word, after
-                choices = after.choices
+                choices = max(choices, after.choices)
                 choice += 1
 
     def step_named(self, s: StateView) -> str:

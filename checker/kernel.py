@@ -103,7 +103,7 @@ def expand(
                 child = state_at(work, RING_AT + slot * TOTAL)
                 copy_bytes(as_bytes(child), as_bytes(parent), TOTAL)
                 apply(child, steps[1 + k] | (choice << 32))
-                choices = child.choices
+                choices = max(choices, child.choices)
                 choice = choice + 1
                 if child.error != 0:
                     note_error(report, child.error, first + done, 2 * ordinal)
@@ -382,7 +382,7 @@ def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
             copy_bytes(as_bytes(child), as_bytes(source), TOTAL)
             store_word(out, at, steps[1 + k] | (choice << 32))
             apply(child, steps[1 + k] | (choice << 32))
-            choices = child.choices
+            choices = max(choices, child.choices)
             choice = choice + 1
             if child.error == 0:
                 n = n + 1

@@ -32,6 +32,7 @@ DECODERS: Mapping[Any, Decoder] = {
     scratch.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),
     scratch.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
     scratch.emit_which: Decoder("puts a process into a word that has no other, and which of its steps", lists=True),
+    scratch.emit_inside: Decoder("puts a process into a word, and which of its steps breaks off", lists=True),
     scratch.emit_nobodys: Decoder("makes a word that has no process", lists=True),
     scratch.process_in: Decoder("takes out of a word what `emit` put there"),
     scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
@@ -44,7 +45,7 @@ DECODERS: Mapping[Any, Decoder] = {
     masks.any_of_latest: Decoder("names one of several processes where any will do"),
 }
 # Whose functions may call them; and so may what the bridge generates.
-CALLERS = ("zabspec.worlds.connections", "zabspec.worlds.datagrams", "checker.bridge.mapping")
+CALLERS = ("zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.storage", "checker.bridge.mapping")
 
 
 class Asymmetric(ValueError):

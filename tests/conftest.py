@@ -110,7 +110,7 @@ def python_successors(configuration: Configuration, data: bytes) -> Iterator[tup
         while choice < choices:
             after = StateView(layout, data)
             names["apply"](after, out[k] | choice << 32)
-            choices = after.choices
+            choices = max(choices, after.choices)
             yield out[k] | choice << 32, bytes(after.buffer)
             choice += 1
 

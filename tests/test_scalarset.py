@@ -128,6 +128,7 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "zabspec.worlds.scratch.emit",
         "zabspec.worlds.scratch.emit_alone",
         "zabspec.worlds.scratch.emit_which",
+        "zabspec.worlds.scratch.emit_inside",
         "zabspec.worlds.scratch.emit_nobodys",
         "zabspec.worlds.scratch.process_in",
         "zabspec.worlds.scratch.peer_in",
@@ -139,7 +140,8 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "checker.bridge.masks.anybody",
         "checker.bridge.masks.any_of_latest",
     }
-    assert set(CALLERS) == {"zabspec.worlds.connections", "zabspec.worlds.datagrams", "checker.bridge.mapping"}
+    worlds = {"zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.storage"}
+    assert set(CALLERS) == worlds | {"checker.bridge.mapping"}
     assert all(d.why for d in DECODERS.values())
 
 

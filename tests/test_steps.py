@@ -31,7 +31,8 @@ ALWAYS = {
     "oracle": 1, "to_leader": 2, "to_follower": 3, "leader_learns": 4, "follower_learns": 5, "abcast": 6, "timeout": 7,
     "crash": 8, "recover": 9, "lose_connection": 10, "partition": 11, "drop_to_leader": 12, "drop_to_follower": 13,
     "repeat_to_leader": 14, "repeat_to_follower": 15, "crash_in_receipt": 16, "receive": 17, "election_timeout": 18,
-    "heartbeat": 19, "action": 20, "environment": 21, "drop": 22, "repeat": 23,
+    "heartbeat": 19, "action": 20, "environment": 21, "drop": 22, "repeat": 23, "power_loss": 24,
+    "crash_inside": 25, "power_loss_inside": 26,
 }  # fmt: skip
 
 

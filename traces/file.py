@@ -34,7 +34,7 @@ from traces.values import in_order
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.worlds.steps import KINDS
+from zabspec.worlds.steps import BUDGETS, KINDS
 
 __all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
 
@@ -166,6 +166,8 @@ class _Bad:
 def _configuration(raw: Any) -> Configuration:
     bad = _Bad("configuration")
     default = Configuration().as_dict()
+    if isinstance(raw, dict):  # a file from before there was a budget, of which there is none unless one says, has none
+        raw = {**{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}, **raw}
     bad.keys(raw, tuple(default))
     for name, value in default.items():
         bad.inside(name).type(raw[name], type(value))

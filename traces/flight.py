@@ -108,6 +108,7 @@ class Datagrams:
         names["send"] = on_send
 
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
+        word = word.base
         if not word.row.message:
             return None
         place = word.operands["place"]

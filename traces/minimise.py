@@ -74,7 +74,7 @@ class World:
     def deed(self, s: StateView, word: int) -> Deed:
         """What a step does here."""
         kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
-        if kind == RECEIVE:
+        if RECEIVE in (kind, b if "inside" in NUMBERED[kind].operands else kind):
             return Deed(kind, a, b, 0, without_place(s.in_flight[c]), word >> CHOICE_AT)
         return Deed(kind, a, b, c, b"", word >> CHOICE_AT)
 
@@ -256,7 +256,8 @@ class _Moved:
                 low = d.a & ((1 << self.gone) - 1)
                 a = low | (d.a >> (self.gone + 1)) << self.gone
         else:
-            a, b = self.process(d.a), self.process(d.b)
+            of = NUMBERED[d.kind].operands
+            a, b = (self.process(x) if of[k : k + 1] != ("inside",) else x for k, x in enumerate((d.a, d.b)))
         if a is None or b is None:
             return None
         if not d.message:

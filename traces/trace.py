@@ -80,6 +80,18 @@ class StepWord:
         return self.choice << 32 | self.row.number << 24 | a << 16 | b << 8 | c
 
     @property
+    def base(self) -> StepWord:
+        """The step that this one breaks off; of any other the step itself."""
+        o = self.operands
+        if "inside" not in o or o["inside"] not in NUMBERED:
+            return self
+        row = NUMBERED[o["inside"]]
+        given = (
+            {"process": o["process"], row.operands[-1]: o["which"]} if row.operands[2:] else {"process": o["process"]}
+        )
+        return StepWord(row.name, given, self.choice)
+
+    @property
     def process(self) -> int | None:
         """The process that takes the step; None where none does."""
         return None if self.row.by else next(iter(self.operands.values()))

@@ -36,6 +36,7 @@ __all__ = [
     "ghost",
     "invariant",
     "observation",
+    "on_disk",
     "receives",
     "safety",
     "stored",
@@ -133,6 +134,12 @@ def Processes(nodes: int) -> SetOf:
 def stored(name: str, kind: Kind, doc: str, *axes: int) -> Field:
     """A field of each process that survives a crash; `axes`: so many entries of it."""
     return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+
+
+def on_disk(name: str, kind: Kind, doc: str, *axes: int) -> Field:
+    """A field of each process on its disk: a crash keeps what it wrote; loss of power keeps what it forced
+    (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True)
 
 
 def volatile(name: str, kind: Kind, doc: str, *axes: int) -> Field:
@@ -299,6 +306,7 @@ class Declaration:
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
         epochs: of such a protocol, from a size to the largest epoch.
         flight: from a size to how many messages can be in flight at once.
+        unforced: how many writes to its disk a process may have made since it forced them.
     """
 
     module: str
@@ -313,6 +321,7 @@ class Declaration:
     transactions: bool = False
     epochs: Callable[[Size], int] = lambda size: size.nodes
     flight: Callable[[Size], int] | None = None
+    unforced: int = 4
     hidden: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

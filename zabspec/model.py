@@ -14,6 +14,7 @@ from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role,
 from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.worlds import actor, scratch
+from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
 from zabspec.worlds.steps import BUDGETS, StepKind
 from zabspec.worlds.world import Capacity, World
@@ -44,6 +45,7 @@ class Configuration:
     drops: int = UNSET
     duplicates: int = UNSET
     heartbeats: int = UNSET
+    power_losses: int = UNSET
     literal: bool = False  # also keep what only the literal invariant 5 asks for
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
@@ -86,20 +88,22 @@ class Configuration:
     def _check_budgets(self, found: Protocol) -> None:
         world = found.world
         for name, budget in BUDGETS.items():
-            value = getattr(self, name)
+            value, flag = getattr(self, name), f"--{name.replace('_', '-')}"
             if value is UNSET:
                 usual = budget.usual.get(world.name, 0) if found.text is None else found.budgets.get(name, 0)
                 object.__setattr__(self, name, usual)
             elif not 0 <= value <= 15:
-                raise ConfigError(f"--{name} must be 0 to 15, not {value}")
+                raise ConfigError(f"{flag} must be 0 to 15, not {value}")
             elif value and found.text is not None and name in OF_TIMERS and name not in found.budgets:
-                raise ConfigError(f"--{name} is not for {self.protocol}, which declares no such budget")
+                raise ConfigError(f"{flag} is not for {self.protocol}, which declares no such budget")
+            elif value and name == "power_losses" and not found.disks:
+                raise ConfigError(f"--power-losses is not for {self.protocol}, which has nothing on a disk")
             elif name in found.budgets:
                 continue
             elif value and name not in world.budgets:
-                raise ConfigError(f"--{name} is not for {self.protocol}, which speaks over {world.name}")
+                raise ConfigError(f"{flag} is not for {self.protocol}, which speaks over {world.name}")
             elif value and self.network != budget.network.get(world.name, self.network):
-                raise ConfigError(f"--{name} needs --network {budget.network[world.name]}{budget.why}")
+                raise ConfigError(f"{flag} needs --network {budget.network[world.name]}{budget.why}")
 
     def _check_declared(self, found: Protocol) -> None:
         """The budgets that are the protocol's own."""
@@ -204,7 +208,10 @@ class Model:
         c = self.configuration
         own = c.nodes * len(self.protocol.actions) + len(self.protocol.changes)
         most = self.world.most_steps(c, self.channels) + own
-        return most * MOST_CHOICES if self.protocol.text is not None and self.protocol.text.chooses else most
+        if self.fails:
+            most = 3 * most + c.nodes * (self.protocol.unforced + 1)
+        chooses = self.protocol.text is not None and self.protocol.text.chooses
+        return most * MOST_CHOICES if chooses or self.fails else most
 
     @property
     def txn(self) -> Record:
@@ -234,13 +241,28 @@ class Model:
         if text is None:
             return ()
         world = text.world(self.union, self.crashes)
-        text.check_apart((actor, *self.observing, self.world.text, scratch, world))
+        text.check_apart((actor, *self.observing, self.world.text, scratch, world, *self.disks.modules))
         return (world,)
 
     @property
     def crashes(self) -> bool:
         """Whether the world says who is down: of a text of somebody's own, if processes crash."""
-        return self.protocol.text is not None and self.configuration.crashes > 0
+        c = self.configuration
+        return self.protocol.text is not None and c.crashes + c.power_losses > 0
+
+    @property
+    def fails(self) -> bool:
+        """Whether what is on disks matters: a process that has some may fail."""
+        return self.crashes and self.protocol.disks
+
+    @cached_property
+    def disks(self) -> Disks:
+        """What stands over the world for what is on disks."""
+        text = self.protocol.text
+        if text is None or not self.fails:
+            return Disks()
+        own = self.protocol.overrides(self.configuration.variant)
+        return disks_of(self.parts.fields, (self.world.text, *self.observing), text.shows, own)
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:
@@ -254,12 +276,17 @@ class Model:
         union = self.union
         epoch = Int(0, self.epochs, "--max-epoch")
         seen = history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.revises)
-        spent = dict.fromkeys((*self.world.budgets, *self.protocol.budgets))
+        spent = [
+            name
+            for name in dict.fromkeys((*self.world.budgets, *self.protocol.budgets))
+            if name != "power_losses" or self.fails
+        ]
         fields = (
             *(seen if self.observing else ()),
             *self.parts.fields,
             *([Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")] if self.crashes else []),
             *self.world.fields(c, union, self.channels),
+            *(storage_fields(self.parts.fields, c.nodes, self.protocol.unforced) if self.fails else ()),
             *(
                 Field(f"{name}_left", Int(0, c.budget[name]), Role.BUDGET, (), f"how many {name} are left")
                 for name in spent
@@ -278,17 +305,19 @@ class Model:
             "LITERAL": int(c.literal),
             "ACTIONS": len(self.protocol.actions),
             "CHANGES": len(self.protocol.changes),
+            "IMAGES": self.protocol.unforced + 1,
             **{name.upper(): n for name, n in c.budget.items()},
         }
         text = self.protocol.text
         return Program(
             Schema(c.nodes, fields, constants),
             self.parts.types,
-            world=(actor, *self.observing, self.world.text, *self.own_world),
+            world=(actor, *self.observing, self.world.text, *self.own_world, *self.disks.modules),
             protocol=self.protocol.modules,
             overrides=self.protocol.overrides(c.variant),
             actions=self.protocol.actions,
             changes=self.protocol.changes,
             acting=text.handlers if text is not None else None,
             apart=text.apart if text is not None else {},
+            extra=self.disks.over,
         )  # fmt: skip

@@ -222,6 +222,11 @@ class OpenText:
             return ""
 
     @property
+    def shows(self) -> tuple[FunctionType, ...]:
+        """The functions by which handlers show the outside what happens."""
+        return tuple(shown.function for shown in self.shown.values())
+
+    @property
     def budgets(self) -> Mapping[str, int]:
         """Every budget it speaks of, and how much of it there is unless a question says otherwise."""
         return self.declared.budgets

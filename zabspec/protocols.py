@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ from zabspec.language import Field, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
 from zabspec.open import OpenText, is_elsewhere, open_text
 from zabspec.worlds import over_connections, over_datagrams
+from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
 
 __all__ = ["ELECTING", "PROTOCOLS", "Parts", "Protocol", "Sizes"]
@@ -75,6 +77,19 @@ class Protocol:
     def claims(self) -> tuple[Claim, ...]:
         """What its own text says must hold."""
         return self.text.claims if self.text else ()
+
+    @property
+    def unforced(self) -> int:
+        """How many writes to its disk a process may have made since it forced them."""
+        return self.text.declared.unforced if self.text else 0
+
+    @cached_property
+    def disks(self) -> bool:
+        """Whether it has fields on disks, so that power loss is more than a crash."""
+        if self.text is None:
+            return False
+        fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.budgets))).fields
+        return any(f.disk for f in fields)
 
     @property
     def crashes(self) -> bool:

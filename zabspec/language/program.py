@@ -17,7 +17,11 @@ from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Layout, Schema
+<<<<<<< HEAD
 from zabspec.language.structs import is_struct
+=======
+from zabspec.language.writes import telling_writes
+>>>>>>> 6571559 (Disks: fields that a process writes and forces, power loss with every prefix of the rest, and processes that fail inside steps)
 
 __all__ = ["Program"]
 
@@ -75,6 +79,10 @@ class Program:
             out[name] = function
         for name, value in self.helpers.items():
             out.setdefault(name, value)
+        disks = frozenset(f.name for f in self.schema.fields if f.disk)
+        if disks:
+            for name in self.handlers & out.keys():
+                out[name] = telling_writes(out[name], disks)
         out.update(self.extra)
         return out
 

@@ -50,6 +50,7 @@ class Field:
     axes: tuple[str | int, ...] = ()
     doc: str = ""
     observed: bool = False  # it belongs to the observed history
+    disk: bool = False  # persistent, and on a disk: power loss keeps what is forced (`zabspec/worlds/storage.py`)
 
     @property
     def node_axes(self) -> int:

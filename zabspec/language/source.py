@@ -94,6 +94,9 @@ def definition(function: FunctionType) -> ast.FunctionDef:
     Raises:
         LanguageError: there is none, or the file no longer says what was loaded from it.
     """
+    made = vars(function).get("syntax")  # of one that was made from another (`writes.py`)
+    if isinstance(made, ast.FunctionDef):
+        return made
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
     try:

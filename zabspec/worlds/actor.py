@@ -10,7 +10,7 @@ process there and no other: the front end checks.
 
 from __future__ import annotations
 
-from zabspec.language.lang import AnyMessage, History, Node, State, Txn, forget, provided
+from zabspec.language.lang import AnyMessage, History, Node, State, Txn, Words, forget, provided
 
 # The roles a world knows.
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
@@ -176,6 +176,48 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
 @provided(acts="p")
 def arm_timer(s: State, p: Node, timer: int) -> None:
     """Arm one of p's timers again, from now."""
+
+
+# --- of a process with disks (`worlds/storage.py`) ------------------------------------------------
+
+
+def fill_power_losses(s: State) -> None:
+    """How often power may be lost."""
+
+
+def may_fail(s: State, out: Words, p: Node) -> None:
+    """The ways to fail between steps that process p, which is up, has beside a crash."""
+
+
+def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> None:
+    """The ways to fail inside a step of p that is possible."""
+
+
+def breaks_off(kind: int) -> bool:
+    """Whether a kind of step is another one inside which its process fails."""
+    return False
+
+
+def begin_inside(s: State, kind: int, p: Node) -> None:
+    """A step begins inside which process p fails."""
+
+
+def end_inside(s: State, p: Node) -> None:
+    """It has ended."""
+
+
+def lose_power(s: State, p: Node, kept: int) -> None:
+    """Process p loses power; of what it has not forced the first writes are kept."""
+
+
+@provided(acts="p")
+def wrote(s: State, p: Node) -> None:
+    """A statement has written what p has on its disk; the language says so, after each."""
+
+
+@provided(acts="p")
+def force(s: State, p: Node) -> None:
+    """All that p has written is on its disk for good."""
 
 
 # --- what every world provides -------------------------------------------------------------------

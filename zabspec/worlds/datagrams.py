@@ -22,12 +22,19 @@ from zabspec.worlds.actor import (
     ELECTION_TIMER,
     HEARTBEAT_TIMER,
     abcasts_left,
+    begin_inside,
+    breaks_off,
     came_up,
+    end_inside,
     fill_budgets,
+    fill_power_losses,
     is_down,
+    lose_power,
     may_abcast,
     may_act,
     may_change,
+    may_fail,
+    may_fail_inside,
     on_abcast,
     on_act,
     on_change,
@@ -53,12 +60,14 @@ from zabspec.worlds.steps import (
     ABCAST,
     ACTION,
     CRASH,
+    CRASH_INSIDE,
     DROP,
     ELECTION_TIMEOUT,
     ENVIRONMENT,
     HEARTBEAT,
     NOBODYS,
     PEERS,
+    POWER_LOSS,
     RECEIVE,
     RECOVER,
     REPEAT,
@@ -94,6 +103,7 @@ def initialize(s: State) -> None:
     s.drops_left = s.DROPS
     s.duplicates_left = s.DUPLICATES
     fill_budgets(s)
+    fill_power_losses(s)
     for p in range(s.NODES):
         on_start(s, p)
 
@@ -127,21 +137,28 @@ def enabled(s: State, out: Words) -> None:
     for p in range(s.NODES):
         if is_down(s, p):
             emit_alone(out, RECOVER, p)
+            may_fail_inside(s, out, RECOVER, p, 0)
         else:
             if s.timeouts_left > 0 and timer_armed(s, p, ELECTION_TIMER):
                 emit_alone(out, ELECTION_TIMEOUT, p)
+                may_fail_inside(s, out, ELECTION_TIMEOUT, p, 0)
             if s.heartbeats_left > 0 and timer_armed(s, p, HEARTBEAT_TIMER):
                 emit_alone(out, HEARTBEAT, p)
+                may_fail_inside(s, out, HEARTBEAT, p, 0)
             if abcasts_left(s) and may_abcast(s, p):
                 emit_alone(out, ABCAST, p)
+                may_fail_inside(s, out, ABCAST, p, 0)
             if s.crashes_left > 0:
                 emit_alone(out, CRASH, p)
+            may_fail(s, out, p)
             for k in range(s.ACTIONS):
                 if may_act(s, p, k):
                     emit_which(out, ACTION, p, k)
+                    may_fail_inside(s, out, ACTION, p, k)
     for k in range(len(s.in_flight)):
         if not is_down(s, s.in_flight[k].target) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
             emit(out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
+            may_fail_inside(s, out, RECEIVE, s.in_flight[k].target, k)
             if s.duplicates_left > 0:
                 emit(out, REPEAT, s.in_flight[k].target, s.in_flight[k].source, k)
         if s.drops_left > 0:
@@ -160,7 +177,15 @@ def apply(s: State, word: int) -> None:
     a = NOBODY if (NOBODYS >> kind) & 1 == 1 else process_in(word)
     b = peer_in(word) if (PEERS >> kind) & 1 == 1 else NOBODY
     c = word & 255
+    if breaks_off(kind):
+        kind = (word >> 8) & 255
+        if kind == RECEIVE:
+            b = s.in_flight[c].source
     begin_step(s, word, a, b)
+    if breaks_off(s.event):
+        if s.event == CRASH_INSIDE:
+            s.crashes_left = s.crashes_left - 1
+        begin_inside(s, s.event, a)
     if kind == RECEIVE:
         s.event_message = s.in_flight[c]
         take_out(s, c, False, s.NETWORK == ORDERED)
@@ -192,6 +217,14 @@ def apply(s: State, word: int) -> None:
         on_act(s, a, c)
     elif kind == ENVIRONMENT:
         on_change(s, c)
+    elif kind == POWER_LOSS:
+        lose_power(s, a, c)
+        on_crash(s, a)
+        went_down(s, a)
+    if breaks_off(s.event):
+        end_inside(s, a)
+        on_crash(s, a)
+        went_down(s, a)
 
 
 def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:

@@ -50,6 +50,11 @@ def emit_which(out: Words, kind: int, a: Node, c: int) -> None:
     emit(out, kind, a, 0, c)
 
 
+def emit_inside(out: Words, kind: int, a: Node, b: int, c: int) -> None:
+    """Append a step word of process a, of a kind that is another step broken off: b says of which kind, c which."""
+    emit(out, kind, a, b, c)
+
+
 def emit_nobodys(out: Words, kind: int, c: int) -> None:
     """Append a step word of a kind that no process takes; c says which of them."""
     emit(out, kind, 0, 0, c)

@@ -17,7 +17,8 @@ CONNECTIONS, DATAGRAMS = "connections", "datagrams"
 BOTH = (CONNECTIONS, DATAGRAMS)
 
 # The operands that are processes; of the others, a `place` is one among the messages in flight, a `point` one inside
-# a handler, a `side` a set of processes as a mask without process 0.
+# a handler, a `side` a set of processes as a mask without process 0, `kept` so many writes, `inside` the number of the
+# kind of step that breaks off, and `which` the place, the timer or the number of the step that it is.
 PROCESSES = frozenset({"process", "leader", "follower", "source"})
 
 
@@ -179,6 +180,17 @@ REPEAT = row(StepKind(
     23, "repeat", ("process", "source", "place"), "receive a copy", (DATAGRAMS,), "duplicates", runs="on_message",
     given=("process", "source"), message="in_flight", keeps=True, refused=ARRIVED,
 ))
+POWER_LOSS = row(StepKind(
+    24, "power_loss", ("process", "", "kept"), "power loss", (DATAGRAMS,), "power_losses", runs="on_crash",
+    refused="the process is down",
+))
+CRASH_INSIDE = row(StepKind(
+    25, "crash_inside", ("process", "inside", "which"), "crash inside a step", (DATAGRAMS,), "crashes", runs="on_crash",
+))
+POWER_LOSS_INSIDE = row(StepKind(
+    26, "power_loss_inside", ("process", "inside", "which"), "power loss inside a step", (DATAGRAMS,), "power_losses",
+    runs="on_crash",
+))
 # fmt: on
 
 NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}
@@ -247,6 +259,7 @@ BUDGETS: Mapping[str, Budget] = {
             "duplicates", "duplicated message", "Messages received twice", {CONNECTIONS: 0, DATAGRAMS: 0},
             "over connections on duplicating channels", network={CONNECTIONS: "duplicating"},
         ),
+        Budget("power_losses", "power loss", "Losses of power", {DATAGRAMS: 0}, "what is not forced may be gone"),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),
     )
 }  # fmt: skip

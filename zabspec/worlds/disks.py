@@ -1,0 +1,183 @@
+"""What a world has for the fields of a protocol that are on disks: the fields it keeps, and the text that follows from
+them (`storage.py` says what it means)."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+
+from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
+from zabspec.language.kinds import Kind
+from zabspec.language.source import definition, register_source
+from zabspec.worlds import actor, storage
+
+__all__ = ["Disks", "disks_of", "storage_fields"]
+
+
+def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[Field, ...]:
+    """What the world keeps of the fields on disks among those of a protocol.
+
+    Args:
+        unforced: room for so many writes of a process that are not forced.
+    """
+    images: list[Field] = []
+    for f in on_disks(fields):
+        rest = f.axes[1:]
+        images += [
+            Field(f"{f.name}_images", f.kind, Role.GHOST, (NODE, unforced + 1, *rest), f"{f.name} as the disk has it"),
+            Field(f"{f.name}_then", f.kind, Role.SCRATCH, rest, f"{f.name} at the point where the process fails"),
+        ]
+
+    def says(name: str, kind: Int | NodeId, doc: str) -> Field:
+        return Field(name, kind, Role.SCRATCH, (), doc)
+
+    return (
+        Field("unforced", Int(0, unforced, "declare(unforced=...)"), Role.GHOST, (NODE,), "writes that are not forced"),
+        *images,
+        says("failing", NodeId.of(nodes), "the process that fails inside the step"),
+        says("fails", Int(0, 2), "how a process fails inside the step: BY_CRASH, BY_POWER_LOSS; 0: it does not"),
+        says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
+        says("kept", Int(0, 255), "how many unforced writes power loss keeps"),
+        says("index", Int(0, 255), "which of the alternatives that are still ahead"),
+        says("passed", Int(0, 255), "alternatives before the handler chose"),
+        says("options", Int(0, 255), "what it chose from"),
+    )
+
+
+def on_disks(fields: Iterable[Field]) -> list[Field]:
+    return [f for f in fields if f.disk]
+
+
+class Made:
+    """The text that follows from the fields of one protocol.
+
+    Args:
+        fields: those on disks.
+        lasting: what lasts of a step beside its writes, by the name that handlers call it by.
+    """
+
+    def __init__(self, fields: Sequence[Field], lasting: Mapping[str, FunctionType]) -> None:
+        self.fields = fields
+        self.lasting = lasting
+
+    def text(self) -> str:
+        image, own, then = "s.{f}_images[p][k]{r}", "s.{f}[p]{r}", "s.{f}_then{r}"
+        parts = [
+            self.each("keep_image", ", k: int", f"{image} = {own}"),
+            self.each("take_image", ", k: int", f"{own} = {image}"),
+            self.each("remember_disk", "", f"{then} = {own}"),
+            self.each("put_back_disk", "", f"{own} = {then}"),
+            self.each("clear_image", ", k: int", ""),
+            self.each("image_differs", ", k: int", f"if {own} != {image}:\n    return True", "bool"),
+            *(masked(name, function) for name, function in self.lasting.items()),
+        ]
+        return "\n\n\n".join(["from __future__ import annotations", *parts]) + "\n"
+
+    def each(self, name: str, more: str, body: str, returns: str = "None") -> str:
+        """A function that does the same with every field; `{f}` is the field, `{r}` its indices after the process.
+        Without a body it sets images to nothing."""
+        lines = [f"def {name}(s: State, p: Node{more}) -> {returns}:"]
+        for f in self.fields:
+            sizes = [a for a in f.axes[1:] if isinstance(a, int)]
+            if len(sizes) < len(f.axes) - 1:
+                raise ValueError(f"{f.name} is on a disk, and of pairs of processes")
+            for depth, size in enumerate(sizes):
+                lines.append(f"{INDENT * (depth + 1)}for i{depth} in range({size}):")
+            index = "".join(f"[i{depth}]" for depth in range(len(sizes)))
+            made = body.format(f=f.name, r=index) or nothing(f"s.{f.name}_images[p][k]{index}", f.kind)
+            lines += [f"{INDENT * (len(sizes) + 1)}{line}" for line in made.split("\n")]
+        return "\n".join([*lines, f"{INDENT}return{' False' if returns == 'bool' else ''}"])
+
+
+INDENT = "    "
+
+
+def nothing(place: str, kind: Kind) -> str:
+    """The statement that sets a place to the low end of its range."""
+    if isinstance(kind, (Seq, SetOf)):
+        return f"{place}.clear()"
+    if isinstance(kind, Record):
+        fields = ", ".join(f"{name}={low_end(inner)}" for name, inner in kind.fields.items())
+        return f"{place} = {kind.name}({fields})"
+    return f"{place} = {low_end(kind)}"
+
+
+def low_end(kind: Kind) -> str:
+    if isinstance(kind, Bool):
+        return "False"
+    if isinstance(kind, NodeId):
+        return "-1"
+    assert isinstance(kind, Int)
+    return str(kind.lo)
+
+
+def masked(name: str, function: FunctionType) -> str:
+    """A function that lasts, of which nothing lasts once its process has failed, and after which it may fail."""
+    node = definition(function)
+    given = ", ".join(f"{a.arg}: {ast.unparse(a.annotation) if a.annotation else 'int'}" for a in node.args.args)
+    passed = ", ".join(a.arg for a in node.args.args)
+    returns = ast.unparse(node.returns) if node.returns else "None"
+    lines = [f"def {name}({given}) -> {returns}:"]
+    if name == "abcast":  # its transaction is asked of, also where it was not abcast
+        made = "Txn(epoch=epoch, counter=counter, value=min(s.abcasts + 1, s.TXNS))"
+        lines += [
+            "    if s.failed == 1:", f"        return {made}",
+            f"    t = {DONE}abcast({passed})", "    pass_point(s)", "    return t",
+        ]  # fmt: skip
+    else:
+        lines += ["    if s.failed == 0:", f"        {DONE}{name}({passed})", "        pass_point(s)", "    return"]
+    return "\n".join(lines)
+
+
+DONE = "done_"  # before the name of what is masked: that itself
+
+
+@dataclass(frozen=True)
+class Disks:
+    """What stands over a world for a protocol with disks: nothing, unless a process may fail.
+
+    Attributes:
+        modules: its text.
+        over: what stands over all: functions that last, masked, and themselves under another name.
+    """
+
+    modules: tuple[ModuleType, ...] = ()
+    over: Mapping[str, FunctionType] = field(default_factory=dict)
+
+
+# What a world and the observed history provide that lasts.
+LASTING = (
+    "send", "abcast", "abdeliver", "accept", "establish", "revise", "end_pass", "end_leadership", "end_synchronization",
+)  # fmt: skip
+
+
+def disks_of(
+    fields: Iterable[Field],
+    world: Iterable[ModuleType],
+    observations: Iterable[FunctionType],
+    overrides: Mapping[str, FunctionType],
+) -> Disks:
+    """
+    Args:
+        fields: of the protocol.
+        world: the modules that provide what lasts; of those with one name the last counts.
+        observations: the protocol's own.
+        overrides: of its variant.
+    """
+    lasting = {name: vars(module)[name] for module in world for name in LASTING if name in vars(module)}
+    lasting |= {o.__name__: overrides.get(o.__name__, o) for o in observations}
+    text = Made(on_disks(fields), lasting).text()
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    file = f"<the disks of a protocol {digest}>"
+    register_source(file, text)
+    module = ModuleType(f"disks_{digest}")
+    exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+    over: dict[str, FunctionType] = {DONE + name: function for name, function in lasting.items()}
+    for name, function in lasting.items():
+        over[name] = made = vars(module).pop(name)
+        made.__dict__.update({k: v for k, v in vars(function).items() if k in ("new_identity", "observes")})
+        made.acts = getattr(function, "acts", "") or getattr(vars(actor).get(name), "acts", "")
+    return Disks((storage, module), over)

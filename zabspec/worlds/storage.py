@@ -1,0 +1,196 @@
+"""Disks: what processes write there, what they force, and what is left when power is lost.
+
+A field on a disk (`on_disk`) is written like any other. A crash of the process keeps all that it wrote. Loss of power
+keeps what it forced, and of what it wrote since any prefix, in the order of the writes: each prefix is explored. One
+write is one statement that changes such a field.
+
+Of each process the world keeps images of its fields on the disk: image 0 is what is forced, image k what is there
+after the k-th write since. `unforced` says how many of these there are; images that are not used are nothing, so that
+states differ in them only where it matters, and once no power can be lost any more there are none.
+
+Processes also fail inside a step. What lasts of a step are its writes, what it forces, what it sends and what it
+shows; a process may fail at the beginning, and after each of these. The handler then runs on to its end, and nothing
+that it does from there lasts: what is in memory is forgotten anyhow, what is on the disk is put back, and what it
+sends or shows is not sent or shown. Which of these points it is, is an alternative of the step, as `choose` has them.
+
+The text is the explorer's and the simulator's: `model.py` of either puts it over its world for a protocol with disks.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State, Words
+from zabspec.worlds.scratch import emit_inside, emit_which
+from zabspec.worlds.steps import CRASH_INSIDE, POWER_LOSS, POWER_LOSS_INSIDE
+
+# How a process fails inside a step.
+BY_CRASH, BY_POWER_LOSS = 1, 2
+
+
+def fill_power_losses(s: State) -> None:
+    """How often power may be lost."""
+    s.power_losses_left = s.POWER_LOSSES
+
+
+# --- what the world provides to handlers ---------------------------------------------------------
+
+
+def wrote(s: State, p: Node) -> None:
+    """A statement has written a field of p on its disk."""
+    if s.failed == 0:
+        if imaged(s) and image_differs(s, p, s.unforced[p]):
+            s.unforced[p] = s.unforced[p] + 1
+            keep_image(s, p, s.unforced[p])
+        pass_point(s)
+
+
+def force(s: State, p: Node) -> None:
+    """All that p has written is on its disk for good."""
+    if s.failed == 0:
+        if imaged(s):
+            keep_image(s, p, 0)
+            clear_images(s, p, 1)
+        pass_point(s)
+
+
+def choose(s: State, alternatives: int) -> int:
+    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
+    if s.fails == 0:
+        s.choices = alternatives
+        return s.choice
+    s.passed = s.choice - s.index
+    s.options = alternatives
+    chosen = s.index % alternatives
+    s.index = s.index // alternatives
+    return chosen
+
+
+# --- images --------------------------------------------------------------------------------------
+
+
+def imaged(s: State) -> bool:
+    """Whether power may be lost yet, so that it matters what is forced."""
+    return s.power_losses_left > 0 or s.fails == BY_POWER_LOSS
+
+
+def clear_images(s: State, p: Node, first: int) -> None:
+    """The images from one on are used no longer."""
+    for k in range(s.IMAGES):
+        if k >= first:
+            clear_image(s, p, k)
+    s.unforced[p] = 0
+
+
+def came_back(s: State, p: Node) -> None:
+    """What came back from the disk of p is there for good. Once no power can be lost any more, no image matters."""
+    clear_images(s, p, 1)
+    keep_image(s, p, 0)
+    if s.power_losses_left == 0:
+        for q in range(s.NODES):
+            clear_images(s, q, 0)
+
+
+# --- failing between steps -----------------------------------------------------------------------
+
+
+def may_fail(s: State, out: Words, p: Node) -> None:
+    """Process p may lose power, and keep each prefix of what it has not forced."""
+    if s.power_losses_left > 0:
+        for k in range(s.IMAGES):
+            if k <= s.unforced[p]:
+                emit_which(out, POWER_LOSS, p, k)
+
+
+def lose_power(s: State, p: Node, kept: int) -> None:
+    """Process p loses power; of what it has not forced the first writes are kept."""
+    s.power_losses_left = s.power_losses_left - 1
+    take_image(s, p, kept)
+    came_back(s, p)
+
+
+# --- failing inside a step -----------------------------------------------------------------------
+
+
+def breaks_off(kind: int) -> bool:
+    """Whether a kind of step is another one inside which its process fails."""
+    return kind == CRASH_INSIDE or kind == POWER_LOSS_INSIDE
+
+
+def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> None:
+    """The step of p that is possible may break off."""
+    if s.crashes_left > 0:
+        emit_inside(out, CRASH_INSIDE, p, base, which)
+    if s.power_losses_left > 0:
+        emit_inside(out, POWER_LOSS_INSIDE, p, base, which)
+
+
+def begin_inside(s: State, kind: int, p: Node) -> None:
+    """A step begins inside which p fails."""
+    s.fails = BY_CRASH
+    if kind == POWER_LOSS_INSIDE:
+        s.fails = BY_POWER_LOSS
+        s.power_losses_left = s.power_losses_left - 1
+    s.failing = p
+    s.failed = 0
+    s.index = s.choice
+    s.passed = 0
+    s.options = 1
+    pass_point(s)
+
+
+def pass_point(s: State) -> None:
+    """Something that lasts has been done: the process may fail here, of power loss with each prefix of what it has
+    not forced."""
+    if s.fails > 0 and s.failed == 0:
+        ways = s.unforced[s.failing] + 1 if s.fails == BY_POWER_LOSS else 1
+        if s.index < ways:
+            s.failed = 1
+            s.kept = s.index
+            remember_disk(s, s.failing)
+        else:
+            s.index = s.index - ways
+
+
+def end_inside(s: State, p: Node) -> None:
+    """The handler has run to its end: what is on the disk is put back to what it was where p failed. Past the last
+    point p fails at the end, when the step is a whole one, and there are no more alternatives of what it chose."""
+    if s.failed == 0:
+        s.kept = s.unforced[p]
+        remember_disk(s, p)
+        s.choices = max(s.choice + 1, s.passed + s.options)
+    else:
+        s.choices = s.choice + s.options + 1
+    put_back_disk(s, p)
+    if s.fails == BY_POWER_LOSS:
+        if s.kept < s.unforced[p]:
+            take_image(s, p, s.kept)
+        came_back(s, p)
+    s.fails = 0
+    s.failed = 0
+
+
+# --- what follows from the fields: the text that `disks.py` makes stands for these ---------------------
+
+
+def keep_image(s: State, p: Node, k: int) -> None:
+    """Image k is what the fields of p are now."""
+
+
+def take_image(s: State, p: Node, k: int) -> None:
+    """The fields of p are what image k is."""
+
+
+def clear_image(s: State, p: Node, k: int) -> None:
+    """Image k is used no longer."""
+
+
+def image_differs(s: State, p: Node, k: int) -> bool:
+    """Whether the fields of p are not what image k is."""
+    return False
+
+
+def remember_disk(s: State, p: Node) -> None:
+    """Remember the fields of p within the step."""
+
+
+def put_back_disk(s: State, p: Node) -> None:
+    """The fields of p are what they were when they were remembered."""
