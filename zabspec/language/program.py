@@ -17,11 +17,8 @@ from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Layout, Schema
-<<<<<<< HEAD
 from zabspec.language.structs import is_struct
-=======
 from zabspec.language.writes import telling_writes
->>>>>>> 6571559 (Disks: fields that a process writes and forces, power loss with every prefix of the rest, and processes that fail inside steps)
 
 __all__ = ["Program"]
 
