@@ -140,3 +140,12 @@ def the_same_constant_at_one_place(s: State, l: Node) -> None:
         if s.stage[p] == 1:
             s.stage[l] = 0
             return
+
+
+def any_or_all_by_a_word(s: State) -> bool:
+    some = False
+    every = True
+    for p in range(s.NODES):
+        some = some or s.ready[p]
+        every = every and s.stage[p] == 0
+    return some and every

@@ -3,7 +3,7 @@
 # ruff: noqa: F821 - the names are the language's, found in the program's namespace
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State, Txn
+from zabspec.language.lang import NOBODY, History, Node, State, Txn, forget
 from zabspec.worlds.actor import LEADING, choose, send_to_leader
 from zabspec.worlds.scratch import process_in
 from zabspec.zab import CEPOCH, NEWEPOCH, last
@@ -369,3 +369,54 @@ def constants_at_two_places(s: State, l: Node) -> None:
         if s.stage[p] == 1:
             s.committed[l] = 0
             return  # ends in more than one way
+
+
+def forgets_while_another_is_read(s: State, l: Node) -> None:
+    for p in range(s.NODES):
+        if s.stage[l] == 0:
+            forget(s, p)  # what stage holds depends on the order
+
+
+def g_of_a_count_passed(s: State, p: Node, n: int) -> None:
+    s.stage[p] = n
+
+
+def a_count_passed(s: State) -> None:
+    n = 0
+    for p in range(s.NODES):
+        n = n + 1  # reads n, which its other rounds write
+        g_of_a_count_passed(s, p, n)
+
+
+def a_message_by_a_count(s: State, l: Node) -> None:
+    n = 0
+    for p in range(s.NODES):
+        n = n + 1  # reads n, which its other rounds write
+        s.ready[p] = s.to_leader[p][l][n].kind == CEPOCH
+
+
+def g_length_of(h: History) -> int:
+    return len(h)
+
+
+def a_history_read_by_a_call(s: State, l: Node) -> None:
+    for p in range(s.NODES):
+        if g_length_of(s.history[l]) == 0:
+            s.history[p].clear()  # reads history, which its other rounds write
+
+
+def a_history_read_under_a_name(s: State, l: Node) -> None:
+    h = s.history[l]
+    for p in range(s.NODES):
+        if g_length_of(h) == 0:
+            s.history[p].clear()  # reads history, which its other rounds write
+
+
+def greatest_then_least(s: State) -> int:
+    n = 0
+    for p in range(s.NODES):
+        if s.promised_epoch[p] > n:
+            n = s.promised_epoch[p]  # what n holds depends on the order
+        if s.current_epoch[p] < n:
+            n = s.current_epoch[p]
+    return n

@@ -17,7 +17,7 @@ from checker.result import Exploration, Limits
 from checker.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, property_named
 from invariants.binding import full_namespace
-from invariants.registry import STEP, Property
+from invariants.registry import STATE, STEP, Property
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 
@@ -131,6 +131,37 @@ def test_the_shortest_counterexample_is_found_first_and_replays() -> None:
         program.python["enabled"](s, out)
         assert word & 0xFFFFFFFF in out[1 : out[0] + 1]
         program.python["apply"](s, word)
+
+
+def test_without_going_on_it_ends_with_the_level_of_the_first_violation() -> None:
+    told: list[tuple[int, int]] = []
+    r = Explorer(Compiled(Model(BROKEN), DEFAULT, True), 1).run(
+        Limits(), progress=lambda r, expanded, size: told.append((expanded, size))
+    )
+    whole = run(BROKEN)
+    assert r.depth == 29 < whole.depth
+    assert r.levels == whole.levels[:30]
+    assert r.violations.keys() == {name for name, found in whole.violations.items() if found.depth == 29}
+    assert all(0 < expanded <= size for expanded, size in told)
+    assert {size for _, size in told} == set(whole.levels[:29]), "of every level that is expanded it is told"
+
+
+def begins_badly(s: State) -> bool:
+    return 6 // s.abcasts > 1
+
+
+def some_state(s: State) -> bool:
+    return s.steps >= 0
+
+
+def test_an_error_in_the_first_state_is_met_before_anything_is_expanded() -> None:
+    model = Model(SMALL)
+    model.program.extra = {f.__name__: f for f in (begins_badly, some_state)}
+    badly = Property("badly", STATE, "", "", begins_badly, some_state)
+    for engine in (Explorer(Compiled(model, [badly], False), 1), Interpreter(model, [badly], False)):
+        r = engine.run(Limits())
+        assert r.error.startswith("an integer would be divided by zero in ")
+        assert (r.expanded_levels, r.levels) == (-1, [1])
 
 
 def favours_p0(s: State, f: Node, epoch: int) -> bool:

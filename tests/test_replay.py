@@ -199,19 +199,27 @@ def test_every_state_is_judged_the_first_among_them(monkeypatch: pytest.MonkeyPa
         return real(self, p)
 
     monkeypatch.setattr(Judge, "keeps", keeps)
-    replay(broken())
-    assert seen[0] == broken().model.program.initial().key()
-    assert len(seen) == 1 + len(broken().steps)
+    replay(of_steps())
+    assert seen[0] == of_steps().model.program.initial().key()
+    assert len(seen) == 1 + len(of_steps().steps)
+    monkeypatch.setattr(Judge, "keeps", lambda self, p: self.taken != 3)
+    with pytest.raises(TraceError, match=r"step 3\b"):
+        replay(of_steps())
 
 
-def test_a_counterexample_of_a_property_of_steps_replays() -> None:
+@cache
+def of_steps() -> Trace:
+    """A counterexample of a property of steps."""
     c = CONFIGURATIONS[7]
     p = property_named("invariant-2", PROPERTIES)
     found = Explorer(compiled(c, False, (p,)), 1).run(Limits())
-    trace = build_trace(Model(c), p, found.violations[p.name].words)
-    assert replay(trace).property_name == "invariant-2"
+    return build_trace(Model(c), p, found.violations[p.name].words)
+
+
+def test_a_counterexample_of_a_property_of_steps_replays() -> None:
+    assert replay(of_steps()).property_name == "invariant-2"
     with pytest.raises(TraceError, match="invariant-2"):
-        replay(dataclasses.replace(trace, steps=trace.steps[:-1]))
+        replay(dataclasses.replace(of_steps(), steps=of_steps().steps[:-1]))
 
 
 def test_a_line_says_of_a_step_what_the_outside_sees() -> None:

@@ -45,9 +45,11 @@ def entries(logs: Sequence[str]) -> dict[str, list[Entry]]:
     """What was judged, by file, in the order of its lines."""
     last: dict[tuple[object, ...], Entry] = {}
     for log in logs:
-        for line in Path(log).read_text(encoding="utf-8").splitlines():
-            e = json.loads(line)
-            last[e["file"], e["line"], *key_of(e)] = e
+        lines = Path(log).read_text(encoding="utf-8").splitlines()
+        seen: Counter[tuple[object, ...]] = Counter()
+        for e in sorted(map(json.loads, lines), key=lambda e: int(e["line"])):
+            last[*key_of(e), seen[key_of(e)]] = e  # of two lines of a function that are alike, the first and the second
+            seen[key_of(e)] += 1
     out: dict[str, list[Entry]] = {}
     for e in last.values():
         out.setdefault(e["file"], []).append(e)
