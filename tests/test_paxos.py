@@ -38,14 +38,14 @@ p1 receives from p0     and leads
 p1 abcasts              A, which nobody else ever accepts
 p2 campaigns            with ballot 3
 p0 receives from p2     and promises
-p1 abcasts              B, without waiting for A
 p2 receives from p0     and leads: nobody that it asked had accepted anything
 p2 abcasts              C, for the slot of A
+p1 abcasts              B, without waiting for A
+p0 receives from p1     the proposal of A, of a ballot that it has left
 p0 receives from p2     and accepts C
+p0 receives from p1     that of B
 p0 campaigns            with ballot 4
 p1 receives from p0     and promises; it had accepted A and B in ballot 2
-p0 receives from p1     the proposal of A, of a ballot that it has left
-p0 receives from p1     that of B
 p0 receives from p1     the promise: it proposes C again for the first slot, and B for the second
 p1 receives from p0     and accepts C
 p0 receives from p1     so C is chosen, and delivered
@@ -89,8 +89,9 @@ def test_figure_1_is_a_run_that_breaks_primary_order_at_its_last_step() -> None:
         data = taken[1]
     assert broken(LARGE, data) == list(PRIMARY_ORDER)
     view = StateView(model.program.layout, data)
-    assert [t.value for t in view.delivered[0]] == [3, 2], "C, then B"
-    said = "Primary p1 broadcast t1 <2,1> before t2 <2,2>, but p0 delivered t2 <2,2> without t1 <2,1>"
+    assert [(t.value, t.epoch) for t in view.delivered[0]] == [(2, 3), (3, 2)], "C, then B"
+    said = "Primary p1 broadcast t1 <2,1> before t3 <2,2>, but p0 delivered t3 <2,2> without t1 <2,1>"
+    assert f"{said}." in PAGE
     for name in PRIMARY_ORDER:
         trace = build_trace(model, next(p for p in properties_of(PAXOS) if p.name == name), tuple(words))
         verify(trace)
@@ -101,7 +102,7 @@ def test_figure_1_is_a_run_that_breaks_primary_order_at_its_last_step() -> None:
 def test_with_one_proposal_outstanding_its_second_broadcast_is_not_possible() -> None:
     waiting = Configuration(protocol=PAXOS, variant=ONE_AT_A_TIME, txns=3, budgets="campaigns=3")
     data = Model(waiting).program.initial().key()
-    *before, (kind, whose) = schedule()[:7]
+    *before, (kind, whose) = schedule()[:9]
     for earlier in before:
         taken = step(waiting, data, *earlier)
         assert taken is not None, earlier
@@ -171,4 +172,5 @@ def test_what_the_page_says_of_symmetry() -> None:
 def test_figure_1_is_a_shortest_run_that_breaks_primary_order() -> None:
     asked = tuple(p for p in properties_of(PAXOS) if p.name in PRIMARY_ORDER)
     found = Explorer(compiled(LARGE, False, asked)).run(Limits())
+    assert f"{found.distinct:,} states" in PAGE
     assert {name: f.depth for name, f in found.violations.items()} == dict.fromkeys(PRIMARY_ORDER, len(schedule()))
