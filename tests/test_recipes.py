@@ -21,13 +21,13 @@ TOP = Path(__file__).parent.parent
 PAGE = (TOP / "CONTRIBUTING.md").read_text()
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
 BLOCK = re.compile(r"<!-- recipe (\w+): (.*?) -->\n```\w+\n(.*?)```", re.DOTALL)
-PLACE = re.compile(r'(\S+), (before|after) "(.*)"')
+PLACE = re.compile(r'(\S+), (?:new|(before|after) "(.*)")')
 # How many files of code a change of each kind touches at most.
 MOST_FILES = {"property": 1, "variant": 1, "protocol": 0, "fault": 8}
 
 
 def parts(recipe: str) -> tuple[list[tuple[str, str, str, str]], list[str], list[str]]:
-    """A recipe: its edits (file, before or after, which line, text), its commands, and what they say."""
+    """A recipe: its edits (file, before or after which line, text; neither: a new file), commands, what they say."""
     edits, commands, says = [], [], []
     for name, what, text in BLOCK.findall(PAGE):
         if name != recipe:
@@ -61,7 +61,7 @@ def follow(tmp_path: Path) -> Callable[[str], Path]:
         edits, commands, says = parts(recipe)
         for file, side, mark, what in edits:
             path = tmp_path / file
-            path.write_text(edited(path.read_text(), side, mark, what))
+            path.write_text(edited(path.read_text(), side, mark, what) if side else what)
         assert len({file for file, *_ in edits}) <= MOST_FILES[recipe]
         told = "".join(run(tmp_path, line) for line in commands)
         assert commands
