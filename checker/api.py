@@ -43,7 +43,7 @@ Names = Sequence[str | Property]
 class Exploring(TypedDict, total=False):
     """Options of an exploration; `zabcheck --help` says what each means.
 
-    `budgets` has those that a protocol declares itself.
+    `budgets` has those that a protocol declares itself, and any other by its name.
     """
 
     variant: str
