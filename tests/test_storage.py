@@ -3,16 +3,19 @@ steps. The protocol is a write-ahead log that acknowledges records."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+from conftest import compiled, python_successors
 
 from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from invariants import properties_of
-from traces import build_trace, to_text, verify
+from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
+from traces.replay import replay
 from zabspec.model import ConfigError, Configuration, Model
 
 LOG = '''"""A log of records, which is acknowledged before it is forced."""
@@ -142,6 +145,7 @@ def test_a_counterexample_says_where_the_step_broke_off(log: str) -> None:
     (broken,) = found.violations.values()
     trace = build_trace(Model(c), broken.property, broken.words)
     verify(trace)
+    assert replay(trace).steps == trace.steps
     assert "power loss inside a step (put)" in to_text(trace)
 
 
@@ -150,3 +154,97 @@ def test_power_loss_needs_a_disk(tmp_path: Path) -> None:
         Configuration("db19", power_losses=1)
     with pytest.raises(ConfigError, match="power-losses is not for zab"):
         Configuration(power_losses=1)
+
+
+COPIED = '''"""A record at one process, copied to the other, which forces it or not."""
+
+from zabcheck.language import *
+
+COPY = MessageName("COPY")
+
+
+def state(size):
+    return [
+        on_disk("log", Seq(Int(0, 3), 3), "the records"),
+        on_disk("seen", Processes(size.nodes), "whose records", 2),
+        on_disk("last", NodeId.of(size.nodes), "whose was the last"),
+        volatile("heard", Int(0, 3), "copies since it started"),
+        ghost("shown", Int(0, 15), "how often it was shown", NODE),
+    ]
+
+
+def messages(size):
+    return [Message("COPY", {"value": Int(0, 3)})]
+
+
+@action(budget="puts")
+def put(s: State, p: Node) -> None:
+    take(s, p, p, 1)
+    for q in range(s.NODES):
+        if q != p:
+            send(s, p, q, COPY(value=2))
+    show(s, p)
+    force(s, p)
+
+
+def take(s: State, p: Node, source: Node, value: int) -> None:
+    if len(s.log[p]) == 3:
+        s.log[p].remove(0)
+    s.log[p].append(value)
+    s.seen[p][value % 2].add(source)
+    s.last[p] = source
+
+
+@receives
+def on_copy(s: State, p: Node, source: Node, m: COPY) -> None:
+    s.heard[p] = min(s.heard[p] + 1, 3)
+    take(s, p, source, m.value)
+    if choose(s, 2) == 1:
+        force(s, p)
+        show(s, p)
+
+
+@observation
+def show(s: State, p: Node) -> None:
+    s.shown[p] = min(s.shown[p] + 1, 15)
+
+
+def some(s: State) -> bool:
+    """It was shown."""
+    return s.shown[0] > 0
+
+
+@safety(witness=some)
+def never_thrice(s: State) -> bool:
+    """No process has three records."""
+    return len(s.log[0]) < 3 and len(s.log[1]) < 3
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, budgets={"puts": 2, "crashes": 1}, nodes=2, unforced=12,
+)
+'''
+
+
+@pytest.mark.parametrize("network", ["datagrams", "fifo"])
+def test_random_runs_with_disks_are_alike_in_both_worlds_and_replayed(tmp_path: Path, network: str) -> None:
+    path = tmp_path / "copied.py"
+    path.write_text(COPIED, encoding="utf-8")
+    c = Configuration(str(path), crashes=2, power_losses=2, network=network)
+    code = compiled(c, False, properties_of(str(path)))
+    seen: set[str] = set()
+    for seed in range(6):
+        chance, runner = random.Random(seed), Runner(Model(c))
+        initial, taken = state_json(runner.state), list[Step]()
+        for _ in range(14):
+            after = code.next_states(runner.state.key())
+            if not after:
+                break
+            if len(taken) % 3 == 0:
+                assert after == list(python_successors(c, runner.state.key()))
+            kind = chance.choice(sorted({word >> 24 & 255 for word, _ in after}))
+            taken.append(runner.step(chance.choice([word for word, _ in after if word >> 24 & 255 == kind])))
+            seen.add(taken[-1].word.kind)
+        trace = Trace(c, "", "", "", initial, tuple(taken), "test")
+        assert replay(trace).steps == trace.steps
+    assert seen >= {"action", "receive", "power_loss", "crash_inside", "power_loss_inside", "recover"}

@@ -9,6 +9,7 @@ from traces.trace import StepWord, Transmission
 from traces.values import carried
 from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds.datagrams import ORDERED
+from zabspec.worlds.disks import done
 
 __all__ = ["Connections", "Datagrams", "Flight"]
 
@@ -97,7 +98,8 @@ class Datagrams:
         self.queue: list[int] = []  # the numbers of what is in flight, place for place
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
-        send = names["send"]
+        key = done(names, "send")
+        send = names[key]
 
         def on_send(s: StateView, p: int, q: int, m: MessageView) -> None:
             send(s, p, q, m)
@@ -105,7 +107,7 @@ class Datagrams:
             self.queue.append(number)
             note(Transmission(m.name, carried(m), p, q, 0, number))
 
-        names["send"] = on_send
+        names[key] = on_send
 
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
         word = word.base

@@ -215,6 +215,7 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     c = world.model.configuration
     fixed = replace(c, max_epoch=0, channel=0)
     used = Counter(NUMBERED[d.kind].spends for d in deeds)
+    used.update(NUMBERED[d.b].spends for d in deeds if "inside" in NUMBERED[d.kind].operands)
     abcasts = sum(d.kind == ABCAST for d in deeds)
     tight = replace(fixed, **{name: min(getattr(c, name), used[name]) for name in BUDGETS}, txns=max(1, abcasts))
     if tight != c:

@@ -15,6 +15,7 @@ from traces.values import value_json
 from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
 from zabspec.open import OpenText, Shown
+from zabspec.worlds.disks import done
 
 __all__ = ["Notes"]
 
@@ -50,7 +51,8 @@ class Notes:
             txn: the kind of its transactions.
             leader: the process whose handler runs, which is not told when it is established.
         """
-        abcast, abdeliver, accept, establish = (names[k] for k in ("abcast", "abdeliver", "accept", "establish"))
+        keys = [done(names, name) for name in ("abcast", "abdeliver", "accept", "establish")]
+        abcast, abdeliver, accept, establish = (names[key] for key in keys)
 
         def on_abcast(s: StateView, p: int, epoch: int, counter: int) -> Any:
             t = abcast(s, p, epoch, counter)
@@ -70,12 +72,13 @@ class Notes:
             history = [value_json(txn, t) for t in initial]
             self.established.append(Establishment(leader(s), int(epoch), history))
 
-        names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)
+        names.update(zip(keys, (on_abcast, on_abdeliver, on_accept, on_establish), strict=True))
 
     def listen_to(self, names: dict[str, Any], text: OpenText | None) -> None:
         """Note every observation that a protocol of somebody's own declares."""
         for name, shown in text.shown.items() if text is not None else ():
-            names[name] = self.noting(names[name], name, shown)
+            key = done(names, name)
+            names[key] = self.noting(names[key], name, shown)
 
     def noting(self, observe: Callable[..., Any], name: str, shown: Shown) -> Callable[..., Any]:
         """An observation that is noted."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from traces.listener import Listener
     from traces.simulated import Words
     from traces.stage import ScriptedStage
+from zabspec.worlds.disks import done
 
 __all__ = ["WATCHED"]
 
@@ -38,7 +39,8 @@ class OverDatagrams(Watched):
     # --- the simulator, listened to ----------------------------------------------------------------
 
     def listen(self, to: Listener, names: dict[str, Any]) -> None:
-        inner = names["send"]
+        key = done(names, "send")
+        inner = names[key]
 
         def send(s: StateView, p: int, q: int, m: MessageView) -> None:
             to.posted = -1
@@ -49,7 +51,7 @@ class OverDatagrams(Watched):
                 to.numbers[to.posted] = number
             to.notes.sends(Transmission(m.name, carried(m), p, q, 0, number, lost))
 
-        names["send"] = send
+        names[key] = send
 
     def transmission(self, to: Listener, m: MessageView) -> Transmission:
         slot = (m.at - to.base) // to.stride
@@ -71,7 +73,8 @@ class OverDatagrams(Watched):
 
     def hear(self, to: Words, names: dict[str, Any]) -> None:
         """A datagram that is lost when it is sent, or when it arrives: the explorer has it in flight still."""
-        drop, send = names["drop"], names["send"]
+        key = done(names, "send")
+        drop, send = names["drop"], names[key]
         sending = False
 
         def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
@@ -85,7 +88,7 @@ class OverDatagrams(Watched):
             send(s, p, q, m)
             sending = False
 
-        names.update(drop=on_drop, send=on_send)
+        names.update({"drop": on_drop, key: on_send})
 
     def room(self, flight: int) -> dict[str, int]:
         return {"channel": flight} if flight > over_datagrams.IN_FLIGHT else {}
@@ -96,6 +99,9 @@ class OverDatagrams(Watched):
 
     # --- a script ----------------------------------------------------------------------------------
 
+    def source(self, stage: ScriptedStage, word: StepWord) -> int:
+        return int(entry_at(stage, word).message.source)
+
     def set_up(self, stage: ScriptedStage, word: StepWord) -> Transmission | None:
         s, kind = stage.state, word.kind
         if word.row.message:
@@ -104,6 +110,12 @@ class OverDatagrams(Watched):
             s.deadline[word.operands["process"]] = s.now
         elif kind == "heartbeat":
             s.heartbeat_due[word.operands["process"]] = s.now
+        elif kind == "power_loss":
+            p, kept = word.operands["process"], word.operands["kept"]
+            if "unforced" not in stage.program.layout.fields or kept > s.unforced[p]:
+                raise Refused(f"p{p} has not so many writes that are not forced")
+            stage.names["lose_power"](s, p, kept)
+            stage.schedule([("crash", p, -1)])
         else:
             return super().set_up(stage, word)
         return None
@@ -144,7 +156,7 @@ def entry_at(stage: ScriptedStage, word: StepWord) -> Entry:
     if o["place"] >= len(bag):
         raise Refused("there is no such message in flight")
     entry = bag[o["place"]]
-    if (entry.message.source, entry.message.target) != (o["source"], o["process"]):
+    if (entry.message.source, entry.message.target) != (o.get("source", entry.message.source), o["process"]):
         raise Refused(f"the message there is from p{entry.message.source} to p{entry.message.target}")
     return entry
 

@@ -7,6 +7,7 @@ simulator's own loop takes a tick. Nothing of the explorer's `enabled` and `appl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from traces.abstraction import Abstraction, Stage
@@ -65,6 +66,9 @@ class ScriptedStage:
         try:
             message, expected = self.set_up(word)
             self.names["tick"](s)
+            if "inside" in word.operands:
+                self.names["end_inside"](s, word.operands["process"])
+                self.names["crash"](s, word.operands["process"])
         except Refused as refused:
             raise TraceError(f"{place} is not taken by the simulator: {refused}") from None
         except ERRORS as error:
@@ -95,8 +99,8 @@ class ScriptedStage:
 
     def spend(self, word: StepWord, place: str) -> None:
         """Count what the step costs."""
-        budget = self.model.spends(word.row, word.operands.get("which", 0))
-        if budget:
+        steps = [word, *([word.base] if word.base is not word else [])]
+        for budget in filter(None, (self.model.spends(x.row, x.operands.get("which", 0)) for x in steps)):
             self.spent[budget] = self.spent.get(budget, 0) + 1
             most = self.model.configuration.budget[budget]
             if self.spent[budget] > most:
@@ -120,11 +124,25 @@ class ScriptedStage:
                 raise Refused(f"there is no process {o[name]}")
         if self.watched.world.name not in row.worlds:
             raise Refused(f"{self.model.configuration.protocol} has no such step")
+        if "inside" in o:
+            return self.set_up_inside(word)
         calls = [call_of(word)] if row.runs else []
         if "point" in o and word.process is not None:
             self.state.crash_at = o["point"]
             calls.append(("on_crash", (word.process,)))
         return self.watched.set_up(self, word), calls
+
+    def set_up_inside(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
+        """A step that breaks off: the one that it is, inside which its process fails."""
+        p, base = word.operands["process"], word.base
+        if "unforced" not in self.program.layout.fields or base is word:
+            raise Refused("no process has anything on a disk, or it is no step that breaks off")
+        if base.row.message:
+            source = self.watched.source(self, base)
+            base = replace(base, operands={**base.operands, "source": source})
+        dropped, calls = self.set_up(base)
+        self.names["begin_inside"](self.state, word.row.number, p)
+        return dropped, [*calls, (word.row.runs, (p,))]
 
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
         """The faults of this tick; those of earlier ticks have happened."""

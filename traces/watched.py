@@ -80,6 +80,10 @@ class Watched(ABC):
 
     # --- a script ----------------------------------------------------------------------------------
 
+    def source(self, stage: ScriptedStage, word: StepWord) -> int:
+        """Who sent the message that a step is about, whose word does not say."""
+        raise Refused("it is about no message")
+
     def set_up(self, stage: ScriptedStage, word: StepWord) -> Transmission | None:
         """Set one thing up for the simulator's next tick; returns the message that is dropped, if one is.
 

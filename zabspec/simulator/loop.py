@@ -23,6 +23,7 @@ from zabspec.simulator.network import (
 from zabspec.worlds.actor import (
     came_up,
     fill_budgets,
+    fill_power_losses,
     is_down,
     may_abcast,
     may_act,
@@ -81,6 +82,7 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
     s.proposals = proposals
     s.client = -1
     fill_budgets(s)
+    fill_power_losses(s)
     for p in range(s.NODES):
         begin(s, p)
 

@@ -12,6 +12,7 @@ from zabspec.language.program import Program
 from zabspec.protocols import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.simulator import elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
+from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
 
 __all__ = ["Cluster"]
@@ -112,6 +113,18 @@ class Cluster:
         return (world,), (down, *left)
 
     @cached_property
+    def disks(self) -> tuple[Disks, tuple[Field, ...]]:
+        """What stands over the simulator for what is on disks, and the fields that takes; nothing, if nobody fails."""
+        text, budgets = self.parts_of.text, dict(self.budgets)
+        if text is None or not self.parts_of.disks or not budgets.get("crashes", 0) + budgets.get("power_losses", 0):
+            return Disks(), ()
+        fields, unforced = self.parts.fields, self.parts_of.unforced
+        left = Field("power_losses_left", Int(0, budgets["power_losses"]), Role.BUDGET, (), "how many are left")
+        kept = (*storage_fields(fields, self.nodes, unforced), *(() if "power_losses" in text.budgets else (left,)))
+        world = (self.parts_of.world.simulated, *self.seen[0])
+        return disks_of(fields, world, text.shows, self.parts_of.overrides(self.variant)), kept
+
+    @cached_property
     def program(self) -> Program:
         parts = self.parts
         n, k = self.nodes, max(1, self.proposals)
@@ -120,6 +133,7 @@ class Cluster:
             *kept,
             *parts.fields,
             *owned,
+            *self.disks[1],
             *mail.mail_fields(parts.union, self.slots),
             *self.parts_of.world.simulated_fields(),
             *loop.loop_fields(n, max(1, self.due)),
@@ -133,6 +147,7 @@ class Cluster:
             "LITERAL": int(self.literal),
             "ACTIONS": len(self.parts_of.actions),
             "CHANGES": len(self.parts_of.changes),
+            "IMAGES": self.parts_of.unforced + 1,
             **{name.upper(): number for name, number in self.budgets},
         }
         text = self.parts_of.text
@@ -140,11 +155,12 @@ class Cluster:
         return Program(
             Schema(n, fields, constants),
             parts.types,
-            world=(actor, *seen, network, mail, *links, loop, *own),
+            world=(actor, *seen, network, mail, *links, loop, *own, *self.disks[0].modules),
             protocol=self.parts_of.modules,
             overrides=self.parts_of.overrides(self.variant),
             actions=self.parts_of.actions,
             changes=self.parts_of.changes,
             acting=text.handlers if text is not None else None,
             apart=text.apart if text is not None else {},
+            extra=self.disks[0].over,
         )

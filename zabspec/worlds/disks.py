@@ -14,7 +14,7 @@ from zabspec.language.kinds import Kind
 from zabspec.language.source import definition, register_source
 from zabspec.worlds import actor, storage
 
-__all__ = ["Disks", "disks_of", "storage_fields"]
+__all__ = ["Disks", "disks_of", "done", "storage_fields"]
 
 
 def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[Field, ...]:
@@ -133,6 +133,11 @@ def masked(name: str, function: FunctionType) -> str:
 
 
 DONE = "done_"  # before the name of what is masked: that itself
+
+
+def done(names: Mapping[str, object], name: str) -> str:
+    """The name under which a program does what handlers call by a name: another where that is masked."""
+    return DONE + name if DONE + name in names else name
 
 
 @dataclass(frozen=True)
