@@ -107,7 +107,10 @@ class Judging(TypedDict, total=False):
 
 
 class Inducting(TypedDict, total=False):
-    """Options of an induction; `zabcheck induct --help` says what each means. Budgets above 0 are any number."""
+    """Options of an induction; `zabcheck induct --help` says what each means. Budgets above 0 are any number.
+
+    `budgets` gives budgets that the protocol declares itself, by name.
+    """
 
     variant: str
     nodes: int
@@ -116,6 +119,11 @@ class Inducting(TypedDict, total=False):
     crashes: int
     losses: int
     partitions: int
+    drops: int
+    duplicates: int
+    heartbeats: int
+    budgets: Mapping[str, int]
+    network: str
     max_epoch: int
     channel: int
     clauses: Names
@@ -215,10 +223,10 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
     from checker.commands.induct import induct as command
 
     started = time.perf_counter()
+    given: dict[str, Any] = dict(options)
+    given |= given.pop("budgets", {})
     with sentences():
-        if named(protocol) != "zab":
-            raise QuestionError(f"there is no inductive invariant of {named(protocol)}; there is one of zab")
-        question = asked(command, options)
+        question = asked(command, {"protocol": named(protocol)} | given)
         return Inductive(answered(question, started + question["time_limit"]))
 
 

@@ -498,7 +498,12 @@ class Report:
         b = self.symbolic.get(p.name)
         if b is None:
             return {}
-        bounds = {"steps": b.steps or None, "epochs": b.epochs or None, "broken_within": b.broken or None}
+        bounds: dict[str, Any] = {
+            "steps": b.steps or None,
+            "epochs": b.epochs or None,
+            "broken_within": b.broken or None,
+        }
+        bounds["within"] = [*b.within]
         return {"symbolic": {"verdict": b.verdict, **bounds}}
 
 

@@ -6,6 +6,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 from invariants import MODULES
+from invariants.inductive import datagrams
 from zabspec.authoring import ConfigError
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
@@ -47,7 +48,8 @@ def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
     protocol = getattr(model, "parts_of", None) or getattr(model, "protocol", None)
     if protocol is None or protocol.text is None:
         return MODULES
-    return tuple(m for m in MODULES if protocol.transactions and "inductive" not in m.__name__)
+    own = (m for m in MODULES if protocol.transactions and "inductive" not in m.__name__)
+    return (*own, datagrams)
 
 
 def bound(model: Model) -> dict[str, Any]:

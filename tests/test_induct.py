@@ -343,12 +343,12 @@ def test_a_process_that_dies_leaves_its_question_undecided(monkeypatch: pytest.M
 def test_a_channel_that_is_too_small_makes_nothing_inductive():
     # commit-on-propose sends two messages where one fits: all that it breaks lies beyond such a step
     small = Configuration(variant="commit-on-propose", nodes=2, txns=1, timeouts=0, crashes=0, losses=0, channel=1)
-    assert inductive(small, [clause_named("delivered-is-chosen")], 200.0, 1) == set()
+    assert inductive(small, [clause_named("delivered-is-chosen")], 200.0, 1) == (set(), ())
 
 
 def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     p = clause_named("agreement")
-    monkeypatch.setattr("checker.symbolic.beyond.inductive", lambda *_: set())
+    monkeypatch.setattr("checker.symbolic.beyond.inductive", lambda *_: (set(), ()))
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
     other = clause_named("integrity")
     said = beyond(Configuration(), [p, other], 1.0, 1)

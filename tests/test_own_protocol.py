@@ -12,7 +12,7 @@ from checker.compiled import Compiled
 from checker.explore import Explorer
 from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
-from invariants import properties_of
+from invariants import Property, properties_of
 from zabspec.authoring import ProtocolError
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -21,9 +21,13 @@ TEXT = START.read_text(encoding="utf-8")
 NO_LIMIT = Limits(None, None, None, None)
 
 
+def judged(path: Path) -> list[Property]:
+    return [p for p in properties_of(str(path)) if p.default]
+
+
 def explored(path: Path, **budgets: object) -> Exploration:
     configuration = Configuration(str(path), **budgets)  # type: ignore[arg-type]
-    code, _ = Compiled.of(Model(configuration), properties_of(str(path)), True)
+    code, _ = Compiled.of(Model(configuration), judged(path), True)
     return Explorer(code, 1).run(NO_LIMIT, False)
 
 
@@ -47,8 +51,8 @@ def test_what_init_writes_holds_and_is_put_to_the_test_in_both_worlds(written) -
     assert found.complete
     assert set(found.witnessed) == {"agreement"}
     model = Model(Configuration(str(path)))
-    plain = Interpreter(model, properties_of(str(path)), False).run(NO_LIMIT, False)
-    whole = Explorer(Compiled(model, properties_of(str(path)), False), 1).run(NO_LIMIT, False)
+    plain = Interpreter(model, judged(path), False).run(NO_LIMIT, False)
+    whole = Explorer(Compiled(model, judged(path), False), 1).run(NO_LIMIT, False)
     assert (plain.levels, plain.generated) == (whole.levels, whole.generated)
     assert (found.symmetry, found.raw) == (True, whole.distinct)
 

@@ -248,7 +248,10 @@ def observation(function: F) -> F:
 def safety(*, witness: FunctionType, over: str = "state", premise: str = "", name: str = "") -> Callable[[F], F]:
     """Marks a property: true in every state (`over="state"`), of every observed history (`"history"`) or of every step
     (`"step"`, of `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, says
-    whether it is put to the test, in words by its own docstring."""
+    whether it is put to the test, in words by its own docstring.
+
+    One of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight of that
+    kind, of two of every two (`m.source` sent it, and it is for `m.target`); its witness takes the state alone."""
 
     def mark(function: F) -> F:
         if over not in ("state", "history", "step"):
@@ -262,7 +265,8 @@ def safety(*, witness: FunctionType, over: str = "state", premise: str = "", nam
 
 def invariant(function: F) -> F:
     """Marks a clause of an inductive invariant: true in every state, and kept by every step from any state in which all
-    clauses are true. `induct` asks that; an exploration judges it where it is named."""
+    clauses are true. `induct` asks that; an exploration judges it where it is named. It may take messages beside the
+    state, as a property of states may."""
     claim = Claim(name_of(function), "state", function, function, "any state", inductive=True)
     function.claim = claim  # type: ignore[attr-defined]
     return function

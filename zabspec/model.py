@@ -242,7 +242,7 @@ class Model:
             return ()
         world = text.world(self.union, self.crashes)
         text.check_apart((actor, *self.observing, self.world.text, scratch, world, *self.disks.modules))
-        return (world,)
+        return (world, text.quantified)
 
     @property
     def crashes(self) -> bool:

@@ -17,13 +17,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring import Action, Claim, Declaration, ProtocolError, Size
+from zabspec.generated import asks_of_messages, every_message, name_of_every, world_text
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
@@ -190,6 +191,9 @@ class OpenText:
         claims: what must hold.
         apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
             is written with, it may call its own functions and constants as it likes.
+        through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
+            is asked.
+        quantified: where these functions are.
     """
 
     name: str
@@ -202,6 +206,8 @@ class OpenText:
     receipts: Mapping[str, FunctionType]
     shown: Mapping[str, Shown]
     claims: tuple[Claim, ...]
+    through: Mapping[str, str]
+    quantified: ModuleType
 
     @property
     def title(self) -> str:
@@ -391,7 +397,11 @@ class _Reader:
         for a in (*actions, *changes):
             vars(a.function).setdefault("paper_step", a.name)
         shown = {f.__name__: self.shown(f) for f in observations}
-        return OpenText(self.name, self.declared, self.module, names, apart, actions, changes, receipts, shown, claims)
+        claims, through, quantified = self.of_every_message(claims, apart)
+        return OpenText(
+            self.name, self.declared, self.module, names, apart, actions, changes, receipts, shown, claims, through,
+            quantified,
+        )  # fmt: skip
 
     def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
         """The names that mean something in the text alone: its constants, its messages, and its functions but for those
@@ -403,6 +413,27 @@ class _Reader:
             if (function and name not in called | HOOKS) or isinstance(value, (int, MessageName)):
                 out[name] = f"{name}__own"
         return out
+
+    def of_every_message(
+        self, claims: Iterable[Claim], apart: Mapping[str, str]
+    ) -> tuple[tuple[Claim, ...], dict[str, str], ModuleType]:
+        """The claims, those that take messages beside the state being asked of all that are in flight; the functions
+        that do so, by what they ask; and where they are."""
+        texts = {
+            c.holds: every_message(c.holds, self.annotations(c.holds)[1:]) for c in claims if asks_of_messages(c.holds)
+        }
+        text = "\n\n\n".join(["from __future__ import annotations", *texts.values()]) + "\n"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = f"<what {self.name} claims of messages {digest}>"
+        register_source(file, text)
+        module = ModuleType(f"claims_of_{self.module.__name__}_{digest}")
+        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        made = {f: vars(module)[name_of_every(f)] for f in texts}
+        for function, every in made.items():
+            every.__doc__ = function.__doc__
+            vars(every)["apart"] = apart
+        out = [replace(c, holds=made.get(c.holds, c.holds), witness=made.get(c.witness, c.witness)) for c in claims]
+        return tuple(out), {e.__name__: apart.get(f.__name__, f.__name__) for f, e in made.items()}, module
 
     # --- what it may not say ----------------------------------------------------------------------
 
@@ -434,15 +465,25 @@ class _Reader:
         names: set[str] = set()
         for c in claims:
             wanted = ["State"] * (3 if c.over == "step" else 1)
-            for function in (c.holds, c.witness):
-                if self.annotations(function) != wanted or self.returned(function) != "bool":
+            for function in dict.fromkeys((c.holds, c.witness)):
+                asked = self.annotations(function)
+                if function is c.holds and c.over == "state" and len(asked) > 1 and self.are_messages(asked[1:]):
+                    asked = asked[:1]
+                if asked != wanted or self.returned(function) != "bool":
                     said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
-                    raise self.fail(function, f"a property over {c.over} is {said} -> bool, and so is its witness")
+                    messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.over == "state" else ""
+                    said = f"a property over {c.over} is {said} -> bool{messages}, and so is its witness"
+                    raise self.fail(function, said)
             if not (c.holds.__doc__ or "").strip():
                 raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
             names.add(c.name)
+
+    def are_messages(self, names: Iterable[str]) -> bool:
+        """Whether these are kinds of message."""
+        known = vars(self.module)
+        return all(name == "AnyMessage" or isinstance(known.get(name), MessageName) for name in names)
 
     def receipts(self) -> dict[str, FunctionType]:
         """What each kind of message is given to."""
@@ -503,50 +544,3 @@ class _Reader:
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found
-
-
-# --- what stands between it and its world ---------------------------------------------------------
-
-
-def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterable[str]) -> str:
-    """The functions between a text and its world."""
-    filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
-    parts = [
-        "from __future__ import annotations",
-        "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),
-    ]
-    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions)
-    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes)
-    if down:
-        parts += [
-            "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
-            "def went_down(s: State, p: Node) -> None:\n    s.crashed[p] = True",
-            "def came_up(s: State, p: Node) -> None:\n    s.crashed[p] = False",
-        ]
-    if text.receipts:
-        lines = ["def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:"]
-        for message in union.messages:
-            function = text.receipts.get(message.name)
-            if function is not None:
-                source = "source, " if function.__code__.co_argcount == 4 else ""
-                lines += [f"    if m.kind == {message.name}:", f"        {function.__name__}(s, p, {source}m)"]
-        parts.append("\n".join([*lines, "    return"]))
-    return "\n\n\n".join(parts) + "\n"
-
-
-def dispatch(may: str, on: str, parameters: str, passed: str, steps: Iterable[Action]) -> list[str]:
-    """Whether one of several steps is possible, what each does, and about how many ticks the simulator lets pass
-    between two of them, by its number."""
-    asks, does = [f"def {may}({parameters}, k: int) -> bool:"], [f"def {on}({parameters}, k: int) -> None:"]
-    for k, a in enumerate(steps):
-        left = f"s.{a.budget}_left > 0" if a.budget else ""
-        when = f"{a.when.__name__}({passed})" if a.when is not None else ""
-        asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (left, when))) or 'True'}"]
-        does += [f"    if k == {k}:"]
-        if a.budget:
-            does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]
-        does += [f"        {a.function.__name__}({passed})"]
-    often = [f"def {on}_every(s: State, k: int) -> int:"]
-    often += [line for k, a in enumerate(steps) for line in (f"    if k == {k}:", f"        return {max(1, a.every)}")]
-    texts = ([*asks, "    return False"], [*does, "    return"], [*often, "    return 1"])
-    return ["\n".join(lines) for lines in texts]

@@ -15,6 +15,7 @@ from checker.commands.common import (
     HELD,
     NO_VERDICT,
     PATH,
+    PROTOCOL_HELP,
     VIOLATED,
     Cannot,
     Subcommand,
@@ -51,14 +52,12 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help="zab or db19.")
+@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
 @click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
-@click.option("--nodes", default=3, show_default=True, help="Processes.")
-@click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
+@click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
+@click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options()
-@click.option(
-    "--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; db19: datagrams, ordered."
-)
+@click.option("--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered.")
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
 @click.option(
@@ -141,7 +140,9 @@ def question(source: str | None, options: Mapping[str, Any]) -> tuple[Configurat
         UsageError: there is no such configuration, trace or step.
     """
     if source is None:
-        return configured(options, literal=False), ()
+        from checker.symbolic.granted import sized
+
+        return sized(configured(options, literal=False)), ()
     context = click.get_current_context()
     for p in context.command.params:
         given = p.name and context.get_parameter_source(p.name) is click.core.ParameterSource.COMMANDLINE

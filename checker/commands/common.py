@@ -229,7 +229,7 @@ def budget_options(
 
     Args:
         given: flags for these alone, with how much there is of each unless one says; none: for all, as the
-            protocol's world has them.
+            protocol, or its world, has them.
         note: what the help of each says instead of how much there is.
     """
 
@@ -239,11 +239,9 @@ def budget_options(
             command = click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=own)(command)
         for name in reversed(list(BUDGETS if given is None else given)):
             flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]
-            if given is None:
-                command = click.option(flag, type=int, help=b.help())(command)
-            else:
-                said = f"{b.what}{note and '; '}{note}."
-                command = click.option(flag, type=int, default=given[name], show_default=True, help=said)(command)
+            said = b.help() if given is None and not note else f"{b.what}{note and '; '}{note}."
+            usual = None if given is None else given[name]
+            command = click.option(flag, type=int, default=usual, show_default=True, help=said)(command)
         return command
 
     return add

@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, Subcommand, at_least, budget_options, complain, near, say, seconds
+from checker.commands.common import (
+    HELD,
+    NO_VERDICT,
+    PROTOCOL_HELP,
+    Subcommand,
+    at_least,
+    budget_options,
+    complain,
+    near,
+    protocol_named,
+    say,
+    seconds,
+)
 from checker.commands.explore import configured
 
 if TYPE_CHECKING:
     from checker.symbolic.asking import Outcome, Verdict
+    from invariants.inductive.argument import Argument
     from invariants.registry import Property
     from zabspec.model import Configuration
 
@@ -21,15 +34,21 @@ __all__ = ["answer_of", "answered", "as_text", "counterexample", "induct", "verd
 
 NOT_INDUCTIVE = 1
 ALL = "all"
+USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}  # of zab
 
 
 @click.command(cls=Subcommand)
-@click.option("--variant", default="", metavar="NAME", help="zab with one rule changed.")
-@click.option("--nodes", default=3, show_default=True, help="Processes.")
-@click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
-@budget_options({"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}, "above 0 is any number of them")
-@click.option("--max-epoch", default=2, show_default=True, callback=at_least(1), help="Largest epoch.")
-@click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
+@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
+@click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
+@click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+@budget_options(note="above 0 is any number of them")
+@click.option("--network", default="", metavar="NAME", help="Of your own: datagrams, ordered, fifo.")
+@click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; 2 if not given.")
+@click.option(
+    "--channel", type=int, callback=at_least(1),
+    help="Messages a channel holds, over datagrams those in flight at once; derived if not given.",
+)  # fmt: skip
 @click.option(
     "--clause", "clauses", multiple=True, metavar="NAME",
     help="Ask of this clause or property alone (repeatable); of all if not given.",
@@ -63,13 +82,13 @@ def induct(**options: Any) -> int:
     3 no verdict.
     """
     end = time.perf_counter() + options["time_limit"]
-    from invariants.inductive import CLAUSES
-
     if options["listed"]:
-        return say("\n".join(f"{c.name:24}{c.statement.replace(chr(10), ' ')} ({c.source})" for c in CLAUSES), HELD)
+        clauses = argument(options["protocol"]).clauses
+        return say("\n".join(f"{c.name:24}{c.statement.replace(chr(10), ' ')} ({c.source})" for c in clauses), HELD)
     if options["confirm"]:
         refuse_contradictions(options)
-        return confirm(configuration_of(options), sorted_out(options)[0], options)
+        configuration = configuration_of(options)
+        return confirm(configuration, sorted_out(options, configuration)[0], options)
     return tell(answered(options, end), options["as_json"])
 
 
@@ -87,7 +106,7 @@ def answered(options: dict[str, Any], end: float) -> Outcome:
 
     refuse_contradictions(options)
     configuration = configuration_of(options)
-    asked, assumed, targets = sorted_out(options)
+    asked, assumed, targets = sorted_out(options, configuration)
     question = Question(
         configuration,
         tuple(c.name for c in asked if c.of != STEP),
@@ -109,6 +128,7 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
     Raises:
         UsageError: two options contradict each other, or one has no such value.
     """
+    argument(options["protocol"])
     if options["depth"] is not None and not options["confirm"]:
         raise click.UsageError("--depth goes with --confirm: an induction has no depth")
     if not 0 <= options["seed"] < 2**32:
@@ -133,25 +153,51 @@ def configuration_of(options: dict[str, Any]) -> Configuration:
     Raises:
         UsageError: there is no such configuration.
     """
-    return configured(options | {"protocol": "zab"}, literal=False)
+    from checker.symbolic.granted import sized
+
+    if protocol_named(options["protocol"]).text is None:
+        if options["network"] not in ("", "fifo"):
+            raise click.UsageError("the clauses are of the paper's channels: --network fifo, or none given")
+        options = options | {name: n for name, n in USUAL.items() if options[name] is None}
+    asked = configured(options, literal=False)
+    return asked if options["confirm"] else sized(asked)
 
 
-def sorted_out(options: dict[str, Any]) -> tuple[list[Property], list[Property], list[Property]]:
+def argument(protocol: str) -> Argument:
+    """What an induction about a protocol is made of.
+
+    Raises:
+        UsageError: nobody has written one.
+    """
+    from invariants.inductive.argument import argument_of
+
+    protocol_named(protocol)
+    found = argument_of(protocol)
+    if found is None:
+        raise click.UsageError(f"there is no inductive invariant of {protocol}; there is one of zab")
+    if not found.clauses and not found.targets:
+        raise click.UsageError(f"{protocol} claims nothing: mark a clause with @invariant, a property with @safety")
+    return found
+
+
+def sorted_out(
+    options: dict[str, Any], configuration: Configuration
+) -> tuple[list[Property], list[Property], list[Property]]:
     """What is asked about, what is assumed besides, and what has to follow.
 
     Raises:
         UsageError: there is no such clause.
     """
-    from invariants import PROPERTIES
-    from invariants.inductive import CLAUSES
+    from checker.symbolic.granted import beside
 
-    out = set(found(options["without"], "--without", CLAUSES))
-    kept = [c for c in CLAUSES if c not in out]
-    judged = [p for p in PROPERTIES if p.default and p.judges("zab")]
+    given = argument(configuration.protocol)
+    clauses, judged = [*beside(configuration), *given.clauses], [*given.targets]
+    out = set(found(options["without"], "--without", clauses))
+    kept = [c for c in clauses if c not in out]
     if not options["clauses"]:
         return kept, [], judged
-    asked = found(options["clauses"], "--clause", (*CLAUSES, *judged))
-    named = found([n for n in options["assumed"] if n != ALL], "--assume", (*CLAUSES, *judged))
+    asked = found(options["clauses"], "--clause", (*clauses, *judged))
+    named = found([n for n in options["assumed"] if n != ALL], "--assume", (*clauses, *judged))
     for c in (*asked, *named):
         if c in out:
             raise click.UsageError(f"--without {c.name} contradicts the --clause or --assume that names it")

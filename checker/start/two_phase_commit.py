@@ -5,6 +5,7 @@ Try it:
     zabcheck --protocol tpc.py                    every state there is
     zabcheck --protocol tpc.py --crashes 2        a larger budget
     zabcheck --protocol tpc.py --variant hasty    one rule changed: what breaks, and how
+    zabcheck induct --protocol tpc.py             why it holds, however long it runs
 
 Then change a line. `docs/your-own-protocol.md` says what else there is.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from zabcheck.language import (
     NODE,
+    AnyMessage,
     Bool,
     Message,
     MessageName,
@@ -25,6 +27,7 @@ from zabcheck.language import (
     broken,
     declare,
     ghost,
+    invariant,
     observation,
     receives,
     safety,
@@ -144,6 +147,84 @@ def agreement(s: State) -> bool:
         for q in range(s.NODES):
             if s.outcome[p] == 1 and s.outcome[q] == 2:
                 return broken(f"p{p} has committed, and p{q} has aborted")
+    return True
+
+
+# --- why: an inductive invariant ------------------------------------------------------------------
+
+
+def bound(s: State, p: Node) -> bool:
+    """p has promised to follow the coordinator, and has not aborted."""
+    return s.phase[p] == PREPARED or s.phase[p] == COMMITTED
+
+
+@invariant
+def shown(s: State) -> bool:
+    """What a process shows the outside is where it stands."""
+    for p in range(s.NODES):
+        if (s.outcome[p] == 1) != (s.phase[p] == COMMITTED) or (s.outcome[p] == 2) != (s.phase[p] == ABORTED):
+            return broken(f"p{p} shows something else than where it stands")
+    return True
+
+
+@invariant
+def one_coordinator(s: State) -> bool:
+    """There is one coordinator, and none before it begins; while it waits for votes nobody has committed."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if s.coordinates[p] and s.coordinates[q] and p != q:
+                return broken(f"p{p} and p{q} coordinate")
+            if s.coordinates[p] and s.phase[q] == COMMITTED:
+                return broken(f"p{p} waits for votes, and p{q} has committed")
+        if s.begins_left > 0 and (s.coordinates[p] or bound(s, p) or len(s.agreed[p]) > 0):
+            return broken(f"nobody has begun, and p{p} has taken part")
+    return True
+
+
+@invariant
+def nothing_is_sent_before(s: State, m: AnyMessage) -> bool:
+    """Nothing is in flight before a coordinator begins."""
+    return s.begins_left == 0
+
+
+@invariant
+def votes_counted(s: State) -> bool:
+    """Who voted yes is bound by it as long as the coordinator waits."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if s.coordinates[p] and q in s.agreed[p] and s.phase[q] != PREPARED:
+                return broken(f"p{p} counts the vote of p{q}, which is bound no longer")
+    return True
+
+
+@invariant
+def votes_in_flight(s: State, m: VOTE) -> bool:
+    """So is who has sent a yes."""
+    return not (m.yes and s.coordinates[m.target]) or s.phase[m.source] == PREPARED
+
+
+@invariant
+def decisions_in_flight(s: State, m: DECISION) -> bool:
+    """With a decision nobody waits for votes; a commit finds everyone bound, an abort nobody that has committed."""
+    for p in range(s.NODES):
+        if s.coordinates[p] or (m.commit and not bound(s, p)) or (not m.commit and s.phase[p] == COMMITTED):
+            return False
+    return True
+
+
+@invariant
+def one_decision(s: State, m: DECISION, other: DECISION) -> bool:
+    """All decisions in flight are the same."""
+    return m.commit == other.commit
+
+
+@invariant
+def committed_together(s: State) -> bool:
+    """Where one has committed, everyone is bound."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if s.phase[p] == COMMITTED and not bound(s, q):
+                return broken(f"p{p} has committed, and p{q} is not bound")
     return True
 
 

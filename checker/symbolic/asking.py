@@ -7,21 +7,22 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.pool import AsyncResult
 from typing import Any
 
 from checker.signals import Held, unheard
 from checker.solver import Answer
+from checker.symbolic.granted import cut, faults, places
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
 from checker.symbolic.possible import EPOCHS, Possible, Taken
 from checker.symbolic.shown import rows
 from checker.symmetry import asymmetry
-from invariants import PROPERTIES
-from invariants.inductive import CASES, CLAUSES, SHAPES
-from invariants.inductive.impossible import impossible
+from invariants import properties_of
+from invariants.inductive import datagrams
+from invariants.inductive.argument import Argument, argument_of
 from invariants.registry import STEP, Property, property_named
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
@@ -56,6 +57,17 @@ class Question:
     seed: int = 0
     k: int = 1
     alone: bool = False
+
+    @property
+    def argument(self) -> Argument:
+        """What is known of the protocol."""
+        found = argument_of(self.configuration.protocol)
+        assert found is not None
+        return found
+
+    def named(self, names: Iterable[str]) -> list[Property]:
+        """Clauses and properties."""
+        return [clause_named(n, self.configuration.protocol) for n in names]
 
 
 @dataclass
@@ -95,13 +107,15 @@ class Verdict:
         return self.word in (PROVED, K_INDUCTIVE)
 
 
-def clause_named(name: str) -> Property:
+def clause_named(name: str, protocol: str = "zab") -> Property:
     """A clause or a property.
 
     Raises:
         KeyError: there is none.
     """
-    return property_named(name, (*CLAUSES, *PROPERTIES))
+    argument = argument_of(protocol)
+    own = argument.every if argument is not None else ()
+    return property_named(name, (*own, *properties_of(protocol), *datagrams.FIELDS.values()))
 
 
 @dataclass
@@ -130,20 +144,19 @@ class Outcome:
     @property
     def granted(self) -> list[str]:
         """What every answer takes for granted: the ranges of the model, and what is never done beyond them."""
-        c = self.question.configuration
+        c, model = self.question.configuration, Model(self.question.configuration)
         left: dict[str, list[Site]] = {}  # the ranges that steps would leave, by the flag that widens them
         for site in dict.fromkeys(site for t in self.taken for site in t.granted):
             left.setdefault(site.widen, []).append(site)
-        never = [n for n, b in Model(c).world.budgets.items() if not b.network and not getattr(c, n)]
-        out = [
-            f"{c.nodes} processes; at most {c.txns} transactions are ever abcast",
-            f"epochs up to {Model(c).epochs}: a step that would begin a later one is not taken (--max-epoch)"
-            + places(left.pop(EPOCHS, [])),
-            *(f"a step that would need a larger {flag} is not taken{places(sites)}" for flag, sites in left.items()),
-            "any number of faults of the kinds that have a budget may be left: no clause reads a budget",
-        ]
-        if never:
-            out.append(f"no {' and no '.join(never)} ever: there is no budget for them")
+        out = [f"{c.nodes} processes"]
+        if model.protocol.transactions:
+            out[0] += f"; at most {c.txns} transactions are ever abcast"
+            out.append(
+                f"epochs up to {model.epochs}: a step that would begin a later one is not taken (--max-epoch)"
+                + places(left.pop(EPOCHS, []))
+            )
+        out += [f"a step that would need a larger {flag} is not taken{places(at)}" for flag, at in left.items()]
+        out += faults(model)
         if self.question.alone:
             out += [f"a step that meets an error is not taken: {e}" for e in self.errors]
         return out
@@ -162,7 +175,8 @@ class Outcome:
         for t in self.taken:
             if t.impossible and not t.known:
                 why = f"under {', '.join(t.forbidden_by)}" if t.forbidden_by else "in any state"
-                out.append(f"the move {t.move} can never be taken {why}, so what is proved says nothing of it")
+                how = "be taken" if self.question.argument.impossible is not None else "be taken within the ranges"
+                out.append(f"the move {t.move} can never {how} {why}, so what is proved says nothing of it")
             elif t.undecided:
                 what = t.move or "which steps are possible"
                 out.append(f"{what}: it is undecided whether it can be taken, or which errors it meets")
@@ -171,6 +185,8 @@ class Outcome:
     @property
     def never_entered(self) -> list[str]:
         """The steps of the paper that no move enters, which is not known of the protocol."""
+        if self.question.argument.impossible is None:
+            return []
         possible = [t for t in self.taken if t.move and not t.impossible]
         entered = frozenset().union(*(t.entered for t in possible))
         return [
@@ -180,18 +196,12 @@ class Outcome:
         ]
 
 
-def places(sites: Iterable[Site]) -> str:
-    """Where a range is cut."""
-    text = "; ".join(site.sentence().rpartition("; widen")[0] for site in sites)
-    return f": {text}" if text else ""
-
-
 @cache
 def told_apart(question: Question) -> str:
     """One sentence saying where the text tells processes apart, so that each has to be asked about by itself;
     empty when it does not."""
-    named = (*question.clauses, *question.assumed, *question.targets)
-    return asymmetry(Model(question.configuration), [clause_named(n) for n in named])
+    named = question.named((*question.clauses, *question.assumed, *question.targets))
+    return asymmetry(Model(question.configuration), named)
 
 
 # --- in a process of its own -------------------------------------------------------------------
@@ -203,11 +213,11 @@ def induction(question: Question) -> Induction:
     model = Model(question.configuration)
     return Induction(
         model,
-        [clause_named(n) for n in question.clauses],
-        [clause_named(n) for n in question.assumed],
-        [clause_named(n) for n in question.targets],
-        first=[c.name for c in SHAPES],
-        cases=CASES,
+        question.named(question.clauses),
+        question.named(question.assumed),
+        question.named(question.targets),
+        first=[c.name for c in question.argument.shapes],
+        cases=question.argument.cases,
         symmetric=not told_apart(question),
         seconds=question.seconds,
         seed=question.seed,
@@ -217,14 +227,7 @@ def induction(question: Question) -> Induction:
 @cache
 def possible(question: Question) -> Possible:
     """The same of asking what can be taken."""
-    return Possible(induction(question), impossible(), cut(question.configuration))
-
-
-def cut(c: Configuration) -> set[str]:
-    """The flags of the ranges that a configuration cuts on purpose: the epochs always, channels where they
-    are given less room than is enough for the protocol."""
-    small = 0 < c.channel < max(Model(replace(c, channel=0)).channels)
-    return {EPOCHS, *(["--channel"] if small else [])}
+    return Possible(induction(question), question.argument.impossible, cut(question.configuration))
 
 
 def begin() -> None:
@@ -254,9 +257,9 @@ def answer_k(task: tuple[Question, str]) -> tuple[str, int, Answer, float]:
     question, name = task
     asked = induction(question)
     began = time.perf_counter()
-    last = Answer.COUNTEREXAMPLE
+    last, clause = Answer.COUNTEREXAMPLE, question.named([name])[0]
     for k in range(2, question.k + 1):
-        last = k_inductive(asked, clause_named(name), k)
+        last = k_inductive(asked, clause, k)
         if last is not Answer.COUNTEREXAMPLE:
             return name, k, last, time.perf_counter() - began
     return name, question.k, last, time.perf_counter() - began
@@ -284,9 +287,9 @@ def run(
         KeyboardInterrupt: Ctrl-C; the processes are gone.
     """
     end = time.perf_counter() + (time_limit if time_limit is not None else math.inf)
-    verdicts = {n: Verdict(clause_named(n)) for n in (*question.clauses, *question.targets)}
+    verdicts = {c.name: Verdict(c) for c in question.named((*question.clauses, *question.targets))}
     for n in question.targets:
-        verdicts[n].follows = clause_named(n).of != STEP
+        verdicts[n].follows = verdicts[n].clause.of != STEP
     outcome = Outcome(question, list(verdicts.values()))
     with Workers(jobs or os.cpu_count() or 1, end) as workers:
         # the first of them makes the list while the second answers
@@ -295,7 +298,7 @@ def run(
         made = workers.result(listed)
         outcome.symmetry_off, moves = made or ("", [])
         # what is asked case by case takes longest, and so comes first
-        for k in sorted(range(len(moves)), key=lambda k: moves[k][1] not in CASES):
+        for k in sorted(range(len(moves)), key=lambda k: moves[k][1] not in question.argument.cases):
             waiting[moves[k][0]] = workers.ask(answer, (question, k))
         of = len(waiting)
         for label, (taken, findings) in workers.results(waiting):

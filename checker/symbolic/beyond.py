@@ -24,7 +24,8 @@ class Beyond:
     Attributes:
         verdict: inductive, bounded or undecided.
         steps: of a bounded one, how many.
-        epochs: of an inductive one, the largest epoch.
+        epochs: of an inductive one, the largest epoch; 0: its protocol has none.
+        within: of an inductive one, the flags whose ranges some step would leave: it is not taken.
         broken: the rounds in which bounded checking breaks it, deeper than `steps`; 0: it met no such run.
         interrupted: undecided because of Ctrl-C.
     """
@@ -32,13 +33,16 @@ class Beyond:
     verdict: str
     steps: int = 0
     epochs: int = 0
+    within: tuple[str, ...] = ()
     broken: int = 0
     interrupted: bool = False
 
     @property
     def text(self) -> str:
         if self.verdict == INDUCTIVE:
-            return f"inductive: at every depth, epochs up to {self.epochs}"
+            epochs = f", epochs up to {self.epochs}" if self.epochs else ""
+            within = f", as long as no step needs a larger {' or '.join(self.within)}" if self.within else ""
+            return f"inductive: at every depth{epochs}{within}"
         if self.broken:
             return f"bounded to {self.steps} steps, and broken beyond: `zabcheck bmc --depth {self.broken}` finds it"
         return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
@@ -56,9 +60,9 @@ def beyond(
     from checker.symbolic.bmc import Bounds, check
 
     began = time.perf_counter()
-    proved = inductive(configuration, properties, seconds * 2 / 3, jobs)
-    epochs = configuration.max_epoch or EPOCHS
-    out = {name: Beyond(INDUCTIVE, epochs=epochs) for name in proved}
+    proved, within = inductive(configuration, properties, seconds * 2 / 3, jobs)
+    epochs = (configuration.max_epoch or EPOCHS) if Model(configuration).protocol.transactions else 0
+    out = {name: Beyond(INDUCTIVE, epochs=epochs, within=within) for name in proved}
     rest = [p for p in properties if p.name not in proved]
     if rest:
         left = max(0.001, seconds - (time.perf_counter() - began))
@@ -70,27 +74,30 @@ def beyond(
     return {p.name: out[p.name] for p in properties}
 
 
-def inductive(configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int) -> set[str]:
-    """The properties that are inductive with the clauses; none where there are no clauses for the protocol."""
-    from checker.symbolic.asking import Question, cut, run
+def inductive(
+    configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int
+) -> tuple[set[str], tuple[str, ...]]:
+    """The properties that are inductive with the clauses, none where there are no clauses for the protocol; and the
+    flags beside --max-epoch whose ranges some step would leave."""
+    from checker.symbolic.asking import Question, run
+    from checker.symbolic.granted import beside, cut, sized
     from checker.symbolic.possible import EPOCHS as LAST_EPOCH
-    from invariants.inductive import CLAUSES
+    from invariants.inductive.argument import argument_of
 
-    if configuration.protocol != "zab" or configuration.network != "fifo" or configuration.literal:
-        return set()
-    asked = replace(configuration, max_epoch=configuration.max_epoch or EPOCHS)
-    if cut(asked) != {LAST_EPOCH}:
-        return set()  # a step that overflows a channel is not asked about: where most do, everything is inductive
-    question = Question(
-        asked,
-        tuple(c.name for c in CLAUSES),
-        targets=tuple(p.name for p in properties),
-        seconds=seconds,
-    )
-    outcome = run(question, jobs, seconds)
+    argument, nothing = argument_of(configuration.protocol), (set[str](), ())
+    if argument is None or configuration.literal:
+        return nothing
+    asked = sized(replace(configuration, max_epoch=configuration.max_epoch or EPOCHS))
+    own = Model(asked).protocol.text is not None
+    if not own and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
+        return nothing  # a step that overflows a channel is not asked about: where most do, everything is inductive
+    names = tuple(c.name for c in (*beside(asked), *argument.clauses))
+    targets = tuple(p.name for p in properties if p.name not in names)
+    outcome = run(Question(asked, names, targets=targets, seconds=seconds), jobs, seconds)
     verdicts = {v.clause.name: v for v in outcome.verdicts}
     if outcome.obstacles:
-        return set()  # steps are left out: where most are, everything is inductive
-    if not all(verdicts[c.name].holds for c in CLAUSES):
-        return set()  # what follows from clauses that are not inductive may not hold
-    return {p.name for p in properties if verdicts[p.name].holds}
+        return nothing  # steps are left out: where most are, everything is inductive
+    if not all(verdicts[n].holds for n in names):
+        return nothing  # what follows from clauses that are not inductive may not hold
+    left = {site.widen for t in outcome.taken for site in t.granted} - {LAST_EPOCH}
+    return {p.name for p in properties if verdicts[p.name].holds}, tuple(sorted(left))

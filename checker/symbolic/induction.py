@@ -20,17 +20,20 @@ from checker.solver import Answer, Result, Solver
 from checker.symbolic.transition import Action, Transition
 from checker.symbolic.views import View, Views
 from invariants.binding import full_namespace
+from invariants.inductive import datagrams
 from invariants.registry import STEP, Property
-from zabspec.language.kinds import MessageUnion
+from zabspec.language.kinds import MessageUnion, Seq
 from zabspec.language.symbolic_memory import SLOTS, Values, bytes_of, well_formed
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variables_of
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
-from zabspec.worlds.steps import NUMBERED, PROCESSES
+from zabspec.protocols import Protocol
+from zabspec.worlds.steps import ACTION, ENVIRONMENT, NUMBERED, PROCESSES
 
 __all__ = ["Finding", "Induction", "Move"]
 
 SWEEP = 5.0  # seconds for the question whether one definition stays as it was
+ALIKE = frozenset(c.holds.__name__ for c in datagrams.FIELDS.values())  # they ask the same of each message in flight
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ class Induction:
         self.known = dict(zip((c.name for c in self.every), said, strict=True))
         self.shape = [c.name for c in self.every if c.name in set(first)]
         self.questions = 0
+        self.made: dict[int, list[Action]] = {}
 
     @cached_property
     def plain(self) -> list[Truth]:
@@ -125,11 +129,21 @@ class Induction:
     @cached_property
     def moves(self) -> list[Move]:
         """Every action, one of those that are alike."""
-        return [move for a in self.transition.actions if self.stands_for_all(a.word) for move in self.by_message(a)]
+        words = [word for word in self.transition.guards if self.stands_for_all(word)]
+        return [move for word in words for a in self.actions_of(word) for move in self.by_message(a)]
+
+    def actions_of(self, word: int) -> list[Action]:
+        """A step word with each of its choices, made once."""
+        if word not in self.made:
+            self.made[word] = self.transition.actions_of(word)
+        return self.made[word]
 
     def stands_for_all(self, word: int) -> bool:
-        """Whether a word is the first of its renamings: its processes are 0, 1, ... as they come."""
+        """Whether a word is the first of its renamings: its processes are 0, 1, ... as they come, and the message is
+        the first of a bag where the order of that means nothing to any clause."""
         operands = NUMBERED[word >> 24 & 255].operands
+        if "place" in operands and self.unordered and operand_values(word)[operands.index("place")]:
+            return False
         if not self.symmetric or "side" in operands:
             return True
         seen: list[int] = []
@@ -142,7 +156,7 @@ class Induction:
 
     def by_message(self, action: Action) -> Iterator[Move]:
         """The action for each kind of message that it may receive."""
-        label, kind = describe(action.word), NUMBERED[action.word >> 24 & 255].name
+        label, kind = describe(action.word, self.model.protocol), NUMBERED[action.word >> 24 & 255].name
         tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
         if not isinstance(tag, Term):
             yield Move(action.word, label, 0, kind)
@@ -153,12 +167,26 @@ class Induction:
             yield Move(action.word, f"{label} {message.name}", number, message.name)
 
     @cached_property
-    def by_word(self) -> dict[int, Action]:
-        return {a.word: a for a in self.transition.actions}
+    def unordered(self) -> bool:
+        """Whether what is in flight is a bag, and every clause says the same of it in any order: those that look at it
+        go through it by themselves (`zabspec/open.py`), and what they say of one message looks at no other."""
+        layout, text = self.transition.layout, self.model.protocol.text
+        bags = {n for n, f in layout.fields.items() if isinstance(f.kind, Seq) and f.kind.bag}
+        looks = [c.holds.__name__ for c in (*self.every, *self.targets)]
+        through: Mapping[str, str] = {}
+        if text is not None:
+            through = text.through
+            looks += [f.__name__ for a in text.changes for f in (a.function, a.when) if f is not None]
+        reads = self.transition.typed.reads
+        return bool(bags) and not any(bags & reads[through.get(n, n)] for n in looks if n not in ALIKE)
+
+    def by_word(self, word: int) -> Action:
+        """An action."""
+        return self.actions_of(word & (1 << 32) - 1)[word >> 32]
 
     def action(self, move: Move) -> Action:
         """The action of a move, which its message's kind makes smaller."""
-        action = self.by_word[move.word]
+        action = self.by_word(move.word)
         if not move.message:
             return action
         tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
@@ -345,11 +373,14 @@ def operand_values(word: int) -> tuple[int, int, int]:
     return word >> 16 & 255, word >> 8 & 255, word & 255
 
 
-def describe(word: int) -> str:
-    """A step word in a phrase."""
+def describe(word: int, protocol: Protocol | None = None) -> str:
+    """A step word in a phrase; what a protocol's own steps are called, if it is given."""
     kind = NUMBERED[word >> 24 & 255]
-    values = zip(kind.operands, operand_values(word), strict=False)
-    text = f"{kind.name}({', '.join(f'{name}={value}' for name, value in values if name not in ('', 'place'))})"
+    values = dict(zip(kind.operands, operand_values(word), strict=False))
+    own = {ACTION: protocol.actions, ENVIRONMENT: protocol.changes}.get(kind.number, ()) if protocol else ()
+    name = own[values.pop("which")] if own else kind.name
+    said = (f"{n}={value}" for n, value in values.items() if n and (n != "place" or value))
+    text = f"{name}({', '.join(said)})"
     return text + (f" choice {word >> 32}" if word >> 32 else "")
 
 

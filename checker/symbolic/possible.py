@@ -69,11 +69,12 @@ class Possible:
 
     Args:
         induction: whose moves, and what is assumed.
-        known: for moves and steps of the paper that are known to be impossible the clauses that forbid them.
+        known: for moves and steps of the paper that are known to be impossible the clauses that forbid them; None:
+            nobody has listed them, and what clauses forbid never happens.
         cut: the flags of ranges that are cut on purpose.
     """
 
-    def __init__(self, induction: Induction, known: Mapping[str, Sequence[str]], cut: Collection[str]) -> None:
+    def __init__(self, induction: Induction, known: Mapping[str, Sequence[str]] | None, cut: Collection[str]) -> None:
         self.induction, self.known, self.cut = induction, known, cut
         self.transition = induction.transition
         self.steps = self.transition.typed.steps
@@ -154,7 +155,7 @@ class Possible:
         model = self.some(fine)
         granted, errors = self.errors(action.guard, action.error)
         if model is None and not self.undecided:
-            forbidden_by, known = self.why_never(move, fine)
+            forbidden_by, known = self.why_never(move, action.guard, fine)
             found = Taken(move.label, Answer.PROVED, forbidden_by=forbidden_by, known=known)
         elif model is None:
             found = Taken(move.label, Answer.UNDECIDED)
@@ -164,8 +165,12 @@ class Possible:
         spent = time.perf_counter() - began
         return replace(found, granted=granted, errors=errors, undecided=self.undecided, seconds=spent)
 
-    def why_never(self, move: Move, fine: Truth) -> tuple[tuple[str, ...], bool]:
-        """The clauses that forbid a move, and whether they are known to."""
+    def why_never(self, move: Move, guard: Truth, fine: Truth) -> tuple[tuple[str, ...], bool]:
+        """The clauses that forbid a move, and whether they are known to. Where no list says what is known, it is
+        known of what they forbid by themselves, and not of what would always meet an error."""
+        if self.known is None:
+            free = self.some(guard) is None and not self.undecided
+            return self.least(guard if free else fine), free
         clauses = self.known.get(pattern(move))
         if clauses is not None and self.forbidden(fine, clauses):
             return tuple(clauses), True
@@ -180,7 +185,8 @@ class Possible:
             if enters is not False and self.some(enters) is not None:
                 entered.add(name)
             else:
-                known = self.known.get(f"step {name}, {number_of(self.induction.model.configuration.nodes)}")
+                said = f"step {name}, {number_of(self.induction.model.configuration.nodes)}"
+                known = (self.known or {}).get(said)
                 if known is not None and (enters is False or self.forbidden(enters, known)):
                     excluded.add(name)
         return frozenset(entered), frozenset(excluded)

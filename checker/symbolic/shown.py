@@ -50,7 +50,7 @@ def matters(induction: Induction, finding: Finding) -> set[int]:
         keys |= looked_at(value, {v: new[key] for v, key in variables.items()}, variables)
     if not finding.move:
         return keys
-    action = induction.by_word[finding.word]
+    action = induction.by_word(finding.word)
     known = {v: old[key] for v, key in variables.items()}
     changed = {k for k in action.changes if old[k] != new[k]}
     before = looked_at(action.guard, known, variables)
@@ -121,6 +121,9 @@ def inner(value: Any, index: Iterable[int]) -> Any:
 def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
     """A value of a field."""
     if isinstance(kind, Seq) and isinstance(kind.element, MessageUnion):
+        union = kind.element
+        if "source" in union.envelope:
+            return "[" + ", ".join(datagram(union, v) for v in value) + "]"
         return "[" + ", ".join(message(v) for v in value) + "]"
     return value_text(kind, value)
 
@@ -128,6 +131,11 @@ def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
 def message(m: dict[str, Any]) -> str:
     """A message in flight: `ACK_E(1, [t1 <1,1>])`."""
     return f"{m['kind']}({', '.join(carried(v) for name, v in m.items() if name != 'kind')})"
+
+
+def datagram(union: MessageUnion, m: dict[str, Any]) -> str:
+    """A message of a bag, from whom to whom: `VOTE(yes=true) p1->p0`."""
+    return f"{value_text(union, m)} {process_name(m['source'])}->{process_name(m['target'])}"
 
 
 def carried(value: Any) -> str:

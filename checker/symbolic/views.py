@@ -81,7 +81,7 @@ class Views:
         self.changed: set[View] = set()
         self.supposed: dict[View, Truth] = {}
         for name, function in transition.typed.functions.items():
-            if self.is_view(function) and of_properties(names.get(name)):
+            if self.is_view(function) and self.of_properties(names.get(name)):
                 self.machine.hooks[name] = self.hook(name, function)
 
     @staticmethod
@@ -90,6 +90,14 @@ class Views:
         kinds = [kind for _, kind in function.params]
         scalar = function.returns in (t.INT, t.BOOL) or isinstance(function.returns, t.RecordType)
         return scalar and kinds[:1] == [t.STATE] and all(kind == t.INT for kind in kinds[1:])
+
+    def of_properties(self, function: object) -> bool:
+        """Whether a function is of the text of properties: of this project's, or of the text that claims them."""
+        text = self.transition.model.protocol.text
+        own = (text.module.__name__,) if text is not None else ()
+        return isinstance(function, FunctionType) and (
+            function.__module__.startswith("invariants.") or function.__module__ in own
+        )
 
     def hook(self, name: str, function: t.Function) -> Callable[..., Value]:
         def answer(env: Env, base: int, *args: n.Integer) -> Value:
@@ -175,8 +183,3 @@ def same(a: Value, b: Value, kind: t.AnyType) -> Truth:
     if isinstance(kind, t.RecordType):
         return equal(a, b, kind.record.bits)
     return equal(a, b, 0) if kind == t.BOOL else n.same(a, b)
-
-
-def of_properties(function: object) -> bool:
-    """Whether a function is of the text of properties."""
-    return isinstance(function, FunctionType) and function.__module__.startswith("invariants.")

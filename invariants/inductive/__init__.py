@@ -4,6 +4,8 @@ every step from any state that satisfies them all, reachable or not.
 They are the argument of DSN'11 (VI) with what it leaves unsaid of connections and of messages in
 flight. Each is written in the language, and the explorer confirms each on every reachable state; an
 induction never looks at how a state was reached, so what holds here holds at every depth.
+
+Of a text of somebody's own the clauses are its own (`argument.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from invariants.inductive import (
     choices,
     commits,
     connections,
+    datagrams,
     histories,
     messages,
     primaries,
@@ -26,7 +29,9 @@ from invariants.registry import Property
 
 __all__ = ["CASES", "CLAUSES", "MODULES", "SHAPES"]
 
-MODULES = (messages, connections, channels, promises, sources, histories, choices, commits, primaries, capacity)
+MODULES = (
+    messages, connections, channels, promises, sources, histories, choices, commits, primaries, capacity, datagrams,
+)  # fmt: skip
 
 # The clauses that speak of where processes and messages are, and not of what they say: enough to show
 # which definitions a step leaves as they were.

@@ -53,7 +53,7 @@ class Broken(int):
         for name, place, piece in zip(names, places, self.pieces[1:], strict=True):
             try:
                 value = place()
-                words += [processes(value) if isinstance(value, set) else str(value), piece]
+                words += [spoken(value), piece]
             except Exception:  # whatever it is, it is none of the property's
                 value = None
                 words += ["{", name, "}", piece]
@@ -64,9 +64,11 @@ class Broken(int):
         return self
 
 
-def processes(members: set[int]) -> str:
-    """A set that a sentence makes, which is of processes."""
-    return "{" + ", ".join(f"p{p}" for p in sorted(members)) + "}"
+def spoken(value: Any) -> str:
+    """What stands in a place: a set that a sentence makes is of processes, and what says why it is False says that."""
+    if isinstance(value, Broken):
+        return value.text.removesuffix(".")
+    return "{" + ", ".join(f"p{p}" for p in sorted(value)) + "}" if isinstance(value, set) else str(value)
 
 
 def sentence_of(result: object) -> str:

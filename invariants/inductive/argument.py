@@ -1,0 +1,58 @@
+"""What an induction about a protocol is made of: its clauses, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from invariants import PROPERTIES, properties_of
+from invariants.inductive import CASES, CLAUSES, SHAPES
+from invariants.inductive.impossible import impossible
+from invariants.registry import STEP, Property
+from zabspec.protocols import PROTOCOLS
+
+__all__ = ["Argument", "argument_of"]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What an induction about a protocol is made of.
+
+    Attributes:
+        clauses: what is asked of every step, and assumed before it.
+        targets: the properties that have to follow, or are of steps.
+        shapes: the clauses that are enough to show what a step leaves as it was.
+        cases: for a message or a kind of step, the fields of the process that acts whose values are asked about one
+            by one.
+        impossible: for moves and steps of the paper that are known never to be possible the clauses that forbid them;
+            None: nobody has listed them, and one that is never possible is told, with the clauses that forbid it.
+    """
+
+    clauses: Sequence[Property]
+    targets: Sequence[Property]
+    shapes: Sequence[Property] = ()
+    cases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    impossible: Mapping[str, tuple[str, ...]] | None = None
+
+    @property
+    def every(self) -> tuple[Property, ...]:
+        """All that can be asked of a step."""
+        return (*self.clauses, *self.targets)
+
+
+def argument_of(protocol: str) -> Argument | None:
+    """What an induction about a protocol is made of; None: nobody has written one.
+
+    Of somebody's own its properties of states and histories are clauses beside those that it calls so: what must hold
+    may help to show that it does.
+    """
+    if protocol == "zab":
+        judged = tuple(p for p in PROPERTIES if p.default and p.judges(protocol))
+        return Argument(CLAUSES, judged, shapes=SHAPES, cases=CASES, impossible=impossible())
+    if PROTOCOLS[protocol].text is None:
+        return None
+    claimed = properties_of(protocol)
+    own = {c.name for c in PROTOCOLS[protocol].claims}
+    helping = [p for p in claimed if p.of != STEP and (p.name in own or not own)]
+    clauses = (*(p for p in helping if not p.default), *(p for p in helping if p.default))
+    return Argument(clauses, tuple(p for p in claimed if p not in helping))

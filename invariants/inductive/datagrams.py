@@ -1,0 +1,52 @@
+"""What is true of messages in flight whatever protocol they are of: clauses that the author of one need not write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from invariants.registry import STATE, Property
+from zabspec.language.lang import NOBODY, State, broken
+
+__all__ = ["FIELDS", "beside"]
+
+
+def sent_by_someone(s: State) -> bool:
+    """Every message in flight was sent by a process, to a process."""
+    for k in range(len(s.in_flight)):
+        if s.in_flight[k].source == NOBODY or s.in_flight[k].target == NOBODY:
+            return broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
+    return True
+
+
+def sent_in_line(s: State) -> bool:
+    """Of what one process sent another and is in flight, each message has another place in line, and none is empty."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            count = 0
+            for k in range(len(s.in_flight)):
+                if s.in_flight[k].source == p and s.in_flight[k].target == q:
+                    count = count + 1
+                    if s.in_flight[k].ahead >= s.in_line[p][q]:
+                        return broken(f"{s.in_flight[k]} from p{p} to p{q} is beyond the end of the line")
+            if count != s.in_line[p][q]:
+                return broken(f"{count} messages are in flight from p{p} to p{q}, and {s.in_line[p][q]} in line")
+    for k in range(len(s.in_flight)):
+        for j in range(len(s.in_flight)):
+            same = s.in_flight[k].source == s.in_flight[j].source and s.in_flight[k].target == s.in_flight[j].target
+            if k != j and same and s.in_flight[k].ahead == s.in_flight[j].ahead:
+                return broken(f"{s.in_flight[k]} and {s.in_flight[j]} have one place in line")
+    return True
+
+
+def clause(holds: Callable[..., bool]) -> Property:
+    name = holds.__name__.replace("_", "-")
+    return Property(name, STATE, "the network", "any state", holds, holds, default=False)
+
+
+# By the field of the network that each is about; all say the same of a bag in any order.
+FIELDS = {"in_flight": clause(sent_by_someone), "in_line": clause(sent_in_line)}
+
+
+def beside(fields: Collection[str]) -> tuple[Property, ...]:
+    """The clauses about a network that has these fields."""
+    return tuple(c for name, c in FIELDS.items() if name in fields)
