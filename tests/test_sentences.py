@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_language import HEADER, Worlds, program
 
-from zabspec.language import LanguageError, StateView
+from zabspec.language import NODE, Field, Int, LanguageError, Layout, Role, Schema, StateView
 from zabspec.language.lang import broken
 from zabspec.language.sentences import Broken, sentence_of
 
@@ -190,3 +190,13 @@ def test_a_property_that_is_of_no_truth_value_says_no_sentence(tmp_path: Path) -
     ):
         with pytest.raises(LanguageError):
             program(tmp_path, world, protocol).typed([root])
+
+
+def test_a_value_of_an_enumeration_is_written_by_its_name_and_is_its_number() -> None:
+    phase = Field("phase", Int(-1, 1, names=("NONE", "BEGUN", "DONE")), Role.VOLATILE, (NODE,))
+    s = StateView(Layout(Schema(2, (phase,), {"NODES": 2})))
+    s.phase[1] = 1
+    assert [str(s.phase[p]) for p in range(2)] == ["NONE", "DONE"]
+    assert s.phase[1] == 1
+    assert s.phase[0] + 1 == 0
+    assert sentence_of(broken(f"p1 is {s.phase[1]}")) == "p1 is DONE."

@@ -337,7 +337,7 @@ def history(**facts: Any) -> dict[str, Any]:
 def of_states(*states: Any, configuration: Configuration | None = None) -> Trace:
     """A trace of states alone, between which nothing is said to have happened."""
     steps = tuple(
-        Step(k + 1, StepWord("oracle", {"process": 0, "leader": 0}), "", 0, None, None, (), (), (), (), s)
+        Step(k + 1, StepWord("oracle", {"process": 0, "leader": 0}), "", 0, None, None, (), (), (), (), (), s)
         for k, s in enumerate(states[1:])
     )
     return Trace(configuration or plain().configuration, "", "", "", states[0], steps, "")

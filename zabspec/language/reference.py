@@ -84,10 +84,26 @@ class RecordValue:
         return value_text(self.record, self)
 
 
+class Named(int):
+    """A value of an enumeration: its number, written by its name."""
+
+    def __new__(cls, kind: Int, value: int) -> Named:
+        self = super().__new__(cls, value)
+        self.kind = kind
+        return self
+
+    kind: Int
+
+    def __str__(self) -> str:
+        return self.kind.named(int(self))
+
+
 def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
     """The value, or a view of it, that lies at a place."""
     if isinstance(kind, Int):
         word = int.from_bytes(buffer[at : at + kind.size], "little")
+        if kind.names:
+            return Named(kind, word + kind.lo)
         return bool(word) if isinstance(kind, Bool) else word + kind.lo
     if isinstance(kind, Record):
         return RecordValue(kind, int.from_bytes(buffer[at : at + kind.size], "little"))
