@@ -86,7 +86,7 @@ def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field,
     net = Role.NETWORK
     return (
         Field(
-            "link", OneOf("-", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"), net, (NODE, NODE),
+            "link", OneOf("NONE", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"), net, (NODE, NODE),
             "the connection of a follower (first index) to a leader",
         ),
         Field("to_leader", Seq(message, up, "--channel"), net, (NODE, NODE), "in flight from follower to leader"),
