@@ -52,7 +52,6 @@ def title(args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
 
 def asked(*args: Any, **options: Any) -> Explored:
     """Explore; a wrong question is an error of the test."""
-    __tracebackhide__ = True
     import zabcheck
 
     try:
@@ -63,7 +62,6 @@ def asked(*args: Any, **options: Any) -> Explored:
 
 def judged(found: Explored) -> Explored:
     """What was found; fail where the command would not end with 0."""
-    __tracebackhide__ = True
     if not found.passed:
         shown = next((v.text for v in found.verdicts.values() if v.text), "")
         pytest.fail("\n\n".join(filter(None, (found.sentence, shown))), pytrace=False)
@@ -75,7 +73,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """A marked test explores first, and fails by itself."""
     mark = pyfuncitem.callspec.params.get(FIXTURE) if hasattr(pyfuncitem, "callspec") else None
     if isinstance(mark, pytest.Mark):
-        __tracebackhide__ = True
         found: Any = pyfuncitem.funcargs.get(FIXTURE)
         judged(found or asked(*mark.args, **mark.kwargs))
 
@@ -94,7 +91,6 @@ def zabcheck_check() -> Callable[..., Explored]:
     """Explores what it is called with, as `zabcheck.explore` does, and fails where it is not held."""
 
     def check(*args: Any, **options: Any) -> Explored:
-        __tracebackhide__ = True
         return judged(asked(*args, **options))
 
     return check
