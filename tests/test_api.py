@@ -24,7 +24,9 @@ from checker.cli import main
 from checker.commands.induct import induct
 from checker.commands.judge import judge
 from checker.commands.simulate import simulate
-from zabcheck import neighbours
+from zabcheck import language, neighbours
+from zabspec import authoring
+from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS
 
 pytest_plugins = ["pytester"]
@@ -240,6 +242,14 @@ def test_every_name_is_where_the_package_says() -> None:
         assert name in dir(zabcheck)
     with pytest.raises(AttributeError, match="no attribute 'exlore'"):
         _ = zabcheck.exlore
+
+
+def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
+    """What declares a protocol, and every call that a world provides to handlers."""
+    own = {"Action", "Claim", "ConfigError", "Declaration", "ProtocolError"}  # what is made of it, and what goes wrong
+    provided = {name for name, value in vars(actor).items() if hasattr(value, "acts")} - {"wrote"}  # nobody calls that
+    assert set(language.__all__) >= (set(authoring.__all__) - own) | provided
+    assert all(hasattr(language, name) for name in language.__all__)
 
 
 def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
