@@ -175,7 +175,9 @@ def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
             unseen = f"stable histories are looked at in runs of at most {MOST_OBSERVED} proposals"
             out.append((Verdict(p, False, NEVER, judged=False), unseen))
         elif v is None:
-            out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER), ""))
+            left = next((word for word in ("not judged", "undecided", "open") if tally.count(p.name, word)), "")
+            why = f"{p.name} is judged by its definition alone, in runs of fewer proposals" if left else ""
+            out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER, judged=not left), why))
         else:
             assert v.time is not None  # the simulator has a clock
             out.append((Verdict(p, True, v.time), v.why))

@@ -17,6 +17,7 @@ from judge_tables import ALL, Verdicts, rows_of, verdicts_of, written
 from traces.judging.blocks import SHIFT, summary_of
 from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.judge import judge_plainly, read_units
+from traces.judging.runs import KERNEL
 from traces.judging.tally import Tally, Unit, judge_unit
 from traces.pipeline.table import TableError, parts_of
 
@@ -153,6 +154,16 @@ def test_blocks_and_row_groups_of_any_size(tmp_path: Path, group: int, shift: in
 
 # the first and the last of a block, its inside, and both sides of the change of epochs
 EDGES = (1, 15, 16, 30, 31, 32, 33, 48, 62)
+
+
+def test_what_no_kernel_judges_is_not_judged_of_a_long_history_and_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(KERNEL, "total-order")
+    parts = tuple(parts_of(written(tmp_path / "t.parquet", [rows_of(History(3, tuple(orderly())))], longest=37)))
+    tally = judge_history(Unit(parts, True), ALL, one_by_one, EACH)
+    assert verdicts_of(tally)["total-order"] == "not judged"
+    assert any("is too long for one task" in note and "total-order of it is not judged" in note for note in tally.notes)
 
 
 @pytest.mark.parametrize("k", EDGES)

@@ -12,6 +12,8 @@ from checker.cli import main
 from checker.simulated import Progress, judge_many, verdict_word
 from invariants.registry import HISTORY
 from traces.judged import judge
+from traces.judging import definition
+from traces.judging.runs import KERNEL
 from zabspec.simulator.run import Fault, Run
 
 FAULTS = (
@@ -54,6 +56,15 @@ def test_both_ways_of_judging_a_run_agree_on_verdicts_and_ticks() -> None:
     assert [said(v for v, _ in judge_many(run, Progress(run.rounds))) for run in RUNS] == wanted
     broken = {name for verdicts in wanted for name, (word, _) in verdicts.items() if word == "violated"}
     assert len(broken) > 8, broken
+
+
+def test_what_no_kernel_judges_and_is_too_large_for_its_text_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never called held, nor its premise unreached."""
+    monkeypatch.delitem(KERNEL, "agreement")
+    monkeypatch.setattr(definition, "MOST_ROWS", 1)
+    run = Run(14, rounds=300, proposals=4)
+    (said,) = ((verdict_word(v), why) for v, why in judge_many(run, Progress(300)) if v.of.name == "agreement")
+    assert said == ("not judged", "agreement is judged by its definition alone, in runs of fewer proposals")
 
 
 def test_check_of_many_proposals() -> None:

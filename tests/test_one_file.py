@@ -83,7 +83,7 @@ def run(tree: Path, *words: str) -> tuple[int, Any]:
 
 def test_it_is_explored_and_explained(tree: Path) -> None:
     budgets = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
-    asked = ("--property", "nobody-delivers", "--property", "nobody-promises", "--keep-going")
+    asked = ("--property", "nobody-delivers", "--property", "nobody-promises", "--keep-going", "--engine", "interpret")
     code, said = run(tree, *budgets, *asked)
     assert code == 1
     why = {p["name"]: p["violation"]["why"] for p in said["properties"]}
@@ -95,7 +95,7 @@ def test_it_is_explored_and_explained(tree: Path) -> None:
 
 def test_it_is_judged_of_simulated_runs_and_of_their_tables(tree: Path) -> None:
     pytest.importorskip("pyarrow")
-    played = ("simulate", "--seed", "14", "--rounds", "600", "--proposals", "2")
+    played = ("simulate", "--seed", "14", "--rounds", "300", "--proposals", "1", "--engine", "interpret")
     code, said = run(tree, *played, "--check", "--table", "run.parquet")
     assert code == 1
     simulated = next(p for p in said["properties"] if p["name"] == "nobody-delivers")

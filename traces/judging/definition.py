@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.judging.runs import Batch
 
-__all__ = ["MOST_ROWS", "Judged", "judged_by_definition", "violation_of"]
+__all__ = ["MOST_ROWS", "Judged", "judged_by_definition", "read_by", "violation_of"]
 
-MOST_ROWS = 1000  # of a run's history: of a larger run nothing is said
+MOST_ROWS = 128  # of what it reads of a run: of a larger run nothing is said, since texts are not written to be quick
 MOST_EVENTS = 4  # that a violation shows
 
 
@@ -78,11 +78,15 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
     return Judged("held" if met else "premise not reached")
 
 
-def codes(prop: Property) -> list[int]:
+def read_by(prop: Property) -> set[str]:
     """The kinds of row that a property and its premise follow from."""
     kinds = {"run", *(needs(prop.holds) or ()), *(needs(prop.witness) or ())}
-    kinds |= {entry for of, entry in (("establish", "initial"), ("revise", "entry")) if of in kinds}
-    return [KIND_CODES[kind] for kind in sorted(kinds)]
+    return kinds | {entry for of, entry in (("establish", "initial"), ("revise", "entry")) if of in kinds}
+
+
+def codes(prop: Property) -> list[int]:
+    """Their codes."""
+    return [KIND_CODES[kind] for kind in sorted(read_by(prop))]
 
 
 def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Property, judged: Judged) -> Violation:

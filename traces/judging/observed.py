@@ -8,6 +8,7 @@ judges can be judged where a run is small.
 from __future__ import annotations
 
 import builtins
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType, FunctionType
@@ -114,7 +115,7 @@ class Observed:
         self.chosen_epoch: list[int] = [0] * n
         self.missing_epoch: list[int] = [0] * n
         self.established = [0] * (len(self.EPOCHS.every))
-        self.accepted: list[list[set[int]]] = [[set() for _ in builtins.range(n)] for _ in self.EPOCHS.every]
+        self.accepted: list[defaultdict[int, set[int]]] = [defaultdict(set) for _ in self.EPOCHS.every]
         self.delivered = [Delivered() for _ in builtins.range(self.NODES)]
         self.pass_length, self.revised = [0] * self.NODES, [0] * self.NODES
         self.diverged, self.abcast_in_pass = [False] * self.NODES, [False] * self.NODES

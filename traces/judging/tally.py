@@ -10,7 +10,7 @@ import numpy as np
 
 from traces.judging import definition
 from traces.judging.careful import first_row, judge_carefully
-from traces.judging.definition import Judged, judged_by_definition, violation_of
+from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
 from traces.judging.facts import Answer
 from traces.judging.gaps import TOLD, Gap, Where, affected, among, merged
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
@@ -236,7 +236,8 @@ def by_definition(
         if word == "violated":
             found.append(Broken(place + k, 0, defined={prop.name: judged}))
         elif word == "open":
-            here = [gap for gap in among(mask) if gap.null]
+            read = read_by(prop)
+            here = [gap for gap in among(mask) if gap.null and (not gap.kinds or read & set(gap.kinds))]
             word = "open" if here else "undecided"
             for gap in here:
                 out.note_gap(prop.name, gap.bit, first_row(batch, place + k, gap))
