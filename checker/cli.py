@@ -66,8 +66,12 @@ Examples:
 )
 @click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
 @click.option(
-    "--variant", default="", metavar="NAME", help="The protocol with one rule changed; see `zabcheck variants`."
+    "--variant",
+    default="",
+    metavar="NAMES",
+    help="The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
 )
+@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
 @click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
 @click.option("--txns", type=int, help="Transactions that may be abcast (2).")
 @budget_options()

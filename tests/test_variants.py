@@ -3,10 +3,12 @@ named, in a run that the CPython world confirms; or it is exhausted and nothing 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +28,7 @@ from traces import build_trace
 from traces.replay import replay
 from zabspec import zab
 from zabspec.language.reference import StateView
-from zabspec.model import Configuration, Model
+from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
 from zabspec.variants import VARIANTS, Variant, within
 from zabspec.worlds import actor
@@ -151,6 +153,55 @@ def test_the_protocol_itself_holds_there(v: Variant) -> None:
     assert looked_through(c, result)
     assert not result.error
     assert not result.violations
+
+
+def test_variants_combine_in_the_order_of_their_table() -> None:
+    """All repairs by name are `repaired`; one name or several, given as they like."""
+    db19 = PROTOCOLS["db19"]
+    repairs = [v.name for v in db19.variants.values() if v.repairs]
+    assert db19.combined(",".join(reversed(repairs))) == ",".join(repairs)
+    assert db19.overrides(",".join(repairs)) == db19.overrides("repaired")
+    assert db19.combined("no-holes", "discovery-once") == db19.combined("discovery-once+no-holes")
+    c = Configuration("db19", "no-holes, discovery-once", nodes=2, txns=1)
+    assert c == Configuration("db19", "discovery-once,no-holes", nodes=2, txns=1)
+    assert {"in_discovery", "appends"} <= set(Model(c).program.overrides)
+
+
+def test_two_variants_of_one_function_need_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    zab = PROTOCOLS["zab"]
+    first, second = next(
+        (a, b)
+        for a, b in itertools.combinations(VARIANTS.values(), 2)
+        if any(b.overrides.get(k, f) is not f for k, f in a.overrides.items())
+    )
+    (function,) = (k for k, f in first.overrides.items() if second.overrides.get(k, f) is not f)
+    both = f"{first.name},{second.name}"
+    with pytest.raises(ConfigError, match=f"{first.name} and {second.name} both change {function}"):
+        Configuration(variant=both)
+    for above, below in ((first, second), (second, first)):
+        with monkeypatch.context() as patched:
+            patched.setitem(VARIANTS, above.name, replace(above, over=(below.name,)))
+            assert zab.overrides(zab.combined(both))[function] is above.overrides[function]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (("--variant", "no-holes,no-holes"), "variant no-holes is named twice"),
+        (("--variant", "no-holes,no-hole"), "there is no variant 'no-hole' of db19; did you mean no-holes"),
+        (("--repair", "repaired"), "repaired of db19 repairs no rule: it is a --variant"),
+    ],
+)
+def test_what_does_not_combine_is_refused(given: tuple[str, ...], problem: str) -> None:
+    result = CliRunner().invoke(main, ["--protocol", "db19", *given])
+    assert result.exit_code == 2
+    assert problem in result.stderr
+
+
+def test_what_is_repaired_together_is_explored_and_told() -> None:
+    given = ["--protocol", "db19", "--nodes", "2", "--txns", "1", "--timeouts", "1", "--depth", "4", "--no-trace"]
+    result = CliRunner().invoke(main, [*given, "--repair", "no-holes,discovery-once"])
+    assert "db19 with discovery-once,no-holes, 2 nodes" in result.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize("v", VARIANTS.values(), ids=lambda v: v.name)

@@ -285,6 +285,8 @@ class Variant:
         overrides: the functions that stand in, by the name of what they stand in for.
         rule: which rule it changes.
         safe: whether every property is expected to hold.
+        over: variants of which it takes the place where both change one function, if they are asked for together.
+        repairs: it mends a rule: `--repair` takes it.
     """
 
     name: str
@@ -292,6 +294,8 @@ class Variant:
     overrides: Mapping[str, FunctionType]
     rule: str = ""
     safe: bool = False
+    over: tuple[str, ...] = ()
+    repairs: bool = False
 
 
 @dataclass(frozen=True)

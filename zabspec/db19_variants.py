@@ -222,6 +222,7 @@ def alone(repair: Repair) -> Variant:
         why=repair.why,
         breaks=BREAKS.get(repair.name, LAB),
         depth=11,
+        repairs=True,
     )
 
 

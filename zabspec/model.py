@@ -55,9 +55,7 @@ class Configuration:
         found = PROTOCOLS.get(self.protocol)
         if found is None:
             raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
-        if self.variant and self.variant not in found.variants:
-            where = f"{self.variant!r} of {self.protocol}"
-            raise ConfigError(f"there is no variant {where}; `zabcheck variants` lists them")
+        object.__setattr__(self, "variant", found.combined(self.variant))
         self._check_network(found)
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)

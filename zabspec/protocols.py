@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec import db19, db19_variants, electing, election, variants, zab
-from zabspec.authoring import Claim
+from zabspec.authoring import Claim, ConfigError
 from zabspec.authoring import Size as Sizes
 from zabspec.language import Field, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
@@ -96,9 +96,51 @@ class Protocol:
         """Whether its processes crash: always, unless it says what budgets it has, and crashes are none of them."""
         return self.text is None or "crashes" in self.budgets
 
+    def combined(self, variant: str, repair: str = "") -> str:
+        """The name of several variants together, given as `a,b` or `a+b`: in the order of their table.
+
+        Args:
+            repair: more of them, all of which have to repair a rule.
+
+        Raises:
+            ConfigError: there is no such variant, one is named twice, or two change one function.
+        """
+        given, repairs = ([n.strip() for n in text.replace("+", ",").split(",") if n] for text in (variant, repair))
+        for name in (*given, *repairs):
+            if name not in self.variants:
+                raise ConfigError(f"there is no variant {name!r} of {self.name}; `zabcheck variants` lists them")
+        for name in repairs:
+            if not self.variants[name].repairs:
+                raise ConfigError(f"{name} of {self.name} repairs no rule: it is a --variant")
+        names = [name for name in self.variants if name in (*given, *repairs)]
+        for name in names:
+            if (*given, *repairs).count(name) > 1:
+                raise ConfigError(f"variant {name} is named twice")
+        self.stacked(names)
+        return ",".join(names)
+
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
-        """The functions of a variant; none for the protocol itself ("")."""
-        return self.variants[variant].overrides if variant else {}
+        """The functions of a variant, or of several, as `combined` names them; none for the protocol itself ("")."""
+        names = variant.split(",") if variant else []
+        return self.variants[variant].overrides if len(names) == 1 else self.stacked(names)
+
+    def stacked(self, names: Iterable[str]) -> dict[str, FunctionType]:
+        """The functions of several variants.
+
+        Raises:
+            ConfigError: two change one function, and neither stands over the other.
+        """
+        out: dict[str, FunctionType] = {}
+        whose: dict[str, str] = {}  # by function the variant that changes it
+        for name in names:
+            for stood, function in self.variants[name].overrides.items():
+                other = whose.get(stood, name)
+                below, above = other in self.variants[name].over, name in self.variants[other].over
+                if out.get(stood, function) is not function and not below and not above:
+                    raise ConfigError(f"variants {other} and {name} both change {stood}, and neither is over the other")
+                if not above:
+                    out[stood], whose[stood] = function, name
+        return out
 
 
 def _zab_parts(z: Sizes) -> Parts:

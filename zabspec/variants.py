@@ -321,6 +321,8 @@ class Variant:
             and then in the order of `invariants.PROPERTIES`.
         depth: the length of the first one's shortest counterexample; 0 if safe.
         why: why it breaks, or why it does not matter.
+        over: variants of which it takes the place where both change one function, if they are asked for together.
+        repairs: it mends a rule.
     """
 
     name: str
@@ -332,6 +334,8 @@ class Variant:
     why: str
     breaks: tuple[str, ...] = ()
     depth: int = 0
+    over: tuple[str, ...] = ()
+    repairs: bool = False
 
 
 def within(nodes: int, txns: int, timeouts: int = 0, crashes: int = 0) -> Mapping[str, int | str]:

@@ -53,7 +53,8 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
-@click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
+@click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
+@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
 @click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 @click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options()
@@ -245,7 +246,8 @@ class Answered:
         path: Path | None = None
         if not self.options["no_trace"]:
             c = self.model.configuration
-            path = self.options["trace"] or Path(f"zabcheck-{c.variant or c.protocol}-{p.name}.trace.json")
+            called = c.variant.replace(",", "+") or c.protocol
+            path = self.options["trace"] or Path(f"zabcheck-{called}-{p.name}.trace.json")
         one = Exploration(self.judged, violations={p.name: Found(p, broken.words)})
         return counterexample(self.model, one, p.name, path)
 

@@ -341,12 +341,14 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
     values["budgets"] = ",".join(options.get("own_budgets", ()))
     values |= {name: options[name] for name in BUDGETS if options.get(name) is not None}
     protocol, variant = protocol_named(options["protocol"]), options["variant"]
-    if variant and variant not in protocol.variants:
-        whose = "" if protocol.name == "zab" else f" of {protocol.name}"
-        listed = f" --protocol {protocol.name}" if protocol.text is not None else ""
-        hint = near(variant, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
-        raise click.UsageError(f"there is no variant {variant!r}{whose}{hint}")
+    for name in variant.replace("+", ",").split(",") if variant else ():
+        if name.strip() not in protocol.variants:
+            whose = "" if protocol.name == "zab" else f" of {protocol.name}"
+            listed = f" --protocol {protocol.name}" if protocol.text is not None else ""
+            hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
+            raise click.UsageError(f"there is no variant {name!r}{whose}{hint}")
     try:
+        values["variant"] = protocol.combined(variant, options.get("repair", ""))
         return Configuration(
             **values, literal=literal, max_epoch=options["max_epoch"] or 0, channel=options["channel"] or 0
         )
@@ -364,7 +366,8 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
         return None
     given: Path | None = options["trace"]
     if given is None:
-        called = options["variant"] or Path(options["protocol"]).stem
+        changed = ",".join(filter(None, (options["variant"], options.get("repair", ""))))
+        called = changed.replace(",", "+").replace(" ", "") or Path(options["protocol"]).stem
         return Path(f"zabcheck-{called}-{name}.trace.json")
     if not options["keep_going"] and name == next(iter(found)):
         return given

@@ -36,7 +36,8 @@ Examples:
 @click.option("--proposals", default=5, show_default=True, help="Proposals, spread evenly over the ticks.")
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
 @click.option("--protocol", default="db19", show_default=True, metavar="NAME", help="db19 or zab.")
-@click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
+@click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
+@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
 @click.option(
     "--network",
     default="",
@@ -163,6 +164,14 @@ def write_table(run: Run, path: Path) -> str:
     return ""
 
 
+def combined(options: dict[str, Any]) -> str:
+    """The variants, with the repairs."""
+    from zabspec.protocols import PROTOCOLS
+
+    found = PROTOCOLS.get(options["protocol"])
+    return found.combined(options["variant"], options["repair"]) if found is not None else options["variant"]
+
+
 def run_of(options: dict[str, Any]) -> Run:
     """The run that was asked for.
 
@@ -184,7 +193,7 @@ def run_of(options: dict[str, Any]) -> Run:
         tuple((a, b) for a, b in pairs(options["partition"]) if 0 <= a < nodes and 0 <= b < nodes),
         tuple(faults(options)),
         protocol=options["protocol"],
-        variant=options["variant"],
+        variant=combined(options),
         network=options["network"],
         oracle=options["oracle"],
         **delay,

@@ -74,9 +74,7 @@ class Run:
         found = PROTOCOLS.get(self.protocol)
         if found is None:
             raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
-        if self.variant and self.variant not in found.variants:
-            where = f"{self.variant!r} of {self.protocol}"
-            raise ConfigError(f"there is no variant {where}; `zabcheck variants` lists them")
+        object.__setattr__(self, "variant", found.combined(self.variant))
         within("--seed", self.seed, 0, 2**64 - 1)
         within("--nodes", self.nodes, 1, MOST_NODES)
         within("--rounds", self.rounds, 0, LARGEST_TICK)
