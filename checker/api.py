@@ -75,7 +75,10 @@ class Exploring(TypedDict, total=False):
 
 
 class Simulating(TypedDict, total=False):
-    """Options of a simulated run; `zabcheck simulate --help` says what each means."""
+    """Options of a simulated run; `zabcheck simulate --help` says what each means.
+
+    `budgets` has those that a protocol declares itself.
+    """
 
     seed: int
     nodes: int
@@ -94,6 +97,7 @@ class Simulating(TypedDict, total=False):
     timeout: Sequence[str]
     check: bool
     engine: str
+    budgets: Mapping[str, int]
 
 
 class Judging(TypedDict, total=False):
@@ -169,8 +173,10 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
     from checker.commands.simulate import answered
     from checker.commands.simulate import simulate as command
 
+    given: dict[str, Any] = dict(options)
+    given |= given.pop("budgets", {})
     with sentences():
-        return Simulated(answered(asked(command, {"protocol": named(protocol)} | dict(options))))
+        return Simulated(answered(asked(command, {"protocol": named(protocol)} | given)))
 
 
 def replay(trace: Trace | str | PathLike[str]) -> Replayed:
