@@ -20,12 +20,12 @@ from conftest import compiled, walk
 from symbolic_states import fill
 
 from invariants.inductive import CLAUSES, MODULES
-from zabspec.language import Role
+from zabspec.language import Role, Seq
 from zabspec.model import Configuration
 
 FILE = Path(__file__).parent / "data" / "clauses.json"
 CONFIGURATION = Configuration(timeouts=2, crashes=1, losses=1, max_epoch=3)
-REACHED, ALTERED = 1500, 80_000
+REACHED, ALTERED = 1500, 90_000
 NEAR = 40  # how far apart two states of a walk may be, of which one is given a part of the other
 SAYING = {m.__name__.split(".")[-1]: m for m in MODULES if hasattr(m, "CLAUSES")}
 
@@ -41,10 +41,19 @@ def reached() -> list[bytes]:
     return walk(code.model.program.initial().key(), code.next_states, code.layout.size, 5, REACHED)
 
 
+def swapped(data: bytearray, kind: Seq, at: int, source: random.Random) -> bytes:
+    """The state with two neighbours of the sequence at a place in each other's."""
+    size = kind.element.size
+    one = at + kind.header + source.randrange(data[at] - 1) * size
+    data[one : one + 2 * size] = data[one + size : one + 2 * size] + data[one : one + size]
+    return bytes(data)
+
+
 @cache
 def altered() -> list[bytes]:
-    """Reachable states in which an entry or two are anything, or are those of another reachable state; or all that is a
-    process's is that of some process of one. Those which are reachable again are among them."""
+    """Reachable states in which an entry or two are anything, or are those of another reachable state; in which all that
+    is a process's is that of some process of one; or in which two neighbours of a sequence have changed places. Those
+    which are reachable again are among them."""
     layout, source, states = compiled(CONFIGURATION).layout, random.Random(1), reached()
     fields = [f for f in layout.schema.fields if f.role not in (Role.SCRATCH, Role.BUDGET)]
     entries = [[(f.kind, at) for _, at in layout.elements(f.name)] for f in fields]
@@ -52,11 +61,17 @@ def altered() -> list[bytes]:
         [(f.kind, at) for f in fields if f.node_axes for index, at in layout.elements(f.name) if index[0] == p]
         for p in range(layout.schema.nodes)
     ]
+    sequences = [(kind, at) for several in entries for kind, at in several if isinstance(kind, Seq)]
     found: dict[bytes, None] = {}
     for _ in range(ALTERED):
         k = source.randrange(len(states))
         data, near = bytearray(states[k]), states[source.randrange(max(0, k - NEAR), min(len(states), k + NEAR))]
-        how = source.choice(("anything", "anything", "entries", "process"))
+        how = source.choice(("anything", "anything", "entries", "process", "order"))
+        if how == "order":
+            several = [(kind, at) for kind, at in sequences if data[at] > 1]
+            if several:
+                found[swapped(data, *source.choice(several), source)] = None
+            continue
         if how == "process":
             moved = zip(source.choice(of_process), source.choice(of_process), strict=True)
         else:

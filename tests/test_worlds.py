@@ -22,6 +22,7 @@ from conftest import (
     renamings,
     walked,
 )
+from symbolic_states import random_state
 
 from checker import kernel
 from checker.compiled import Compiled
@@ -113,6 +114,20 @@ def test_a_packed_state_unpacks_to_itself(configuration: Configuration) -> None:
         assert back.raw[: code.layout.size] == data
         assert back.raw[code.layout.size :] == b"\x5a" * (code.layout.total - code.layout.size), "scratch is left alone"
         assert seen.setdefault(out.raw[:size], data) == data
+
+
+def test_messages_of_several_words_unpack_to_themselves() -> None:
+    """Of states that are anything: those that runs reach have short histories in flight."""
+    configuration = Configuration(nodes=2, txns=7, timeouts=0, crashes=0, losses=0, max_epoch=9)
+    code = compiled(configuration)
+    assert model(configuration).union.size > 16
+    source = random.Random(7)
+    out, back = (ctypes.create_string_buffer(n) for n in (code.numbers["PACKED_LIMIT"] + 64, code.layout.total))
+    for _ in range(40):
+        data = random_state(code.layout, source)
+        size = code.pack_state(code.state(data), out)
+        assert code.unpack_state(out, back) == size
+        assert back.raw[: code.layout.size] == data
 
 
 # --- verdicts --------------------------------------------------------------------------------------

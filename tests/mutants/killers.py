@@ -50,6 +50,7 @@ BY_DEFINITION, BY_DEFINITION_LONG = (
     for how in ("", "as_long_ones_")
 )
 WALKED = "tests/test_symmetry.py::test_random_walks_say_what_does_not_commute"
+THOUSANDS = "tests/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
 UNLIKE = "tests/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
 AT_RANDOM = (
     f"{GHOSTS}::test_ghosts_agree_with_the_complete_history_on_many_histories",
@@ -121,11 +122,12 @@ KILLERS = (
     ),
     Killers(
         tuple(f"traces/judging/{name}.py" for name in JUDGING),
-        ("tests/test_judge.py", "tests/test_judge_open.py", BY_DEFINITION), tables=True, dearest=0.6,
+        ("tests/test_judge.py", "tests/test_judge_open.py", BY_DEFINITION, THOUSANDS), tables=True, dearest=0.6,
+        late=("thousands",),
     ),
     Killers(
         ("traces/judging/*.py",), ("tests/test_judge.py", "tests/test_judge_open.py", BY_DEFINITION), tables=True,
-        plain=True, dearest=1.2,
+        plain=True, dearest=0.9,
     ),
     Killers(("checker/symbolic/induction.py",), ("tests/test_induct.py",), plain=True, dearest=8.0),
 )  # fmt: skip
