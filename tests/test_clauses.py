@@ -51,9 +51,9 @@ def swapped(data: bytearray, kind: Seq, at: int, source: random.Random) -> bytes
 
 @cache
 def altered() -> list[bytes]:
-    """Reachable states in which an entry or two are anything, or are those of another reachable state; in which all that
-    is a process's is that of some process of one; or in which two neighbours of a sequence have changed places. Those
-    which are reachable again are among them."""
+    """Reachable states in which an entry or two are anything, or are those of another reachable state; in which all
+    that is a process's is that of some process of one; or in which two neighbours of a sequence have changed places.
+    Those which are reachable again are among them."""
     layout, source, states = compiled(CONFIGURATION).layout, random.Random(1), reached()
     fields = [f for f in layout.schema.fields if f.role not in (Role.SCRATCH, Role.BUDGET)]
     entries = [[(f.kind, at) for _, at in layout.elements(f.name)] for f in fields]
