@@ -94,10 +94,9 @@ def agreement(h: State) -> bool:
             return broken(f"p{p} delivered in one pass otherwise than in another, or the same twice in one")
         for q in range(h.NODES):
             j = lacked(h, q, p)
-            k = lacked(h, p, q)
-            if j >= 0 and k >= 0:
+            if j >= 0 and lacked(h, p, q) >= 0:
                 t = h.delivered[p][j]
-                u = h.delivered[q][k]
+                u = h.delivered[q][lacked(h, p, q)]
                 return broken(f"p{p} delivered {t} but not {u}, and p{q} delivered {u} but not {t}")
     return True
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.trace import Observation, Step, Transmission
+from zabspec.language.notation import process_name, record_text
 from zabspec.model import Model
 from zabspec.worlds.steps import PROCESSES
 
@@ -21,11 +22,6 @@ __all__ = [
     "txn_text",
     "zxid_text",
 ]
-
-
-def process_name(p: int) -> str:
-    """A process."""
-    return f"p{p}" if p >= 0 else "nobody"
 
 
 def process_names(members: Sequence[int]) -> str:
@@ -47,14 +43,12 @@ def counted(count: int, what: str) -> str:
 
 def txn_text(t: Mapping[str, int]) -> str:
     """A transaction with its identity and its zxid: `t1 <1,1>`; `-` for none."""
-    if not any(t.values()):
-        return "-"
-    return f"t{t['value']} <{t['epoch']},{t['counter']}>"
+    return record_text(t)
 
 
 def zxid_text(z: Mapping[str, int]) -> str:
     """A zxid: `<1,1>`."""
-    return f"<{z['epoch']},{z['counter']}>"
+    return record_text(z)
 
 
 def history_text(history: Sequence[Mapping[str, int]]) -> str:
