@@ -329,7 +329,8 @@ def domain(rows: Sequence[Row], i: int, column: str, count: int) -> list[Any]:
     if column == "index":
         return [1, 2, 3, 4, 5, 7, 12]
     if column == "process":
-        return sorted({*there, *range(nodes_of(rows) or 3)})
+        seen = sorted({*there, *range(nodes_of(rows) or 3)})
+        return seen + [seen[-1] + 1 + k for k in range(count)]  # anybody: also one of whom no other row tells
     if column == "time":
         before = [r["time"] for r in rows[:i] if r["time"] is not None]
         after = [r["time"] for r in rows[i + 1 :] if r["time"] is not None]

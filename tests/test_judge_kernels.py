@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import os
 import random
+import tomllib
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from test_judge_definitions import Made, rows_of
 
+import traces.judging
 from traces.judging.blocks_kernel import Sums, sum_blocks
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import Found, Report, Run, Table, room_for
 from traces.judging.runs import COLUMNS, Batch
 from traces.pipeline.table import Rows
+from zabspec.language import RangeError
 from zabspec.language.kernels import machine
 from zabspec.language.structs import Struct
 
@@ -115,3 +120,21 @@ def test_a_run_of_as_many_processes_as_there_may_be_fits_the_masks() -> None:
     seen: Counter[str] = Counter()
     compare(Batch(rows.as_table().select(list(COLUMNS)), "one"), 8, seen)
     assert seen["judged"] == 1
+
+
+def test_what_machine_code_would_read_past_the_end_of_is_an_error_in_cpython() -> None:
+    batch = batch_of(0, 1)
+    assert batch.processes > 1
+    with pytest.raises(RangeError, match="has 1 entries, and none is"):
+        judged(judge_runs, batch.table, room_for(1, batch.rows))
+
+
+def test_judging_is_typed_without_exception() -> None:
+    files = list(Path(traces.judging.__file__).parent.glob("*.py"))
+    assert len(files) > 20
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert not [word for word in ("mypy:", "type: ignore", "noqa") if word in text], path.name
+    ignored = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    lists = [o["module"] for o in ignored["tool"]["mypy"]["overrides"] if o.get("ignore_errors")]
+    assert not [name for names in lists for name in names if name.startswith("traces")]
