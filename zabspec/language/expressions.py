@@ -392,9 +392,13 @@ class Expressions:
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, (ast.In, ast.NotIn)):
                 container = self.expr(right_node)
-                if not isinstance(container.type, t.SetType):
-                    raise self.fail(node, "`in` takes a set")
-                has: t.Expr = t.SetHas(t.BOOL, container, self.integer(left_node))
+                has: t.Expr
+                if isinstance(container.type, t.SetType):
+                    has = t.SetHas(t.BOOL, container, self.integer(left_node))
+                elif isinstance(container.type, t.SeqType):
+                    has = self.is_element(left_node, right_node, container.type.kind.capacity, node)
+                else:
+                    raise self.fail(node, "`in` takes a set or a sequence")
                 parts.append(t.Not(t.BOOL, has) if isinstance(op, ast.NotIn) else has)
             elif type(op) in COMPARE:
                 parts.append(self.comparison(COMPARE[type(op)], self.expr(left_node), self.expr(right_node), node))
@@ -403,14 +407,30 @@ class Expressions:
             left_node = right_node
         return parts[0] if len(parts) == 1 else t.Logic(t.BOOL, "and", parts)
 
+    def is_element(self, item: ast.expr, container: ast.expr, capacity: int, node: ast.Compare) -> t.Expr:
+        """Whether a sequence has an element: of its places one that is taken and holds it."""
+        if any(isinstance(part, ast.Call) for side in (item, container) for part in ast.walk(side)):
+            raise self.fail(node, "`in` of a sequence may not call a function: it would be called for every place")
+        if not capacity:
+            return t.Const(t.BOOL, 0)
+        places = []
+        for k in range(capacity):
+            element = ast.Subscript(container, ast.copy_location(ast.Constant(k), node), ast.Load())
+            here = self.expr(ast.fix_missing_locations(ast.copy_location(element, node)))
+            taken = t.Compare(t.BOOL, ">", t.SeqLength(t.INT, self.expr(container)), t.Const(t.INT, k))
+            same = self.comparison("==", here, self.expr(item), node)
+            places.append(t.Logic(t.BOOL, "and", [taken, same]))
+        return t.Logic(t.BOOL, "or", list[t.Expr](places)) if len(places) > 1 else places[0]
+
     def comparison(self, op: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         if isinstance(left.type, t.SeqType) and left.type == right.type and op in ("==", "!="):
             same = t.SameSeq(t.BOOL, left, right)
             return t.Not(t.BOOL, same) if op == "!=" else same
         if left.type != right.type or not is_scalar(left.type):
             raise self.fail(node, f"a {left.type.name} cannot be compared with a {right.type.name}")
-        if op not in ("==", "!=") and left.type != t.INT:
-            raise self.fail(node, f"{op} takes integers")
+        ordered = left.type == t.INT or (isinstance(left.type, t.RecordType) and left.type.record.ordered)
+        if op not in ("==", "!=") and not ordered:
+            raise self.fail(node, f"{op} takes integers, or records that are declared ordered")
         if isinstance(left, t.Const) and isinstance(right, t.Const):
             return t.Const(t.BOOL, int(eval(f"{left.value} {op} {right.value}", {})))
         return t.Compare(t.BOOL, op, left, right)

@@ -100,10 +100,16 @@ class SetOf(Kind):
 
 @dataclass(frozen=True)
 class Record(Kind):
-    """A small immutable value with named fields, packed into one word, first field highest."""
+    """A small immutable value with named fields, packed into one word, first field highest. `ordered`: two compare by
+    their first field, then by the next, as zxids do."""
 
     name: str
     fields: Mapping[str, Int] = field(hash=False)
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ordered and self.bits > 63:
+            raise ValueError(f"{self.name} is ordered, and needs {self.bits} bits: at most 63 compare")
 
     @cached_property
     def bits(self) -> int:

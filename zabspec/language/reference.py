@@ -73,6 +73,12 @@ class RecordValue:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordValue) and self.word == other.word
 
+    def __lt__(self, other: RecordValue) -> bool:
+        return self.word < other.word
+
+    def __le__(self, other: RecordValue) -> bool:
+        return self.word <= other.word
+
     def __hash__(self) -> int:
         return hash(self.word)
 
@@ -126,6 +132,11 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
         buffer[at : at + kind.size] = value.word.to_bytes(kind.size, "little")
     elif isinstance(kind, SetOf):
         buffer[at : at + kind.size] = value.mask.to_bytes(kind.size, "little")
+    elif isinstance(kind, Seq) and kind != value.kind:
+        into = SeqView(buffer, at, kind, label)
+        into.clear()
+        for element in list(value):
+            into.append(element)
     else:
         buffer[at : at + kind.size] = value.raw()
 

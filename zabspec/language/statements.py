@@ -67,7 +67,10 @@ class FunctionTyper(Sentences):
         line = node.lineno
         match node:
             case ast.Assign(targets=[target]):
-                return [self.assign(target, self.expr(node.value), node)]
+                value = self.expr(node.value)
+                if isinstance(value.type, t.SeqType) and isinstance(target, (ast.Attribute, ast.Subscript)):
+                    return self.assign_sequence(target, value.type.kind, value, node)
+                return [self.assign(target, value, node)]
             case ast.AugAssign(op=op):
                 target = node.target
                 if any(isinstance(part, ast.Call) for part in ast.walk(target)):
@@ -179,6 +182,23 @@ class FunctionTyper(Sentences):
             return
         if known != kind:
             raise self.fail(node, f"{name} is both {known.name} and {kind.name}")
+
+    def assign_sequence(self, target: ast.expr, given: Seq, value: t.Expr, node: ast.Assign) -> list[t.Stmt]:
+        """The assignment of a sequence: of one of the same elements and another capacity an element at a time, which
+        errs where there is no room."""
+        kind = None if slot_at(self, target) is not None else self.place(target, writing=True).kind
+        if not isinstance(kind, Seq) or kind == given or kind.element != given.element:
+            return [self.assign(target, value, node)]
+        if any(isinstance(part, ast.Call) for part in ast.walk(node)):
+            raise self.fail(node, "sequences of two capacities: no function may be called where they are assigned")
+        name, to, of = f"each_{node.lineno}_{node.col_offset}", ast.unparse(target), ast.unparse(node.value)
+        text = f"{to}.clear()\nfor {name} in range(len({of})):\n    {to}.append({of}[{name}])"
+        made: list[t.Stmt] = []
+        for statement in ast.parse(text).body:
+            for part in ast.walk(statement):
+                ast.copy_location(part, node)
+            made += self.statement(statement)
+        return made
 
     def assign(self, target: ast.expr, value: t.Expr, node: ast.stmt) -> t.Stmt:
         line = node.lineno

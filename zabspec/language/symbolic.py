@@ -343,6 +343,9 @@ class Expressions:
         width = 0
         if isinstance(kind, t.RecordType):
             width = kind.record.bits
+            if e.op not in ("==", "!="):
+                words = (n.number(x, 0, (1 << width) - 1) for x in (left, right))
+                return n.COMPARE[e.op](*words)
         elif isinstance(kind, t.SetType):
             width = kind.kind.count
         same = equal(left, right, width)

@@ -1,0 +1,122 @@
+"""What texts of real servers need of sequences and records: membership, assignment between capacities, zxids that
+compare. Both engines and the symbolic world say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.compiled import Compiled
+from checker.explore import Explorer
+from checker.interpret import Interpreter
+from checker.result import Exploration, Limits
+from checker.symbolic.bmc import Bounds, check
+from invariants import properties_of
+from zabspec.language import LanguageError
+from zabspec.model import Configuration, Model
+
+TEXT = '''"""Numbers that are kept, copied and compared."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    zxid = types(size)["Stamp"]
+    return [
+        stored("long", Seq(Int(0, 3), 4), "what is kept"),
+        stored("short", Seq(Int(0, 3), 2), "the same, if there is room"),
+        stored("best", zxid, "the largest stamp so far"),
+        stored("found", Bool(), "2 was kept"),
+    ]
+
+
+def types(size):
+    return {"Stamp": Record("Stamp", {"round": Int(0, 3), "low": Int(-1, 2)}, ordered=True)}
+
+
+def messages(size):
+    return []
+
+
+@action(budget="keeps")
+def keep(s: State, p: Node) -> None:
+    value = 1 + choose(s, 3)
+    stamp = Stamp(round=value // 2, low=value - 2)
+    if value not in s.long[p] and stamp > s.best[p]:
+        s.best[p] = stamp
+    if s.best[p] >= stamp:
+        s.long[p].append(value)
+    s.found[p] = 2 in s.long[p]
+
+
+@action(budget="copies")
+def copy(s: State, p: Node) -> None:
+    s.short[p] = s.long[p]
+    s.long[p] = s.short[p]
+
+
+def kept(s: State) -> bool:
+    """Two are kept."""
+    return len(s.long[0]) == 2
+
+
+@safety(witness=kept)
+def order(s: State) -> bool:
+    """The largest stamp is that of the largest number."""
+    for p in range(s.NODES):
+        for v in range(1, 4):
+            if v in s.long[p] and not Stamp(round=v // 2, low=v - 2) <= s.best[p]:
+                return False
+            if (2 in s.long[p]) != s.found[p]:
+                return False
+    return True
+
+
+@safety(witness=kept)
+def never_all(s: State) -> bool:
+    """The short one never has two."""
+    return len(s.short[0]) < 2
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, types=types, budgets={"keeps": 2, "copies": 1}, nodes=1)
+'''
+
+
+def explored(tmp_path: Path, text: str = TEXT, **more: object) -> tuple[Exploration, Model]:
+    path = tmp_path / "numbers.py"
+    path.write_text(text, encoding="utf-8")
+    model = Model(Configuration(str(path), **more))  # type: ignore[arg-type]
+    judged = properties_of(str(path))
+    fast = Explorer(Compiled.of(model, judged, False)[0], 1).run(Limits(), True)
+    slow = Interpreter(model, judged, False).run(Limits(), True)
+    assert (fast.levels, fast.generated, bool(fast.error)) == (slow.levels, slow.generated, bool(slow.error))
+    assert {n: v.depth for n, v in fast.violations.items()} == {n: v.depth for n, v in slow.violations.items()}
+    return fast, model
+
+
+def test_sequences_and_ordered_records_in_every_world(tmp_path: Path) -> None:
+    found, model = explored(tmp_path)
+    assert found.complete
+    assert not found.error
+    assert {n: v.depth for n, v in found.violations.items()} == {"never-all": 3}
+    judged = properties_of(model.configuration.protocol)
+    assert [p.name for p in check(model, judged, Bounds(3, 1, 60.0, None, 0)).broken] == ["never-all"]
+    assert not check(model, judged, Bounds(2, 1, 60.0, None, 0)).broken
+
+
+def test_a_sequence_that_has_no_room_is_an_error_of_the_range(tmp_path: Path) -> None:
+    found, _ = explored(tmp_path, budgets="keeps=3")
+    assert "short would hold more than 2" in found.error
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("ordered=True", "ordered=False", "takes integers, or records that are declared ordered"),
+        ("2 in s.long[p]\n", "2 in s.best[p]\n", "`in` takes a set or a sequence"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    with pytest.raises(LanguageError, match=rf"numbers.py:\d+: .*{problem}"):
+        explored(tmp_path, TEXT.replace(old, new, 1))
