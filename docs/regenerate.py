@@ -3,6 +3,11 @@
     python docs/regenerate.py [FILE ...]
 
 A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed.
+
+A page may write files on its way, which its commands then find; all of it happens in a folder of its own. A fence that
+follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
+`<!-- write: FILE, before: TEXT -->` is put above the first line that begins so; and in a fence that follows
+`<!-- change: FILE -->` lines that begin with `+ ` stand for those that begin with `- `.
 """
 
 from __future__ import annotations
@@ -10,28 +15,80 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-BLOCK = re.compile(r"(<!-- run: (?P<command>[^>]+) -->\n```text\n)(?P<old>.*?)(```)", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (?P<what>run|write|change): (?P<said>[^>]+?) -->\n```(?P<kind>\w+)\n(?P<old>.*?)```", re.DOTALL
+)
 KEEP_HEAD, KEEP_TAIL = 60, 12  # of a long output: the first lines and the last
 
 
-def shown(command: str) -> str:
-    """What a command prints, its middle left out if it is long."""
+def shown(command: str, kind: str, folder: Path | None) -> str:
+    """What a command prints, its middle left out if it is long; `kind` of the fence: of text the command as well."""
     program = Path(sys.executable).parent / command.split()[0]
-    done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False, cwd=folder)
     lines = [line.rstrip() for line in (done.stdout + done.stderr).rstrip().splitlines()]
     if len(lines) > KEEP_HEAD + KEEP_TAIL + 1:
         left_out = len(lines) - KEEP_HEAD - KEEP_TAIL
         lines[KEEP_HEAD:-KEEP_TAIL] = [f"[{left_out} lines left out]"]
-    return f"$ {command}\n" + "\n".join(lines) + "\n"
+    return (f"$ {command}\n" if kind == "text" else "") + "\n".join(lines) + "\n"
+
+
+def written(files: dict[str, str], what: str, said: str, text: str) -> str:
+    """Take a block that writes a file, or changes one, into the files; returns which.
+
+    Raises:
+        ValueError: there is nothing to change.
+    """
+    name, _, before = said.partition(", before: ")
+    given = files.get(name, "")
+    if what == "change":
+        old, new = ("\n".join(line[2:] for line in text.splitlines() if line[0] == mark) for mark in "-+")
+        if given.count(old) != 1:
+            raise ValueError(f"{name} has {old!r} {given.count(old)} times")
+        files[name] = given.replace(old, new)
+    elif before:
+        head, found, tail = given.partition(f"\n{before}")
+        if not found:
+            raise ValueError(f"{name} has no line that begins with {before!r}")
+        files[name] = f"{head}\n{text}\n{found}{tail}"
+    else:
+        files[name] = f"{given}\n\n{text}" if given else text
+    return name
+
+
+def walk(page: str) -> Iterator[tuple[re.Match[str], dict[str, str]]]:
+    """The blocks of a page in order, each with the files as they are after it."""
+    files: dict[str, str] = {}
+    for block in BLOCK.finditer(page):
+        if block["what"] != "run":
+            written(files, block["what"], block["said"], block["old"])
+        yield block, files
+
+
+def regenerated(page: str) -> str:
+    """A page with the output of its commands."""
+    out, at = "", 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for block, files in walk(page):
+            if block["what"] != "run":
+                for file, text in files.items():
+                    (folder / file).write_text(text, encoding="utf-8")
+                continue
+            start, end = block.span("old")
+            inside = folder if files else None
+            out += page[at:start] + shown(block["said"].strip(), block["kind"], inside)
+            at = end
+    return out + page[at:]
 
 
 def main() -> None:
     docs = Path(__file__).parent
     for path in [Path(name) for name in sys.argv[1:]] or [docs.parent / "README.md", *sorted(docs.glob("*.md"))]:
-        text = path.read_text(encoding="utf-8")
-        path.write_text(BLOCK.sub(lambda m: m[1] + shown(m["command"].strip()) + m[4], text), encoding="utf-8")
+        path.write_text(regenerated(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

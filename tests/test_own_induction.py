@@ -125,6 +125,26 @@ def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
     assert "any number of refusals may be left: nothing in the text counts them" in outcome.granted
 
 
+DOWN = '''@invariant
+def who_is_down_waits_for_nothing(s: State) -> bool:
+    """A process that is down has forgotten what is volatile."""
+    for p in range(s.NODES):
+        if is_down(s, p) and s.coordinates[p]:
+            return broken(f"p{p} is down, and coordinates")
+    return True
+
+
+'''
+
+
+def test_a_clause_may_ask_who_is_down(written) -> None:
+    text = TEXT.replace("    invariant,\n", "    invariant,\n    is_down,\n")
+    path = written("PROTOCOL = ", DOWN + "PROTOCOL = ", text)
+    assert answer_of(asked(path, "crash", channel=2)) == ("proved", 0)
+    assert answer_of(asked(path, "begin", channel=2)) == ("proved", 0)
+    assert "who-is-down-waits-for-nothing" in as_text(asked(path, "crash", crashes=0, channel=2))
+
+
 FIRST = '''@invariant
 def first_is_no_decision(s: State) -> bool:
     """A clause that looks at places of a bag."""

@@ -51,6 +51,7 @@ from zabspec.worlds.actor import (
     end_synchronization,
     establish,
     force,
+    is_down,
     revise,
     send,
     send_to_follower,
@@ -63,6 +64,6 @@ __all__ = [
     "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose", "connect", "declare",
     "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
     "environment_step", "establish",
-    "force", "forget", "ghost", "invariant", "observation", "on_disk", "receives", "revise",
+    "force", "forget", "ghost", "invariant", "is_down", "observation", "on_disk", "receives", "revise",
     "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "volatile",
 ]  # fmt: skip
