@@ -16,7 +16,10 @@ from traces import TraceError, write_trace
 from traces.events import Event, events_of, lines, role_name
 from traces.judged import NEVER, Judged, Verdict, judge, judged_properties
 from traces.simulated import simulated_trace
-from zabspec.simulator.dump import Dump, Process, digest
+from zabspec.language.kinds import Kind
+from zabspec.language.notation import value_text
+from zabspec.language.schema import Field
+from zabspec.simulator.dump import Dump, OwnDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 __all__ = ["Answer"]
@@ -32,13 +35,19 @@ class Answer:
 
     def __init__(self, run: Run, engine: str, options: dict[str, Any]) -> None:
         self.run = run
+        self.fields: list[Field] = []
+        self.own: list[dict[str, Any]] = []
+        self.processes: list[Process] = []
         self.events: list[Event] = []
         self.verdicts: list[tuple[Verdict, str]] = []
         simulator = self.play(engine, options["events"] is not None, options["check"])
-        dump = Dump(simulator.layout)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
-        self.processes = dump.processes(self.state)
-        self.bytes = dump.canonical(self.state)
+        if self.protocol.text is not None:
+            own = OwnDump(simulator.cluster.parts.fields, run.nodes)
+            self.fields, self.own, self.bytes = own.of_processes, own.processes(self.state), own.canonical(self.state)
+        else:
+            dump = Dump(simulator.layout)
+            self.processes, self.bytes = dump.processes(self.state), dump.canonical(self.state)
         self.sha256 = digest(self.bytes)
 
     def play(self, engine: str, listen: bool, check: bool) -> Simulator:
@@ -88,7 +97,10 @@ class Answer:
             return print_digest(self.sha256)
         code = say(f"sha256 {self.sha256}", self.code)
         if options["show"]:
-            code = max(code, show(("process", "role", "epochs", "last zxid", "committed", "history"), self.rows()))
+            head: tuple[str, ...] = ("process", "role", "epochs", "last zxid", "committed", "history")
+            if self.protocol.text is not None:
+                head = ("process", *(f.name for f in self.fields))
+            code = max(code, show(head, self.rows()))
             code = max(code, say(self.summary(), HELD))
         if options["check"]:
             code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
@@ -99,6 +111,11 @@ class Answer:
 
     def rows(self) -> list[tuple[str, ...]]:
         """The cluster, a process a row."""
+        if self.protocol.text is not None:
+            return [
+                (f"p{p}", *(own_text(f.kind, x[f.name], len(f.axes) - 1) for f in self.fields))
+                for p, x in enumerate(self.own)
+            ]
         return [
             (
                 f"p{p}",
@@ -114,10 +131,29 @@ class Answer:
     def summary(self) -> str:
         """What else there is to say of the end of a run."""
         s = self.state
+        if not self.protocol.transactions:
+            return f"{s.now} ticks; {s.seq} messages sent, {s.queued} in flight"
         return (
             f"{s.now} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, {s.waiting} waiting for a leader; "
             f"{s.seq} messages sent, {s.queued} in flight"
         )
+
+    def as_objects(self) -> list[dict[str, Any]]:
+        """The processes, for machines."""
+        if self.protocol.text is not None:
+            return [{"id": p, **x} for p, x in enumerate(self.own)]
+        return [
+            {
+                "id": p,
+                "role": role_name(self.protocol, x.role),
+                "current_epoch": x.current_epoch,
+                "accepted_epoch": x.accepted_epoch,
+                "last_zxid": x.last_zxid,
+                "last_committed": x.last_committed,
+                "history": [{"epoch": e, "counter": c, "payload": f"zab-{k}"} for e, c, k in x.history],
+            }
+            for p, x in enumerate(self.processes)
+        ]
 
     def as_json(self, options: dict[str, Any]) -> dict[str, Any]:
         """The answer for machines."""
@@ -126,22 +162,10 @@ class Answer:
             "run": asdict(self.run),
             "sha256": self.sha256,
             "ticks": s.now,
-            "abcast": s.abcasts,
-            "waiting": s.waiting,
+            **({"abcast": s.abcasts, "waiting": s.waiting} if self.protocol.transactions else {}),
             "sent": s.seq,
             "in_flight": s.queued,
-            "processes": [
-                {
-                    "id": p,
-                    "role": role_name(self.protocol, x.role),
-                    "current_epoch": x.current_epoch,
-                    "accepted_epoch": x.accepted_epoch,
-                    "last_zxid": x.last_zxid,
-                    "last_committed": x.last_committed,
-                    "history": [{"epoch": e, "counter": c, "payload": f"zab-{k}"} for e, c, k in x.history],
-                }
-                for p, x in enumerate(self.processes)
-            ],
+            "processes": self.as_objects(),
         }
         if options["check"]:
             out["properties"] = [
@@ -204,6 +228,13 @@ def print_digest(sha256: str) -> int:
 def show(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
     """A table with an empty line before it where nothing sets it apart."""
     return max(HELD if sys.stdout.isatty() else say("\n", HELD), table(head, rows))
+
+
+def own_text(kind: Kind, value: Any, axes: int) -> str:
+    """A field of a process, over so many axes."""
+    if axes:
+        return "[" + ", ".join(own_text(kind, v, axes - 1) for v in value) + "]"
+    return value_text(kind, value)
 
 
 def history_text(x: Process) -> str:

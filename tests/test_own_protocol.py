@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import re
 from pathlib import Path
 
@@ -117,3 +120,54 @@ def test_a_name_that_is_no_file(tmp_path: Path) -> None:
         Configuration(str(tmp_path / "none.py"))
     with pytest.raises(ConfigError, match=r"there is no module nowhere\.at_all"):
         Configuration("nowhere.at_all")
+
+
+# --- what follows a violation, by the command ------------------------------------------------------
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    """A command in this process: its exit code, and what it said."""
+    from checker.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+
+
+def test_from_init_to_a_shorter_counterexample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty folder: written, explored, broken, explained, replayed, shortened, drawn; another text is refused."""
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "tpc.py")[0] == 0
+    assert run("init", "tpc.py")[0] == 2
+    assert run("--protocol", "tpc.py")[0] == 0
+    code, said, _ = run("--protocol", "tpc.py", "--variant", "hasty", "--crashes", 0, "--trace", "t.json")
+    assert code == 1
+    assert re.search(r"p\d has committed, and p\d has aborted\. Step \d+: .*decided\(p\d, commit=", said)
+    assert "phase WORKING -> PREPARED" in said
+    assert run("replay", "t.json")[0] == 0
+    code, said, _ = run("minimise", "t.json", "--output", "m.json")
+    assert (code, run("replay", "m.json")[0]) == (0, 0)
+    assert "->>" in run("export", "t.json", "--to", "mermaid")[1]
+    assert run("--protocol", "tpc.py", "--begins", 16777216)[0] == 2
+    text = Path("tpc.py").read_text(encoding="utf-8")
+    Path("tpc.py").write_text(text + "\n# another text\n", encoding="utf-8")
+    code, _, said = run("replay", "t.json")
+    assert (code, "another text" in said) == (2, True)
+
+
+def test_a_simulated_run_is_judged_told_as_a_trace_and_listened_to(written, tmp_path: Path) -> None:
+    path = written()
+    runs = (run("simulate", "--protocol", path, "--variant", "hasty", "--check", "--json", "--seed", s)
+            for s in range(1, 40))  # fmt: skip
+    seed = next(s for s, (code, _, _) in enumerate(runs, 1) if code == 1)
+    again = ("simulate", "--protocol", path, "--variant", "hasty", "--seed", seed)
+    one, two = run(*again), run(*again)
+    assert one == two
+    assert run(*again, "--check", "--trace", tmp_path / "s.json")[0] == 1
+    assert run("replay", tmp_path / "s.json")[0] == 0
+    assert run(*again, "--events", tmp_path / "e.jsonl")[0] == 0
+    events = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
+    assert {"act", "deliver", "observe"} <= {e["event"] for e in events}
+    plain = run(*again, "--engine", "interpret")
+    assert plain == one

@@ -78,7 +78,10 @@ class Stage(Cluster):
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
         budgets = tuple(c.budget.items()) if model.protocol.text is not None else ()
-        return Stage(c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, log, c.literal, due)
+        text = model.protocol.text.digest if model.protocol.text is not None else ""
+        return Stage(
+            c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, log, c.literal, due
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

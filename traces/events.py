@@ -26,6 +26,7 @@ from typing import Any
 from traces.values import message_said, value_json
 from traces.worlds import watched_as
 from zabspec.language.reference import MessageView, StateView
+from zabspec.open import Shown
 from zabspec.protocols import Protocol
 from zabspec.simulator.loop import CUT, HEAL, LOSE
 from zabspec.simulator.model import Cluster
@@ -97,6 +98,7 @@ class Listener:
         self.handlers()
         self.mail()
         self.observations()
+        self.shown()
         self.faults()
 
     def note(self, s: StateView, event: str, **what: Any) -> None:
@@ -120,7 +122,33 @@ class Listener:
         self.handler("on_abcast", lambda s, p: None)
         self.handler("on_crash", lambda s, p: note(s, "crash", process=p))
         self.handler("on_recovery", lambda s, p: note(s, "recover", process=p))
+        self.handler("on_act", lambda s, p, k: note(s, "act", process=p, action=self.protocol.actions[k]))
+        self.changes()
         self.watched.events(self)
+
+    def changes(self) -> None:
+        """Note what the environment does."""
+        inner = self.names["on_change"]
+
+        def change(s: StateView, k: int) -> None:
+            self.note(s, "environment", change=self.protocol.changes[k])
+            inner(s, k)
+
+        self.names["on_change"] = change
+
+    def shown(self) -> None:
+        """Note what is shown by the protocol's own words."""
+        for name, shown in self.protocol.text.shown.items() if self.protocol.text is not None else ():
+            self.names[name] = self.showing(name, shown, self.names[name])
+
+    def showing(self, name: str, shown: Shown, inner: Callable[..., Any]) -> Callable[..., Any]:
+        def show(s: StateView, *values: Any) -> Any:
+            said = {n: shown.json(n, v) for n, v in zip(shown.fields, values, strict=True)}
+            who = {"process": said.pop(shown.acts)} if shown.acts else {}
+            self.note(s, "observe", observation=name, **who, fields=said)
+            return inner(s, *values)
+
+        return show
 
     def handler(self, name: str, begins: Callable[..., None]) -> None:
         """Listen to one handler; `begins` notes what it is about."""
@@ -133,6 +161,8 @@ class Listener:
             outer, self.process = self.process, p
             result = inner(s, p, *rest)
             self.process = outer
+            if self.protocol.text is not None:
+                return result
             role = s.role[p]
             if role != self.roles[p]:
                 before, after = role_name(self.protocol, self.roles[p]), role_name(self.protocol, role)

@@ -29,6 +29,7 @@ from traces.trace import (
     TraceError,
     Transmission,
     model_of,
+    text_of,
 )
 from traces.values import in_order
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
@@ -94,9 +95,21 @@ def read_trace(path: str | Path) -> Trace:
     except ValueError as error:
         raise TraceError(f"{source} is not a trace: {error}") from error
     try:
-        return trace_of(content)
+        return trace_of(found_beside(content, source))
     except TraceError as error:
         raise TraceError(f"{source} {error}") from error
+
+
+def found_beside(content: Any, source: Path) -> Any:
+    """A file's content, in which a protocol's file that is not where it was is looked for beside the trace."""
+    if not isinstance(content, dict) or not isinstance(content.get("configuration"), dict):
+        return content
+    named = content["configuration"].get("protocol")
+    if isinstance(named, str) and named.endswith(".py") and "\0" not in named and not Path(named).exists():
+        for there in (source.parent / named, source.parent / Path(named).name):
+            if there.exists():
+                return content | {"configuration": {**content["configuration"], "protocol": str(there)}}
+    return content
 
 
 def trace_of(content: Any) -> Trace:
@@ -113,12 +126,14 @@ def trace_of(content: Any) -> Trace:
     if version > VERSION:
         raise TraceError(f"has version {version}, newer than the {VERSION} that this zabcheck reads")
     bad = _Bad("")
-    names = ("format", "version", "tool", "configuration", "property", "statement", "source", "initial", "steps")
-    bad.keys(content, names)
-    for name in ("tool", "property", "statement", "source"):
+    said = ("tool", "text", "property", "statement", "source")
+    bad.keys(content, ("format", "version", *said, "configuration", "initial", "steps"))
+    for name in said:
         bad.inside(name).type(content[name], str)
     name = content["property"]
     configuration = _configuration(content["configuration"])
+    if content["text"] != text_of(configuration.protocol):
+        raise TraceError(f"is a trace of another text than {configuration.protocol} has now")
     if name and name not in {p.name for p in properties_of(configuration.protocol)}:
         raise TraceError(f"names a property that there is not: {name!r}")
     model = model_of(configuration)

@@ -14,12 +14,13 @@ from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
 
-from invariants import PROPERTIES
+from invariants import PROPERTIES, properties_of
 from invariants.binding import full_namespace
-from invariants.registry import HISTORY, STATE, Property
+from invariants.registry import HISTORY, STATE, STEP, Property
 from zabspec.language import frontend
 from zabspec.language.reference import load
 from zabspec.language.sentences import sentence_of
+from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
 
@@ -28,6 +29,22 @@ __all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties",
 GENERATED = "<judging>"
 NEVER = -1
 
+# Of a protocol of somebody's own a run is judged after every tick.
+LOOP_OF_OWN = """
+def run_judged(s: State, until: int, broken: int, report: Words) -> int:
+    met = report[0]
+    while s.now < until and s.error == 0:
+        tick(s)
+        if s.error == 0:
+            fresh = newly_broken(s, ALL - broken)
+            for k in range(PROPERTIES):
+                if ((fresh >> k) & 1) == 1:
+                    report[k + 1] = s.now - 1
+            broken = broken | fresh
+            met = met | newly_met(s, ALL - met)
+    report[0] = met
+    return broken
+"""
 LOOP = """
 def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     met = report[0]
@@ -48,15 +65,18 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 
 def judged_properties(protocol: str) -> tuple[Property, ...]:
     """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
-    the observed history and each process's stable one."""
+    the observed history and each process's stable one; of somebody's own protocol, what it says of histories and
+    states."""
+    if PROTOCOLS[protocol].text is not None:
+        return tuple(p for p in properties_of(protocol) if p.default and p.of != STEP)
     return tuple(
         p for p in PROPERTIES if p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
     )
 
 
-def judging_text(properties: Sequence[Property]) -> str:
+def judging_text(properties: Sequence[Property], loop: str) -> str:
     """The kernel text that judges; bit k of every mask is the k-th property."""
-    parts = ["from __future__ import annotations", LOOP]
+    parts = ["from __future__ import annotations", loop]
     for name, sign, function in (("newly_broken", "not ", "holds"), ("newly_met", "", "witness")):
         lines = [f"def {name}(s: State, want: int) -> int:", "    found = 0"]
         for k, p in enumerate(properties):
@@ -90,7 +110,7 @@ class Judged(Simulator):
 
     def namespace(self) -> dict[str, Any]:
         """The program, the properties, and what judges."""
-        text = judging_text(self.properties)
+        text = judging_text(self.properties, LOOP if self.cluster.parts_of.text is None else LOOP_OF_OWN)
         frontend.register_source(GENERATED, text)
         made: dict[str, Any] = {}
         exec(compile(text, GENERATED, "exec"), made)

@@ -22,7 +22,7 @@ from traces.runner import build_trace
 from traces.trace import Trace, TraceError
 from zabspec.language.reference import ERRORS, MessageView, StateView
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.worlds.steps import ABCAST, BUDGETS, NUMBERED, PARTITION, RECEIVE
+from zabspec.worlds.steps import ABCAST, BUDGETS, NUMBERED, PARTITION, PROCESSES, RECEIVE
 
 __all__ = ["Minimised", "minimise"]
 
@@ -214,10 +214,14 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     """The next smaller configurations, with what is to be tried in them."""
     c = world.model.configuration
     fixed = replace(c, max_epoch=0, channel=0)
-    used = Counter(NUMBERED[d.kind].spends for d in deeds)
-    used.update(NUMBERED[d.b].spends for d in deeds if "inside" in NUMBERED[d.kind].operands)
-    abcasts = sum(d.kind == ABCAST for d in deeds)
-    tight = replace(fixed, **{name: min(getattr(c, name), used[name]) for name in BUDGETS}, txns=max(1, abcasts))
+    model = world.model
+    used = Counter(model.spends(NUMBERED[d.kind], d.c) for d in deeds)
+    used.update(model.spends(NUMBERED[d.b], d.c) for d in deeds if "inside" in NUMBERED[d.kind].operands)
+    less: dict[str, Any] = {name: min(getattr(c, name), used[name]) for name in BUDGETS}
+    if model.protocol.transactions:
+        less["txns"] = max(1, sum(d.kind == ABCAST for d in deeds))
+    own = {name: min(n, used[name]) for name, n in c.budget.items() if name not in BUDGETS}
+    tight = replace(fixed, **less, budgets=",".join(f"{name}={n}" for name, n in own.items()))
     if tight != c:
         yield from _in(tight, world, deeds)
     if c.nodes > 1:
@@ -257,8 +261,8 @@ class _Moved:
                 low = d.a & ((1 << self.gone) - 1)
                 a = low | (d.a >> (self.gone + 1)) << self.gone
         else:
-            of = NUMBERED[d.kind].operands
-            a, b = (self.process(x) if of[k : k + 1] != ("inside",) else x for k, x in enumerate((d.a, d.b)))
+            of = (*NUMBERED[d.kind].operands, "", "")
+            a, b = (self.process(x) if of[k] in PROCESSES else x for k, x in enumerate((d.a, d.b)))
         if a is None or b is None:
             return None
         if not d.message:

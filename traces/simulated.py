@@ -148,10 +148,10 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
 
     def happens(s: StateView, word: StepWord) -> None:
         nonlocal flight, abcasts
-        abcasts = s.abcasts
+        abcasts = s.abcasts if protocol.transactions else 0
         spent["drops"] += len(heard[0].dropped)
         heard[0].clear()
-        if word.row.spends:
+        if word.row.spends:  # what the protocol declares itself is as the run has it
             spent[word.row.spends] += 1
         flight = max(flight, s.queued + len(lost) + 1)
 
@@ -162,14 +162,18 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     most = LIMITS["txns"][1]
     txns = max(1, min(run.proposals, most))
 
+    protocol = PROTOCOLS[run.protocol]
+
     def sized(**more: Any) -> Configuration:
+        given: dict[str, Any] = {"budgets": run.budgets, **({"txns": txns} if protocol.transactions else {}), **more}
         try:
-            return Configuration(run.protocol, run.variant, run.nodes, txns, network=run.network, **more)
+            return Configuration(run.protocol, run.variant, run.nodes, network=run.network, **given)
         except ConfigError as error:
             raise TraceError(f"the run is larger than any configuration: {error}") from None
 
     try:
-        stage = Stage.of(model_of(sized(max_epoch=MOST_EPOCHS)), run.oracle, run.proposals)
+        room = {"max_epoch": MOST_EPOCHS} if protocol.text is None else dict(run.table_budget)
+        stage = Stage.of(model_of(sized(**room)), run.oracle, run.proposals)
         played(run, until, stage, happens, begun)
     except TraceError:
         if run.proposals > most == abcasts:
@@ -181,7 +185,9 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     spent["duplicates"] = len(again)
     usual = sized()
     there = {name: count for name, count in spent.items() if count or getattr(usual, name)}
-    return sized(**there, **watched_as(PROTOCOLS[run.protocol].world).room(flight)), again
+    if protocol.text is not None:  # the ranges of its fields follow from them
+        there |= dict(run.table_budget)
+    return sized(**there, **watched_as(protocol.world).room(flight)), again
 
 
 class _Broken(Exception):
@@ -197,7 +203,7 @@ class Followed:
     """
 
     def __init__(self, model: Model, stage: Stage, again: set[Key], prop: Property | None) -> None:
-        self.runner, self.prop, self.again = Runner(model), prop, again
+        self.model, self.runner, self.prop, self.again = model, Runner(model), prop, again
         self.abstraction = Running(model, stage, again)
         self.initial = state_json(self.runner.state)
         self.steps: list[Step] = []
@@ -224,7 +230,7 @@ class Followed:
         Raises:
             _Broken: the property is, by this step.
         """
-        if budget := word.row.spends:
+        if budget := self.model.spends(word.row, word.operands.get("which", 0)):
             self.spent[budget] = self.spent.get(budget, 0) + 1
         self.steps.append(self.runner.step(word.word))
         if self.prop is not None and not self.runner.keeps(self.prop):

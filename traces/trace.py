@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from zabspec.model import Configuration, Model
+from zabspec.protocols import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "TraceError",
     "Transmission",
     "model_of",
+    "text_of",
 ]
 
 FORMAT = "zabcheck-trace"
@@ -97,9 +99,20 @@ class StepWord:
         return None if self.row.by else next(iter(self.operands.values()))
 
 
-@lru_cache(maxsize=8)
+def text_of(protocol: str) -> str:
+    """The digest of the text of a protocol of somebody's own; empty: it is of this project."""
+    text = PROTOCOLS[protocol].text
+    return text.digest if text is not None else ""
+
+
 def model_of(configuration: Configuration) -> Model:
     """The model of a configuration; reading a file and verifying it need the same one."""
+    return _model(configuration, text_of(configuration.protocol))
+
+
+@lru_cache(maxsize=8)
+def _model(configuration: Configuration, text: str) -> Model:
+    """The same, of the text of a digest."""
     return Model(configuration)
 
 
@@ -249,6 +262,7 @@ class Trace:
             "format": FORMAT,
             "version": VERSION,
             "tool": self.tool,
+            "text": text_of(self.configuration.protocol),
             "configuration": self.configuration.as_dict(),
             "property": self.property_name,
             "statement": self.statement,

@@ -23,7 +23,6 @@ __all__ = ["ConfigError", "Configuration", "Model"]
 
 LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
 USUAL_TXNS = 2
-MOST_OF_BUDGET = 255
 MOST_CHOICES = 256  # alternatives of a step
 OF_TIMERS = ("timeouts", "heartbeats")  # spent by the timers of this project's own protocols
 UNSET = cast(int, None)  # a budget that nobody gave; it has a number once the configuration is made
@@ -104,17 +103,7 @@ class Configuration:
                 raise ConfigError(f"{flag} needs --network {budget.network[world.name]}{budget.why}")
 
     def _check_declared(self, found: Protocol) -> None:
-        """The budgets that are the protocol's own."""
-        own = {name: n for name, n in found.budgets.items() if name not in BUDGETS}
-        for part in filter(None, self.budgets.split(",")):
-            name, _, number = part.partition("=")
-            if name not in own:
-                there = f"; there are {', '.join(own)}" if own else ""
-                raise ConfigError(f"{self.protocol} declares no budget {name!r}{there}")
-            if not (number.isascii() and number.isdigit() and int(number) <= MOST_OF_BUDGET):
-                raise ConfigError(f"budget {name} must be 0 to {MOST_OF_BUDGET}, not {number or 'nothing'}")
-            own[name] = int(number)
-        object.__setattr__(self, "budgets", ",".join(f"{name}={n}" for name, n in own.items()))
+        object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
 
     @cached_property
     def budget(self) -> Mapping[str, int]:

@@ -29,7 +29,7 @@ from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Field, Role
-from zabspec.language.source import LanguageError, definition, register_source
+from zabspec.language.source import LanguageError, definition, register_source, text_digest
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS
 
@@ -39,7 +39,19 @@ __all__ = ["OpenText", "declared_in", "is_elsewhere", "open_text"]
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
 # Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
 WRITTEN = frozenset(
-    {"abcasts_left", "may_act", "on_act", "may_change", "on_change", "is_down", "went_down", "came_up", "fill_budgets"}
+    {
+        "abcasts_left",
+        "may_act",
+        "on_act",
+        "may_change",
+        "on_change",
+        "is_down",
+        "went_down",
+        "came_up",
+        "fill_budgets",
+        "on_act_every",
+        "on_change_every",
+    }
 )
 HOOKS = (
     frozenset(  # what a protocol may provide (`worlds/actor.py`)
@@ -221,16 +233,24 @@ class OpenText:
 
     @cached_property
     def digest(self) -> str:
-        """Of its text."""
-        try:
-            return hashlib.sha256(Path(self.module.__file__ or "").read_bytes()).hexdigest()
-        except OSError:
-            return ""
+        """Of its text, and of the files beside it that functions of it come from, as they were when it was read."""
+        found = hashlib.sha256(self.read_as.encode())
+        functions = (v for v in vars(self.module).values() if isinstance(v, FunctionType))
+        files = {f.__code__.co_filename: f for f in functions if not ours(f) and f.__module__ != self.module.__name__}
+        for file in sorted(files):
+            found.update(text_digest(files[file]).encode())
+        return found.hexdigest()
 
     @property
     def shows(self) -> tuple[FunctionType, ...]:
         """The functions by which handlers show the outside what happens."""
         return tuple(shown.function for shown in self.shown.values())
+
+    @property
+    def read_as(self) -> str:
+        """A digest of its own file as it was read."""
+        own = (v for v in vars(self.module).values() if isinstance(v, FunctionType))
+        return next((text_digest(f) for f in own if f.__module__ == self.module.__name__), "")
 
     @property
     def budgets(self) -> Mapping[str, int]:
@@ -327,6 +347,11 @@ class OpenText:
             if isinstance(value, FunctionType):
                 vars(value)["apart"] = self.apart
         return module
+
+
+def ours(function: FunctionType) -> bool:
+    """Whether a function is of this project, which has a version of its own."""
+    return function.__module__.split(".")[0] in ("zabspec", "zabcheck", "invariants", "traces", "checker")
 
 
 def open_text(name: str) -> OpenText:

@@ -18,6 +18,8 @@ from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
 
+MOST_OF_BUDGET = 255
+
 __all__ = ["ELECTING", "PROTOCOLS", "Parts", "Protocol", "Sizes"]
 
 
@@ -118,6 +120,26 @@ class Protocol:
                 raise ConfigError(f"variant {name} is named twice")
         self.stacked(names)
         return ",".join(names)
+
+    def own_budgets(self, given: str) -> str:
+        """The budgets that are its own, as `name=n` between commas.
+
+        Args:
+            given: how much there is of some of them, in the same words.
+
+        Raises:
+            ConfigError: it declares no such budget, or one has no such amount.
+        """
+        own = {name: n for name, n in self.budgets.items() if name not in BUDGETS}
+        for part in filter(None, given.split(",")):
+            name, _, number = part.partition("=")
+            if name not in own:
+                there = f"; there are {', '.join(own)}" if own else ""
+                raise ConfigError(f"{self.name} declares no budget {name!r}{there}")
+            if not (number.isascii() and number.isdigit() and len(number) < 6 and int(number) <= MOST_OF_BUDGET):
+                raise ConfigError(f"budget {name} must be 0 to {MOST_OF_BUDGET}, not {number or 'nothing'}")
+            own[name] = int(number)
+        return ",".join(f"{name}={n}" for name, n in own.items())
 
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
         """The functions of a variant, or of several, as `combined` names them; none for the protocol itself ("")."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HELD",
     "NO_VERDICT",
+    "OWN_BUDGETS_HELP",
     "PATH",
     "PROTOCOL_HELP",
     "VIOLATED",
@@ -235,8 +236,8 @@ def budget_options(
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         if given is None:
-            own = "A budget that the protocol declares; --NAME N says the same (repeatable)."
-            command = click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=own)(command)
+            repeated = click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
+            command = repeated(command)
         for name in reversed(list(BUDGETS if given is None else given)):
             flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]
             said = b.help() if given is None and not note else f"{b.what}{note and '; '}{note}."
@@ -247,6 +248,7 @@ def budget_options(
     return add
 
 
+OWN_BUDGETS_HELP = "A budget that the protocol declares; --NAME N says the same (repeatable)."
 PROTOCOL_HELP = "zab, db19, or your own: a file (protocol.py) or a module (package.module)."
 
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, PATH, Cannot, Subcommand, check_writable, complain
+from checker.commands.common import (
+    NO_VERDICT,
+    OWN_BUDGETS_HELP,
+    PATH,
+    PROTOCOL_HELP,
+    Cannot,
+    Subcommand,
+    check_writable,
+    complain,
+    protocol_named,
+)
 
 if TYPE_CHECKING:
     from checker.simulated import Answer
@@ -31,11 +41,12 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.option("--seed", default=42, show_default=True, help="What delays and deadlines are drawn from; 64 bits.")
-@click.option("--nodes", default=3, show_default=True, help="Processes.")
+@click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
 @click.option("--rounds", default=1000, show_default=True, help="Ticks.")
-@click.option("--proposals", default=5, show_default=True, help="Proposals, spread evenly over the ticks.")
+@click.option("--proposals", type=int, help="Proposals, spread evenly over the ticks (5).")
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
-@click.option("--protocol", default="db19", show_default=True, metavar="NAME", help="db19 or zab.")
+@click.option("--protocol", default="db19", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
 @click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
 @click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
 @click.option(
@@ -180,8 +191,11 @@ def run_of(options: dict[str, Any]) -> Run:
     """
     from zabspec.simulator.run import Run
 
-    nodes = options["nodes"]
-    delay = {}
+    protocol = protocol_named(options["protocol"])
+    nodes = protocol.nodes if options["nodes"] is None else options["nodes"]
+    if options["proposals"] is not None and not protocol.transactions:
+        raise click.UsageError(f"--proposals is not for {protocol.name}, which has no transactions")
+    delay: dict[str, Any] = {}
     if options["delay"] is not None:
         least, most = parsed("--delay", options["delay"], f"{NUMBER}:{NUMBER}", "LEAST:MOST, as 1:3")
         delay = {"least_delay": least, "delays": most - least + 1}
@@ -189,13 +203,14 @@ def run_of(options: dict[str, Any]) -> Run:
         options["seed"],
         nodes,
         options["rounds"],
-        options["proposals"],
+        5 if options["proposals"] is None else options["proposals"],
         tuple((a, b) for a, b in pairs(options["partition"]) if 0 <= a < nodes and 0 <= b < nodes),
         tuple(faults(options)),
         protocol=options["protocol"],
         variant=combined(options),
         network=options["network"],
         oracle=options["oracle"],
+        budgets=",".join(options["own_budgets"]),
         **delay,
     )
 

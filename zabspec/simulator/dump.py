@@ -15,18 +15,20 @@ have, has role 3.
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zabspec.language.kinds import Record, Seq
-from zabspec.language.reference import StateView
-from zabspec.language.schema import Layout
+from zabspec.language.reference import RecordValue, StateView
+from zabspec.language.schema import NODE, Field, Layout
 
-__all__ = ["Dump", "Process", "digest"]
+__all__ = ["Dump", "OwnDump", "Process", "digest"]
 
 MAGIC = b"DSEZAB01"
-NODE = struct.Struct("<IBIIIIIII")
+PROCESS = struct.Struct("<IBIIIIIII")
 TXN = struct.Struct("<III")
 WORDS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -98,11 +100,36 @@ class Dump:
         parts = [MAGIC, len(self.places).to_bytes(4, "little")]
         for p, x in enumerate(self.processes(s)):
             numbers = (x.current_epoch, x.accepted_epoch, *x.last_zxid, *x.last_committed, len(x.history))
-            parts.append(NODE.pack(p, x.role, *numbers))
+            parts.append(PROCESS.pack(p, x.role, *numbers))
             for epoch, counter, proposal in x.history:
                 payload = b"zab-%d" % proposal
                 parts += (TXN.pack(epoch, counter, len(payload)), payload)
         return b"".join(parts)
+
+
+class OwnDump:
+    """The same of a protocol of somebody's own: its fields as JSON, by the names that its text gives them."""
+
+    def __init__(self, fields: Sequence[Field], nodes: int) -> None:
+        self.nodes = nodes
+        self.of_processes = [f for f in fields if f.axes[:1] == (NODE,)]
+        self.others = [f for f in fields if f.axes[:1] != (NODE,)]
+
+    def processes(self, s: StateView) -> list[dict[str, Any]]:
+        """Every process, in ascending id."""
+        return [{f.name: plain(getattr(s, f.name)[p]) for f in self.of_processes} for p in range(self.nodes)]
+
+    def canonical(self, s: StateView) -> bytes:
+        """The dump of a state."""
+        whole = {f.name: plain(getattr(s, f.name)) for f in self.others} | {"processes": self.processes(s)}
+        return json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()
+
+
+def plain(value: Any) -> Any:
+    """A value of the CPython world as JSON."""
+    if isinstance(value, RecordValue):
+        return value.record.unpack(value.word)
+    return value if isinstance(value, (int, str)) else [plain(v) for v in value]
 
 
 def digest(dump: bytes) -> str:

@@ -30,7 +30,9 @@ from zabspec.worlds.actor import (
     may_change,
     on_abcast,
     on_act,
+    on_act_every,
     on_change,
+    on_change_every,
     on_crash,
     on_recovery,
     went_down,
@@ -50,7 +52,6 @@ __all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
 
 FAULTS = {"cut": CUT, "heal": HEAL, "crash": CRASH, "recover": RECOVER, "lose": LOSE, "timeout": TIMEOUT}
 MOST_FAULTS = 64
-PAUSE = 8  # what may be done of itself is done once in so many ticks
 
 
 def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
@@ -137,7 +138,8 @@ def its_turn(s: State, p: int, k: int) -> bool:
     now and then."""
     if s.scripted:
         return s.doing == k + 1 and s.client == p
-    return unsigned_rem(splitmix64(s.seed ^ s.now ^ (k << 40) ^ ((p + 1) << 56)), PAUSE) == 0
+    pause = on_change_every(s, k) if p < 0 else on_act_every(s, k)
+    return unsigned_rem(splitmix64(s.seed ^ s.now ^ (k << 40) ^ ((p + 1) << 56)), pause) == 0
 
 
 def strike(s: State, kind: int, a: int, b: int) -> None:

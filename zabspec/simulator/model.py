@@ -18,6 +18,7 @@ from zabspec.worlds.scratch import step_fields
 __all__ = ["Cluster"]
 
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
+OWN_SLOTS = 4096  # messages in flight, of a protocol of somebody's own
 OBSERVED_EPOCHS = 255  # what is observed has an entry for every epoch
 
 
@@ -34,6 +35,7 @@ class Cluster:
         epochs: the largest epoch; 0: as large as is of use.
         oracle: who plays the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
         budgets: how much there is of each budget that a protocol of somebody's own declares.
+        text: the digest of such a protocol's text.
     """
 
     protocol: str
@@ -44,6 +46,7 @@ class Cluster:
     epochs: int = 0
     oracle: str = ""
     budgets: tuple[tuple[str, int], ...] = ()
+    text: str = ""
 
     @property
     def largest_epoch(self) -> int:
@@ -74,6 +77,8 @@ class Cluster:
         acknowledgement and its commit, and what elections send between any two processes."""
         n = self.nodes
         most: int = mail.MOST_SLOTS
+        if self.parts_of.text is not None:
+            return min(most, OWN_SLOTS)
         return min(most, n * (3 * self.proposals + 24 * n))
 
     @cached_property

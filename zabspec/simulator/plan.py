@@ -8,6 +8,7 @@ from zabspec.model import ConfigError
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
+from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
 
 __all__ = ["Fault", "Run"]
@@ -52,6 +53,7 @@ class Run:
         network: over connections, in which order an end takes what arrives; empty: in turn. Of datagrams
             whether they may overtake each other; empty: they may.
         oracle: over connections, who plays the leader oracle; empty: the seed; `lab`: the lab's election.
+        budgets: how much there is of the budgets that the protocol declares, as a configuration says it.
 
     Raises:
         ConfigError: there is no such run.
@@ -69,12 +71,18 @@ class Run:
     variant: str = ""
     network: str = ""
     oracle: str = ""
+    budgets: str = ""
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
         if found is None:
             raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
         object.__setattr__(self, "variant", found.combined(self.variant))
+        object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
+        if not found.transactions:
+            object.__setattr__(self, "proposals", 0)
+        if not self.network:
+            object.__setattr__(self, "network", found.network)
         within("--seed", self.seed, 0, 2**64 - 1)
         within("--nodes", self.nodes, 1, MOST_NODES)
         within("--rounds", self.rounds, 0, LARGEST_TICK)
@@ -112,6 +120,29 @@ class Run:
                 raise ConfigError(f"{what}: there is no process {p}; they are 0 to {self.nodes - 1}")
         if not 0 <= fault.tick < self.rounds:
             raise ConfigError(f"{what}: the run has ticks 0 to {self.rounds - 1}")
+
+    @property
+    def budget(self) -> tuple[tuple[str, int], ...]:
+        """How much there is of every budget, of a protocol of somebody's own: what happens on the schedule is what is
+        spent of the others."""
+        found = PROTOCOLS[self.protocol]
+        if found.text is None:
+            return ()
+        own = {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
+        crashes = sum(fault.kind == "crash" for fault in self.faults)
+        known = dict.fromkeys(BUDGETS, 0) | {name: found.budgets[name] for name in found.budgets if name in BUDGETS}
+        return tuple((known | {"crashes": max(known["crashes"], crashes)} | own).items())
+
+    @property
+    def text(self) -> str:
+        """The digest of the text of a protocol of somebody's own; empty: it is of this project."""
+        found = PROTOCOLS[self.protocol].text
+        return found.digest if found is not None else ""
+
+    @property
+    def table_budget(self) -> dict[str, int]:
+        """Of these what a configuration has a flag of its own for, and there is any of."""
+        return {name: n for name, n in self.budget if n and name in BUDGETS}
 
     def with_seed(self, seed: int) -> Run:
         return replace(self, seed=seed)

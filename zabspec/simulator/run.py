@@ -78,11 +78,16 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
         raise ConfigError(
             f"--check judges runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
         )
+    if not PROTOCOLS[run.protocol].transactions:
+        yield Cluster(run.protocol, run.variant, run.nodes, 0, observed, budgets=run.budget, text=run.text)
+        return
     sizes = OBSERVED_ROOMS if observed else ROOMS
     for epochs in (OBSERVED_EPOCHS, MOST_OBSERVED_EPOCHS) if observed else (EPOCHS,):
         for room in sizes:
             if room >= run.proposals:
-                yield Cluster(run.protocol, run.variant, run.nodes, room, observed, epochs, run.oracle)
+                yield Cluster(
+                    run.protocol, run.variant, run.nodes, room, observed, epochs, run.oracle, run.budget, run.text
+                )
 
 
 # --- the two engines -----------------------------------------------------------------------------

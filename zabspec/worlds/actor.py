@@ -48,6 +48,16 @@ def on_act(s: State, p: Node, k: int) -> None:
     """Process p takes the k-th of its internal steps."""
 
 
+def on_act_every(s: State, k: int) -> int:
+    """In the simulator: about how many ticks lie between two of the k-th internal steps of a process."""
+    return 8
+
+
+def on_change_every(s: State, k: int) -> int:
+    """The same of the k-th step of the environment."""
+    return 8
+
+
 def may_change(s: State, k: int) -> bool:
     """Whether the k-th step of the environment (0..CHANGES-1), which no process takes, may happen now."""
     return False
