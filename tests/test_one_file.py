@@ -70,21 +70,36 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(tree: Path, *words: str) -> tuple[int, Any]:
-    """What a command says in the tree, as JSON."""
+IN_ONE_PROCESS = """
+import json, sys
+from click.testing import CliRunner
+from checker.cli import main
+answers = [CliRunner().invoke(main, [*words, "--json"]) for words in json.loads(sys.argv[1])]
+print(json.dumps([[a.exit_code, json.loads(a.stdout)] for a in answers]))
+"""
+ASKED = (
+    "--nodes 1 --txns 1 --timeouts 0 --crashes 0 --losses 0 --keep-going --engine interpret"
+    " --property nobody-delivers --property nobody-promises",
+    "simulate --seed 14 --rounds 300 --proposals 1 --engine interpret --check --table run.parquet",
+    "judge run.parquet --property nobody-delivers",
+)
+
+
+@pytest.fixture(scope="module")
+def answers(tree: Path) -> Any:
+    """What three commands say in the tree: exit codes, and JSON."""
+    pytest.importorskip("pyarrow")
     environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     made = subprocess.run(
-        [sys.executable, "-m", "zabcheck", *words, "--json"],
+        [sys.executable, "-c", IN_ONE_PROCESS, json.dumps([line.split() for line in ASKED])],
         cwd=tree, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert made.stdout, made.stderr
-    return made.returncode, json.loads(made.stdout)
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
 
 
-def test_it_is_explored_and_explained(tree: Path) -> None:
-    budgets = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
-    asked = ("--property", "nobody-delivers", "--property", "nobody-promises", "--keep-going", "--engine", "interpret")
-    code, said = run(tree, *budgets, *asked)
+def test_it_is_explored_and_explained(answers: Any) -> None:
+    code, said = answers[0]
     assert code == 1
     why = {p["name"]: p["violation"]["why"] for p in said["properties"]}
     assert why["nobody-delivers"].startswith("p0 delivered t1 <1,1>, which p0 had broadcast. Step ")
@@ -93,14 +108,10 @@ def test_it_is_explored_and_explained(tree: Path) -> None:
     assert why["nobody-promises"].endswith("p0.promised_epoch 0 -> 1.")
 
 
-def test_it_is_judged_of_simulated_runs_and_of_their_tables(tree: Path) -> None:
-    pytest.importorskip("pyarrow")
-    played = ("simulate", "--seed", "14", "--rounds", "300", "--proposals", "1", "--engine", "interpret")
-    code, said = run(tree, *played, "--check", "--table", "run.parquet")
-    assert code == 1
+def test_it_is_judged_of_simulated_runs_and_of_their_tables(answers: Any) -> None:
+    (code, said), (other, judged) = answers[1:]
+    assert code == other == 1
     simulated = next(p for p in said["properties"] if p["name"] == "nobody-delivers")
-    code, said = run(tree, "judge", "run.parquet", "--property", "nobody-delivers")
-    (violation,) = said["violations"]
-    assert code == 1
+    (violation,) = judged["violations"]
     assert (violation["time"], violation["why"]) == (simulated["tick"], simulated["why"])
     assert [(e["kind"], e["txn"]) for e in violation["events"]] == [("abcast", "t1 <1,1>"), ("abdeliver", "t1 <1,1>")]

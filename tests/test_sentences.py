@@ -153,6 +153,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "nothing happens in a sentence, and changes writes",
     ),
     "no such function": ('return broken(f"{nothing(s)}")', "there is no function nothing"),
+    "what cannot be called": ('return broken(f"{no_text(s)}")', "{no_text(s)} of a sentence cannot be said: "),
     "forgetting": ('return broken(f"{forget(s, 0)}")', "which no sentence says"),
     "another set": ('return broken(f"{ {q for q in range(2)} }")', "a set in a sentence is of processes"),
     "a list": ('return broken(f"{[q for q in range(s.NODES)]}")', "ListComp is not in the language"),
@@ -173,6 +174,7 @@ def test_what_a_sentence_may_not_do_is_refused_with_its_line(name: str, tmp_path
     text = (
         f"{SAID}def changes(s: State) -> int:\n    s.x[0] = 1\n    return 1\n\n\n"
         "def by_another(s: State) -> int:\n    return changes(s)\n\n\n"
+        "def no_text(s: State) -> int:\n    return 1.5\n\n\n"
         f"def holds(s: State) -> bool:\n    {line}\n"
     )
     made = program(tmp_path, text)

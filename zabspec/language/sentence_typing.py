@@ -9,6 +9,7 @@ from typing import Any
 from zabspec.language import tree as t
 from zabspec.language.expressions import Expressions
 from zabspec.language.sentences import MARK, pieces
+from zabspec.language.source import LanguageError
 
 __all__ = ["Sentences", "said"]
 
@@ -57,7 +58,12 @@ class Sentences(Expressions):
             case ast.SetComp():
                 self.check_processes(node)
                 return
-        value = self.expr(node)
+        try:
+            value = self.expr(node)
+        except LanguageError as problem:
+            if node.lineno <= problem.line <= (node.end_lineno or node.lineno):
+                raise
+            raise self.fail(node, f"{{{ast.unparse(node)}}} of a sentence cannot be said: {problem}") from None
         if value.type in (t.VOID, t.STATE, t.WORDS, t.BYTES):
             raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which no sentence says")
         culprit = self.writing(value)
