@@ -14,7 +14,7 @@ from checker import kernel
 from checker.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STEP, Property
-from zabspec.authoring import ConfigError
+from zabspec.authoring import ConfigError, said_at
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
@@ -253,7 +253,8 @@ class Compiled:
                 if touched <= observed:
                     history.add(p.holds.__name__)
                 elif p.of == HISTORY:
-                    raise ValueError(f"{p.name} is declared over the history and reads {sorted(touched - observed)}")
+                    what = ", ".join(sorted(touched - observed))
+                    raise ConfigError(f"{said_at(p.holds)}{p.name} is over the history, and reads {what}")
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
         text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"

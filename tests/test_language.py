@@ -71,6 +71,7 @@ SCHEMA = Schema(
         per_node("log", LOG, Role.PERSISTENT),
         per_node("spare", LOG, Role.VOLATILE),
         per_node("few", Seq(Int(-1, 7), 3, "--few"), Role.VOLATILE),
+        per_node("short", Seq(Int(-1, 5), 2, "--short"), Role.VOLATILE),
         per_node("group", SetOf(NODES, nodes=True), Role.VOLATILE),
         per_node("other", SetOf(NODES, nodes=True), Role.VOLATILE),
         per_node("acks", SetOf(12), Role.VOLATILE, 3),
@@ -231,7 +232,6 @@ REJECTED: dict[str, tuple[str, str]] = {
     ),
     "no bound": ("def h(s: State, p: Node) -> None:\n    for k in range():  # BAD\n        pass\n", "range takes a bound"),
     "stride": ("def h(s: State, p: Node) -> None:\n    for k in range(0, 9, 2):  # BAD\n        pass\n", "range takes a bound"),
-    "no range": ("def h(s: State, p: Node) -> None:\n    for t in s.log[p]:  # BAD\n        pass\n", "in range\\(...\\)"),
     "for else": (
         "def h(s: State, p: Node) -> None:\n    for k in range(3):  # BAD\n        pass\n    else:\n        pass\n",
         "without else",
@@ -261,7 +261,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     "truth in integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.flag[p]  # BAD\n", "a bool stands where a int"),
     "integer in truth": ("def h(s: State, p: Node) -> None:\n    s.flag[p] = 1  # BAD\n", "a int stands where a bool"),
     "record in integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.log[p][0]  # BAD\n", "a record stands where a int"),
-    "sequence of another kind": ("def h(s: State, p: Node) -> None:\n    s.log[p] = s.few[p]  # BAD\n", "log cannot hold a seq"),
+    "sequence of another kind": ("def h(s: State, p: Node) -> None:\n    s.log[p] = s.few[p]  # BAD\n", "log cannot hold a sequence of other elements"),
     "set in integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.group[p]  # BAD\n", "a set stands where a int"),
     "set of another kind": ("def h(s: State, p: Node) -> None:\n    s.group[p] = s.acks[p][0]  # BAD\n", "a set stands where a set"),
     "truth added": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.x[p] + True  # BAD\n", "\\+ takes integers"),
@@ -271,7 +271,26 @@ REJECTED: dict[str, tuple[str, str]] = {
     "integer negated": ("def h(s: State, p: Node) -> None:\n    if not s.x[p]:  # BAD\n        pass\n", "not a truth value"),
     "integer joined": ("def h(s: State, p: Node) -> None:\n    if s.x[p] and s.flag[p]:  # BAD\n        pass\n", "not a truth"),
     "sides": ("def h(s: State, p: Node) -> None:\n    s.x[p] = 1 if s.flag[p] else True  # BAD\n", "values of one type"),
-    "member of a sequence": ("def h(s: State, p: Node) -> None:\n    if 1 in s.few[p]:  # BAD\n        pass\n", "`in` takes a set"),
+    "member of an integer": ("def h(s: State, p: Node) -> None:\n    if 1 in s.x[p]:  # BAD\n        pass\n", "`in` takes a set, a sequence"),
+    "member by a call": (
+        "def g(s: State, p: Node) -> int:\n    s.x[p] += 1\n    return 1\n\n\ndef h(s: State, p: Node) -> None:\n"
+        "    if g(s, p) in s.few[p]:  # BAD\n        pass\n",
+        "may not call a function here: give it a name first",
+    ),
+    "one of messages": ("def h(s: State, p: Node) -> None:\n    if 1 in (s.log[p], s.x[p]):  # BAD\n        pass\n", "cannot be compared"),
+    "loop through an integer": ("def h(s: State, p: Node) -> None:\n    for k in s.x[p]:  # BAD\n        pass\n", "a sequence or a set, not"),
+    "loop through a call": ("def h(s: State, p: Node) -> None:\n    for k in list(s.few[p]):  # BAD\n        pass\n", "list\\(s.few\\[p\\]\\) is none"),
+    "loop that moves": (
+        "def h(s: State, p: Node) -> None:\n    k = 0\n    for v in s.acks[p][k]:  # BAD\n        k = 1\n",
+        "k is given a value meanwhile",
+    ),
+    "loop at a field": ("def h(s: State, p: Node) -> None:\n    for v in s.acks[p][s.y[p]]:  # BAD\n        pass\n", "s.y may change meanwhile"),
+    "loop over a set by a name in use": (
+        "def h(s: State, p: Node) -> None:\n    q = 2\n    for q in s.group[p]:  # BAD\n        pass\n    s.x[p] = q\n",
+        "q has a value already",
+    ),
+    "loop by a parameter": ("def h(s: State, p: Node) -> None:\n    for p in s.few[p]:  # BAD\n        pass\n", "p is given a value meanwhile"),
+    "name after a loop": ("def h(s: State, p: Node) -> None:\n    for v in s.few[p]:\n        pass\n    s.x[p] = v  # BAD\n", "v may not have a value here"),
     "length of an integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = len(s.y[p])  # BAD\n", "a int has no length"),
     "minimum of three": ("def h(s: State, p: Node) -> None:\n    s.x[p] = min(1, 2, 3)  # BAD\n", "no function min"),
     "two types": ("def h(s: State, p: Node) -> None:\n    a = 1\n    a = True  # BAD\n", "a is both int and bool"),
@@ -550,6 +569,75 @@ def noted_number(s: State, p: Node, value: int) -> int:
     s.x[p] += 3
     return value
 
+
+def within(s: State, p: Node, a: int, b: int) -> int:
+    s.few[p].append(a & 7)
+    s.few[p].append((b & 7) - 1)
+    t = Txn(epoch=a & 7, counter=0, value=1)
+    s.log[p].append(Txn(epoch=b & 7, counter=0, value=1))
+    return (1 if a in s.few[p] else 0) + (2 if b not in s.few[p] else 0) + (4 if t in s.log[p] else 0)
+
+
+def within_nothing(s: State, p: Node, a: int) -> int:
+    return 1 if s.many[p][a] in s.few[p] else 0
+
+
+def one_of(s: State, p: Node, a: int, b: int) -> int:
+    t = Txn(epoch=a & 7, counter=0, value=1)
+    s.log[p].append(Txn(epoch=b & 7, counter=0, value=1))
+    return (1 if a in (b, 3, s.y[p]) else 0) + (2 if b not in [a, 5] else 0) + (4 if t in (s.log[p][0],) else 0)
+
+
+def one_of_places(s: State, p: Node, a: int, b: int) -> int:
+    return 1 if a in (a, s.many[p][b & 3]) else 0
+
+
+def went_through(s: State, p: Node, a: int, b: int) -> int:
+    s.few[p].append(a & 7)
+    s.few[p].append((b & 7) - 1)
+    s.few[p].append(3)
+    n = 0
+    for v in s.few[p]:
+        if v == 5:
+            continue
+        n = 10 * n + v
+        if v == 6:
+            s.few[p].remove(1)
+        if v == 2:
+            break
+        for w in s.few[p]:
+            n += w
+    for t in s.log[p]:
+        n += t.epoch
+    return n
+
+
+def went_through_set(s: State, p: Node, a: int, b: int) -> int:
+    n = 0
+    s.acks[p][1].add(a & 7)
+    s.acks[p][1].add(b & 7)
+    for k in s.acks[p][1]:
+        n = 20 * n + k
+        if k == 3:
+            s.acks[p][1].discard(b & 7)
+            s.acks[p][1].add(a & 11)
+        if k == 9:
+            break
+    for q in s.group[p]:
+        n += q + 1
+    return n
+
+
+def refilled(s: State, p: Node, a: int, b: int) -> int:
+    s.short[p].append(1)
+    for k in range(a & 3):
+        s.few[p].append((b & 7) - 1)
+    s.short[p] = s.few[p]
+    same = s.short[p] == s.few[p]
+    s.few[p].clear()
+    s.few[p] = s.short[p]
+    s.few[p].append(0)
+    return len(s.short[p]) + (10 if same else 0) + (20 if s.few[p] != s.short[p] else 0)
 
 def branches(s: State, p: Node, a: int, b: int) -> int:
     if a > b:

@@ -16,9 +16,9 @@ from checker.explore import Explorer
 from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from invariants import Property, properties_of
-from zabspec.authoring import ProtocolError
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.protocols import PROTOCOLS
 
 TEXT = START.read_text(encoding="utf-8")
 NO_LIMIT = Limits(None, None, None, None)
@@ -89,6 +89,42 @@ def test_budgets_are_the_protocols_own(written) -> None:
 
 NO_LOOK = "def may_begin(s: State, p: Node) -> bool:\n"
 BEFORE = "def announce("
+JUDGING, SHOWING, FIELDS = "    for p in range(s.NODES):\n        for q", "    s.outcome[p] = 1 if", "return [\n"
+TICK = """def on_time(s: State) -> bool:
+    return {}
+
+
+@environment_step(when=on_time)
+def tick(s: State) -> None:
+    {}
+
+
+"""
+WHOLE = (  # what some of the edits below need besides
+    (
+        "from zabcheck.language import (",
+        "from zabcheck.language import (\n    Int, choose, environment, environment_step, forget,",
+    ),
+    (", NODE),\n    ]", ', NODE),\n        environment("now", Int(0, 1), "a clock"),\n    ]'),
+    (
+        "# --- what must hold",
+        """def around(k: int):
+    def inner(s: State, p: Node) -> bool:
+        return len(s.agreed[p]) == k
+
+    return inner
+
+
+def again(function):
+    return lambda *given: function(*given)
+
+
+inner = around(3)
+
+
+# --- what must hold""",
+    ),
+)
 GHOST = "if s.phase[p] == WORKING:\n        s.phase"
 WRONG = (
     (NO_LOOK, f"{NO_LOOK}    s.phase[p] = 1\n", r":\d+: a handler may not write persistent field phase"),
@@ -104,13 +140,66 @@ WRONG = (
     ("def agreement(", "def send(", r":\d+: the world has a send of its own"),
     (BEFORE, f"def min(a: int, b: int) -> int:\n    return a\n\n\n{BEFORE}", r":\d+: min is a word of the language"),
     ("import (", "import (\n    nothing_of_the_kind,", r":\d+: ImportError"),
+    # what happens where only looking is meant
+    (JUDGING, f"    forget(s, 0)\n{JUDGING}", r":\d+: agreement is no handler, or only looks: it may not call forget"),
+    (JUDGING, f"    choose(s, 2)\n{JUDGING}", r":\d+: agreement is no handler, or only looks: it may not call choose"),
+    (NO_LOOK, f"{NO_LOOK}    choose(s, 2)\n", r":\d+: may_begin is no handler, or only looks: it may not call choose"),
+    (SHOWING, f"    forget(s, p)\n{SHOWING}", r":\d+: decided is no handler, or only looks: it may not call forget"),
+    (
+        'commit: bool) -> None:\n    "',
+        'commit: bool) -> int:\n    return s.phase[0]\n    "',
+        r":\d+: an observation is",
+    ),
+    (BEFORE, f"{TICK.format('s.now == 0', 's.phase[0] = 1')}{BEFORE}", r":\d+: tick, as it is used, may not write"),
+    (BEFORE, f"{TICK.format('s.outcome[0] == 0', 's.now = 1')}{BEFORE}", r":\d+: the environment may not read ghost"),
+    # names that mean two things, or nothing
+    ("\ndef on_decision(", "\ndef on_vote(", r":\d+: on_vote is defined in line \d+ already"),
+    (
+        "def two_decided",
+        "def enough(s: State) -> bool:\n    return True\n\n\ndef two_decided",
+        r":\d+: enough is defined",
+    ),
+    (
+        "enough(s, p):",
+        "inner(s, p):",
+        r":\d+: inner reads names of a function around it, which the language has not: k",
+    ),
+    ("@receives\ndef on_vote", "@receives\n@again\ndef on_vote", r":\d+: .*"),
+    ("m: VOTE)", "m: VOTES)", r":\d+: on_vote receives VOTES, which messages\(size\) has not"),
+    (
+        "def state(size):",
+        "def state(size):\n    global WORKING\n    WORKING = 7",
+        r": WORKING was 0 when the text was read",
+    ),
+    ("variants=[", 'variants=[Variant("hasty", "", {}), ', r": two variants are called hasty"),
+    ('{"enough": all', '{"agreement": all', r":\d+: variant hasty changes the property agreement"),
+    ('{"enough": all', '{"enouch": all', r":\d+: variant hasty: there is no function enouch"),
+    # budgets, fields, messages and kinds that there cannot be
+    ('"refusals": 1', '"nodes": 2, "refusals": 1', r": s\.NODES is a constant already"),
+    ('"refusals": 1', '"two words": 2, "refusals": 1', r": a budget is called by one word"),
+    ('"refusals": 1', '"losses": 2, "refusals": 1', r": the world of this protocol has no losses"),
+    ('"begins": 1', '"begins": -1', r": budget begins must be 0 to 255, not -1"),
+    (FIELDS, f'{FIELDS} volatile("in_flight", Bool(), ""),', r": field in_flight: the world has one"),
+    (FIELDS, f'{FIELDS} volatile("begins_left", Bool(), ""),', r": field begins_left: the world has one"),
+    (FIELDS, f'{FIELDS} volatile("coordinates", Bool(), ""),', r": field coordinates: it is declared twice"),
+    (FIELDS, f'{FIELDS} volatile("key", Bool(), ""),', r": field key: a state has one"),
+    (FIELDS, f'{FIELDS} volatile("no", Int(0, -1), ""),', r": field no has no values: 0\.\.-1"),
+    (FIELDS, f'{FIELDS} volatile("big", Int(0, 2**70), ""),', r": field big takes 71 bits"),
+    (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is no kind"),
+    ('"yes": Bool()', '"at": Bool()', r": field of VOTE at: every message has one"),
+    ('Message("PREPARE", {})', 'Message("VOTE", {})', r": message VOTE: it is declared twice"),
+    ("if s.outcome[p] == 1 and", "if s.phase[p] == 1 and", r":\d+: agreement is over the history, and reads phase"),
 )
 
 
 @pytest.mark.parametrize(("old", "new", "said"), WRONG, ids=[new.strip().split("\n")[0][:30] for _, new, _ in WRONG])
 def test_what_is_wrong_with_a_text_is_said_with_file_and_line(written, old: str, new: str, said: str) -> None:
-    with pytest.raises((ProtocolError, LanguageError)) as caught:
-        explored(written(old, new))
+    text = TEXT
+    for piece, instead in WHOLE:
+        assert piece in text
+        text = text.replace(piece, instead, 1)
+    with pytest.raises((ConfigError, LanguageError)) as caught:
+        explored(written(old, new, text))
     assert re.search("tpc.py.*" + said, str(caught.value)), caught.value
     assert "\n" not in str(caught.value)
 
@@ -171,3 +260,66 @@ def test_a_simulated_run_is_judged_told_as_a_trace_and_listened_to(written, tmp_
     assert {"act", "deliver", "observe"} <= {e["event"] for e in events}
     plain = run(*again, "--engine", "interpret")
     assert plain == one
+
+
+# --- more than one file --------------------------------------------------------------------------
+
+HEAD = "from __future__ import annotations\n\nfrom zabcheck.language import *\n\n\n"
+HELPED = TEXT.replace("from zabcheck.language import (", "from rules import enough\nfrom zabcheck.language import (", 1)
+HELPED = HELPED.replace(TEXT[TEXT.index("def enough(") : TEXT.index("@receives\ndef on_vote")], "")
+ALL = f"{HEAD}def enough(s: State, p: Node) -> bool:\n    return len(s.agreed[p]) == s.NODES\n"
+ONE = ALL.replace("== s.NODES", ">= 1")
+
+
+def helped(folder: Path, rules: str) -> Path:
+    """The text with one of its rules in a file beside it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "rules.py").write_text(rules, encoding="utf-8")
+    (folder / "tpc.py").write_text(HELPED, encoding="utf-8")
+    return folder / "tpc.py"
+
+
+def test_a_module_beside_the_file_is_part_of_the_text(tmp_path: Path) -> None:
+    """It is read anew when it changes, another folder's is another, and the text's digest is of both."""
+    a, b = helped(tmp_path / "a", ALL), helped(tmp_path / "b", ONE)
+    assert not explored(a).violations
+    before = PROTOCOLS[str(a)].text.digest
+    assert before != PROTOCOLS[str(b)].text.digest
+    assert vars(PROTOCOLS[str(b)].modules[0])["enough"].__code__.co_filename == str(tmp_path / "b" / "rules.py")
+    (tmp_path / "a" / "rules.py").write_text(ONE, encoding="utf-8")
+    assert explored(a).violations
+    assert PROTOCOLS[str(a)].text.digest != before
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("    s.phase[0] = 0\n", r"rules.py:\d+: a handler touches its own process only"),
+        ("    s.outcome[p] = 0\n", r"rules.py:\d+: a handler may not read ghost field outcome"),
+        ("    return p == LIMIT\n\n\nWORKING, LIMIT = 3, 4\n", r"rules.py:\d+: LIMIT is neither"),
+        (
+            "    return p == WORKING\n\n\nWORKING = 3\n",
+            r"rules.py:\d+: enough means another WORKING than .*tpc.py does",
+        ),
+    ],
+)
+def test_a_module_beside_the_file_is_held_to_what_the_text_is(tmp_path: Path, rule: str, said: str) -> None:
+    rules = ALL.replace(
+        "    return len(s.agreed[p]) == s.NODES\n", f"{rule}    return True\n" if "return" not in rule else rule
+    )
+    with pytest.raises((ConfigError, LanguageError)) as caught:
+        explored(helped(tmp_path / "a", rules))
+    assert re.search(said, str(caught.value)), caught.value
+
+
+def test_a_variant_may_say_what_happens_in_a_crash(written) -> None:
+    """Of what a protocol leaves to its world, too."""
+    text = TEXT.replace('{"enough": all_but_one}', '{"on_crash": lose}')
+    lose = "def lose(s: State, p: Node) -> None:\n    s.phase[p] = WORKING\n\n\ndef all_but_one("
+    path = written("def all_but_one(", lose, text)
+    assert explored(path, variant="hasty", crashes=1, budgets="refusals=1").violations
+    with pytest.raises(LanguageError, match="touches its own process only"):
+        explored(
+            written("s.phase[p] = WORKING\n\n\ndef all", "s.phase[0] = WORKING\n\n\ndef all", path.read_text()),
+            variant="hasty",
+        )

@@ -114,7 +114,7 @@ def test_a_sequence_that_has_no_room_is_an_error_of_the_range(tmp_path: Path) ->
     ("old", "new", "problem"),
     [
         ("ordered=True", "ordered=False", "takes integers, or records that are declared ordered"),
-        ("2 in s.long[p]\n", "2 in s.best[p]\n", "`in` takes a set or a sequence"),
+        ("2 in s.long[p]\n", "2 in s.best[p]\n", "`in` takes a set, a sequence"),
     ],
 )
 def test_what_is_not_there_is_refused_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:

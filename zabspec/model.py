@@ -13,6 +13,7 @@ from zabspec.authoring import ConfigError
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.vetting import check_fields
 from zabspec.worlds import actor, scratch
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
@@ -296,6 +297,9 @@ class Model:
             **{name.upper(): n for name, n in c.budget.items()},
         }
         text = self.protocol.text
+        if text is not None:
+            mine = {id(f) for f in self.parts.fields}
+            check_fields(text.name, self.parts.fields, (*constants, *(f.name for f in fields if id(f) not in mine)), ())
         return Program(
             Schema(c.nodes, fields, constants),
             self.parts.types,

@@ -10,12 +10,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib
-import importlib.util
-import linecache
-import os
-import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,11 +23,13 @@ from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Field, Role
-from zabspec.language.source import LanguageError, definition, register_source, text_digest
+from zabspec.language.source import LanguageError, definition, register_source
+from zabspec.texts import Read, failed, is_elsewhere, read_text
+from zabspec.vetting import check_budgets, check_fields, check_kept, check_one_meaning, constants_of, is_ours
 from zabspec.worlds import actor
-from zabspec.worlds.steps import BUDGETS
+from zabspec.worlds.steps import BUDGETS, DATAGRAMS
 
-__all__ = ["OpenText", "declared_in", "is_elsewhere", "open_text"]
+__all__ = ["OpenText", "is_elsewhere", "open_text"]
 
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
@@ -62,105 +58,6 @@ HOOKS = (
     - WRITTEN
 )
 USUAL_FLIGHT = 32  # messages in flight
-
-
-# --- finding the text -----------------------------------------------------------------------------
-
-
-def is_elsewhere(name: str) -> bool:
-    """Whether a protocol's name says where its text is: a file, or a module of a package."""
-    return name.endswith(".py") or os.sep in name or "." in name
-
-
-def declared_in(name: str) -> tuple[Declaration, ModuleType]:
-    """What a file, or a module, declares.
-
-    Args:
-        name: `path/to/file.py` or `package.module`.
-
-    Raises:
-        ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
-    """
-    module = _from_file(Path(name)) if name.endswith(".py") or os.sep in name else _from_package(name)
-    found = [value for value in vars(module).values() if isinstance(value, Declaration)]
-    own = [d for d in found if d.module == module.__name__]
-    if len(own) != 1:
-        said = "declares no protocol" if not own else f"declares {len(own)} protocols"
-        raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
-    return own[0], module
-
-
-_loaded: dict[tuple[str, str], ModuleType] = {}  # by file and the digest of its text
-
-
-def _from_file(path: Path) -> ModuleType:
-    try:
-        text = path.read_bytes()
-    except OSError as problem:
-        raise ProtocolError(f"cannot read {path}: {problem.strerror or problem}") from None
-    digest = hashlib.sha256(text).hexdigest()
-    known = str(path.resolve()), digest
-    if known in _loaded:
-        return _loaded[known]
-    stem = "".join(c if c.isalnum() else "_" for c in path.stem)
-    name = f"{stem}_{hashlib.sha256(repr(known).encode()).hexdigest()[:12]}"
-    try:
-        code = compile(text, str(path.resolve()), "exec", dont_inherit=True)
-    except SyntaxError as problem:
-        raise ProtocolError(f"{path}:{problem.lineno or 1}: this is no Python: {problem.msg}") from None
-    except ValueError as problem:
-        raise ProtocolError(f"{path} is no Python: {problem}") from None
-    module = ModuleType(name)
-    module.__file__ = str(path.resolve())
-    linecache.checkcache(module.__file__)
-    sys.modules[name] = module
-    try:
-        with _beside(path.resolve().parent):
-            exec(code, module.__dict__)
-    except Exception as problem:
-        del sys.modules[name]
-        raise _failed(str(path), module.__file__, problem) from None
-    _loaded[known] = module
-    return module
-
-
-class _beside:
-    """While a file is read, the modules beside it can be imported."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = str(folder)
-
-    def __enter__(self) -> None:
-        sys.path.insert(0, self.folder)
-
-    def __exit__(self, *_: object) -> None:
-        if self.folder in sys.path:
-            sys.path.remove(self.folder)
-
-
-def _from_package(name: str) -> ModuleType:
-    try:
-        with _beside(Path.cwd()):
-            return importlib.import_module(name)
-    except ModuleNotFoundError as problem:
-        if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
-            raise ProtocolError(f"there is no module {name}") from None
-        raise _failed(name, "", problem) from None
-    except Exception as problem:
-        found = importlib.util.find_spec(name)
-        raise _failed(name, (found.origin or "") if found else "", problem) from None
-
-
-def _failed(said: str, file: str, problem: Exception) -> ProtocolError:
-    """What went wrong while a text was read, with the line of the text that did it."""
-    if isinstance(problem, SyntaxError):
-        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
-    if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
-        return ProtocolError(str(problem))
-    lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file]
-    where = f"{said}:{lines[-1]}" if lines else said
-    what = str(problem) if isinstance(problem, ProtocolError) else f"{type(problem).__name__}: {problem}"
-    return ProtocolError(f"{where}: {what}")
 
 
 # --- reading it -----------------------------------------------------------------------------------
@@ -196,6 +93,8 @@ class OpenText:
         name: what it is asked for by.
         declared: what it declares.
         module: it.
+        digest: of its text, and of the modules beside it that it imports.
+        constants: its constants, as they were when it was read.
         handlers: the functions that act for a process, and what they call.
         actions, changes: what processes, and the environment, do by themselves, in the text's order.
         receipts: what each kind of message is given to.
@@ -211,6 +110,8 @@ class OpenText:
     name: str
     declared: Declaration
     module: ModuleType
+    digest: str
+    constants: Mapping[str, int | str]
     handlers: frozenset[str]
     apart: Mapping[str, str]
     actions: tuple[Action, ...]
@@ -231,26 +132,10 @@ class OpenText:
         """Where its properties are stated: the name of its file, or of its module."""
         return Path(self.name).name if self.name.endswith(".py") else self.name
 
-    @cached_property
-    def digest(self) -> str:
-        """Of its text, and of the files beside it that functions of it come from, as they were when it was read."""
-        found = hashlib.sha256(self.read_as.encode())
-        functions = (v for v in vars(self.module).values() if isinstance(v, FunctionType))
-        files = {f.__code__.co_filename: f for f in functions if not ours(f) and f.__module__ != self.module.__name__}
-        for file in sorted(files):
-            found.update(text_digest(files[file]).encode())
-        return found.hexdigest()
-
     @property
     def shows(self) -> tuple[FunctionType, ...]:
         """The functions by which handlers show the outside what happens."""
         return tuple(shown.function for shown in self.shown.values())
-
-    @property
-    def read_as(self) -> str:
-        """A digest of its own file as it was read."""
-        own = (v for v in vars(self.module).values() if isinstance(v, FunctionType))
-        return next((text_digest(f) for f in own if f.__module__ == self.module.__name__), "")
 
     @property
     def budgets(self) -> Mapping[str, int]:
@@ -268,9 +153,17 @@ class OpenText:
         try:
             types = dict(self.declared.types(size))
         except Exception as problem:
-            raise _failed(f"{self.name}: types", self.module.__file__ or "", problem) from None
+            raise failed(f"{self.name}: types", self.module.__file__ or "", problem) from None
+        check_fields(self.name, fields, (), messages)
+        check_kept(self.name, self.module, self.constants)
         for f in fields:
             self._check_names(f)
+        for name, function in self.receipts.items():
+            if name not in {m.name for m in messages}:
+                line = function.__code__.co_firstlineno
+                raise ProtocolError(
+                    f"{self.name}:{line}: {function.__name__} receives {name}, which messages(size) has not"
+                )
         return fields, messages, types
 
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
@@ -279,7 +172,7 @@ class OpenText:
         except AttributeError as problem:
             raise ProtocolError(f"{self.name}: {what}: {problem}") from None
         except Exception as problem:
-            raise _failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
+            raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
         for one in made:
             if not isinstance(one, kind):
                 raise ProtocolError(f"{self.name}: {what}(size) gives a {type(one).__name__}, not a {kind.__name__}")
@@ -309,7 +202,9 @@ class OpenText:
     @cached_property
     def chooses(self) -> bool:
         """Whether a step of it may have alternatives."""
-        given = (v for v in vars(self.module).values() if isinstance(v, FunctionType))
+        stand_in = [f for v in self.declared.variants for f in v.overrides.values()]
+        modules = [vars(self.module), *(f.__globals__ for f in stand_in)]
+        given = (v for names in modules for v in names.values() if isinstance(v, FunctionType))
         return any("choose" in f.__code__.co_names for f in given)
 
     def check_apart(self, world: Iterable[ModuleType]) -> None:
@@ -349,47 +244,67 @@ class OpenText:
         return module
 
 
-def ours(function: FunctionType) -> bool:
-    """Whether a function is of this project, which has a version of its own."""
-    return function.__module__.split(".")[0] in ("zabspec", "zabcheck", "invariants", "traces", "checker")
-
-
 def open_text(name: str) -> OpenText:
     """The text that a name says where to find.
 
     Raises:
         ProtocolError: there is none, or it is not what a protocol has to be.
     """
-    declared, module = declared_in(name)
-    known = _open.get((name, module.__name__))
-    if known is None:
-        known = _open[name, module.__name__] = _Reader(name, declared, module).text()
+    read = read_text(name)
+    known = _open.get(read.module.__name__)
+    if known is None or known.module is not read.module:
+        known = _Reader(name, read).text()
+    if known.name != name:  # one file may be asked for by two names
+        known = replace(known, name=name)
+    _open[read.module.__name__] = known
     return known
 
 
-_open: dict[tuple[str, str], OpenText] = {}
+_open: dict[str, OpenText] = {}  # by the names of modules
 
 
 class _Reader:
     """Reads one text."""
 
-    def __init__(self, name: str, declared: Declaration, module: ModuleType) -> None:
-        self.name, self.declared, self.module = name, declared, module
-        self.functions = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType) and self.own(v)}
+    def __init__(self, name: str, read: Read) -> None:
+        self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
+        self.functions = {n: v for n, v in vars(self.module).items() if isinstance(v, FunctionType) and self.own(v)}
+        for name, function in self.functions.items():
+            if vars(function).get("apart") is not None:  # of another text too: each has its own, marked as it is used
+                self.functions[name] = vars(self.module)[name] = copied(function)
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
-        for variant in declared.variants:
-            for stood, function in variant.overrides.items():
-                if stood not in self.functions:
-                    raise self.fail(function, f"variant {variant.name}: there is no function {stood} to stand in for")
-                self.instead.setdefault(stood, []).append(function)
+        self.check_variants()
 
     def own(self, function: FunctionType) -> bool:
-        """Whether a function is of the text: of its file, or marked."""
+        """Whether a function is of the text: of its file, or of one that it imports, or marked."""
         marks = ("made_action", "made_change", "receives", "observes", "claim")
-        return function.__module__ == self.module.__name__ or any(hasattr(function, mark) for mark in marks)
+        return (
+            not is_ours(function)
+            or function.__module__ == self.module.__name__
+            or any(hasattr(function, mark) for mark in marks)
+        )
 
     def fail(self, function: FunctionType, problem: str) -> ProtocolError:
-        return ProtocolError(f"{self.name}:{function.__code__.co_firstlineno}: {problem}")
+        code = function.__code__
+        own = code.co_filename == (self.module.__file__ or "")
+        return ProtocolError(f"{self.name if own else code.co_filename}:{code.co_firstlineno}: {problem}")
+
+    def check_variants(self) -> None:
+        names: set[str] = set()
+        for variant in self.declared.variants:
+            if variant.name in names:
+                raise ProtocolError(f"{self.name}: two variants are called {variant.name}")
+            names.add(variant.name)
+            for stood, function in variant.overrides.items():
+                what = f"variant {variant.name}"
+                if not isinstance(function, FunctionType):
+                    raise ProtocolError(f"{self.name}: {what}: what stands in for {stood} is no function")
+                if stood not in self.functions and stood not in HOOKS:
+                    raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
+                claim = getattr(self.functions.get(stood), "claim", None)
+                if claim is not None:
+                    raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
+                self.instead.setdefault(stood, []).append(function)
 
     def text(self) -> OpenText:
         given = self.functions.values()
@@ -398,10 +313,17 @@ class _Reader:
         claims = tuple(f.claim for f in given if hasattr(f, "claim"))
         observations = tuple(f for f in given if hasattr(f, "observes"))
         self.check_own_words()
+        check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if DATAGRAMS in b.usual))
         self.check_actions(actions, changes)
         self.check_claims(claims)
         receipts = self.receipts()
+        steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
+        judging = (f for c in claims for f in (c.holds, c.witness))
+        for f in (*receipts.values(), *steps, *judging, *observations):
+            self.check_itself(f)
+        stand_in = {n for n in self.instead if n in HOOKS}  # hooks that a variant alone says
         roots = [f for n, f in self.functions.items() if n in HOOKS]
+        roots += [f for n in stand_in for f in self.instead[n]]
         roots += [*receipts.values(), *(a.function for a in actions)]
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
         handlers = self.reached([*roots, *(a.when for a in actions if a.when is not None)])
@@ -412,20 +334,23 @@ class _Reader:
             (self.reached(observations), {Role.GHOST}),
             (self.reached([*looks, *(f for c in claims for f in (c.holds, c.witness))]), set()),
         ):
+            check_one_meaning(self.name, self.module, functions)
             for f in functions:
                 vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
+        for f in self.reached(f for a in changes for f in (a.function, a.when) if f is not None):
+            vars(f)["surroundings"] = True
         only_shown = set(self.reached(observations))
         apart = self.apart(claims, observations)
-        for function in given:
+        for function in (*given, *(f for functions in self.instead.values() for f in functions)):
             vars(function)["apart"] = apart
-        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers if f not in only_shown)
+        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers if f not in only_shown) | stand_in
         for a in (*actions, *changes):
             vars(a.function).setdefault("paper_step", a.name)
         shown = {f.__name__: self.shown(f) for f in observations}
         claims, through, quantified = self.of_every_message(claims, apart)
         return OpenText(
-            self.name, self.declared, self.module, names, apart, actions, changes, receipts, shown, claims, through,
-            quantified,
+            self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
+            changes, receipts, shown, claims, through, quantified,
         )  # fmt: skip
 
     def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
@@ -434,7 +359,7 @@ class _Reader:
         called = {f.__name__ for f in observations} | {f.__name__ for c in claims for f in (c.holds, c.witness)}
         out = {}
         for name, value in vars(self.module).items():
-            function = isinstance(value, FunctionType) and value.__module__ == self.module.__name__
+            function = isinstance(value, FunctionType) and self.own(value)
             if (function and name not in called | HOOKS) or isinstance(value, (int, MessageName)):
                 out[name] = f"{name}__own"
         return out
@@ -468,6 +393,13 @@ class _Reader:
             if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
                 line = f":{value.__code__.co_firstlineno}" if isinstance(value, FunctionType) else ""
                 raise ProtocolError(f"{self.name}{line}: {name} is a word of the language: call it something else")
+
+    def check_itself(self, function: FunctionType) -> None:
+        """A function that is marked is found under its name: it is called by that."""
+        if self.functions.get(function.__name__) is not function:
+            raise self.fail(
+                function, f"{function.__name__} is another function where the text ends: defined again, or wrapped"
+            )
 
     def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
         for kind, every, wanted in (
@@ -569,3 +501,11 @@ class _Reader:
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found
+
+
+def copied(function: FunctionType) -> FunctionType:
+    """The same function, which nothing is known of yet but what its own file marks it with."""
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    made.__module__, made.__annotations__ = function.__module__, function.__annotations__
+    vars(made).update({k: v for k, v in vars(function).items() if k not in ("apart", "writes", "surroundings")})
+    return made

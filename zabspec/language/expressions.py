@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
+from zabspec.language.members import alike_sequences, is_member
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
@@ -83,9 +84,8 @@ class Expressions:
         self.front = front
         self.key = name  # in the program's namespace
         self.name = python.__name__
-        self.apart: Mapping[str, str] = getattr(
-            python, "apart", {}
-        )  # names of its own text, by which key each is meant
+        self.python = python
+        self.apart: Mapping[str, str] = getattr(python, "apart", {})  # names of its own text, by their keys
         self.node = definition(python)
         path = python.__code__.co_filename
         self.file = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
@@ -95,6 +95,7 @@ class Expressions:
         self.is_kernel = not self.is_handler and works_on_words(self.node, front)
         # the roles of the fields it may write; None: a text of this project, which is not asked
         self.writes: Collection[Role] | None = getattr(python, "writes", OWN_FIELDS if self.is_handler else None)
+        self.surroundings = getattr(python, "surroundings", False)  # it is of the environment, which sees no ghosts
         self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
@@ -195,7 +196,7 @@ class Expressions:
         return t.Memory(kind_type(kind), base, offset, terms, kind, field, state)
 
     def check_access(self, field: Field, indices: list[ast.expr], node: ast.expr) -> None:
-        if self.writes is not None and Role.ENVIRONMENT in self.writes and field.role is Role.GHOST:
+        if self.surroundings and field.role is Role.GHOST:
             raise self.fail(node, f"the environment may not read ghost field {field.name}")
         if not self.is_handler:
             return
@@ -210,16 +211,25 @@ class Expressions:
         if base.type in (t.WORDS, t.BYTES):
             return t.Builtin(t.INT, "get", [base, self.integer(index)])
         if isinstance(base.type, t.SeqType):
-            kind = base.type.kind
-            label = base.field if isinstance(base, t.Memory) else "a sequence"
-            site = self.site(node, label, f"has no place beyond {kind.capacity - 1}")
-            term = t.Term(self.integer(index), kind.element.size, kind.capacity, site)
-            if isinstance(base, t.Memory):
-                return self.memory(
-                    base.base, base.offset + kind.header, [*base.terms, term], kind.element, base.field, base.state
-                )
-            return self.memory(base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
+            return self.place_in(base, base.type.kind, self.integer(index), node)
         raise self.fail(node, f"a {base.type.name} has no index")
+
+    def place_in(self, base: t.Expr, kind: Seq, index: t.Expr, node: ast.AST) -> t.Memory:
+        """A place of a sequence."""
+        label = base.field if isinstance(base, t.Memory) else "a sequence"
+        sure = isinstance(index, t.Const) and 0 <= index.value < kind.capacity
+        site = 0 if sure else self.site(node, label, f"has no place beyond {kind.capacity - 1}")
+        term = t.Term(index, kind.element.size, kind.capacity, site)
+        if isinstance(base, t.Memory):
+            return self.memory(
+                base.base, base.offset + kind.header, [*base.terms, term], kind.element, base.field, base.state
+            )
+        return self.memory(base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
+
+    def element(self, base: t.Expr, index: t.Expr, node: ast.AST) -> t.Expr:
+        """What a sequence has at a place."""
+        assert isinstance(base.type, t.SeqType)
+        return as_value(self.place_in(base, base.type.kind, index, node))
 
     def state_in_scope(self) -> t.Expr:
         """The state that errors are noted in: the function's own, or that of whoever calls it."""
@@ -391,14 +401,7 @@ class Expressions:
                 raise self.fail(node, "the middle of a chained comparison may not call a function")
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, (ast.In, ast.NotIn)):
-                container = self.expr(right_node)
-                has: t.Expr
-                if isinstance(container.type, t.SetType):
-                    has = t.SetHas(t.BOOL, container, self.integer(left_node))
-                elif isinstance(container.type, t.SeqType):
-                    has = self.is_element(left_node, right_node, container.type.kind.capacity, node)
-                else:
-                    raise self.fail(node, "`in` takes a set or a sequence")
+                has = is_member(self, left_node, right_node)
                 parts.append(t.Not(t.BOOL, has) if isinstance(op, ast.NotIn) else has)
             elif type(op) in COMPARE:
                 parts.append(self.comparison(COMPARE[type(op)], self.expr(left_node), self.expr(right_node), node))
@@ -407,24 +410,10 @@ class Expressions:
             left_node = right_node
         return parts[0] if len(parts) == 1 else t.Logic(t.BOOL, "and", parts)
 
-    def is_element(self, item: ast.expr, container: ast.expr, capacity: int, node: ast.Compare) -> t.Expr:
-        """Whether a sequence has an element: of its places one that is taken and holds it."""
-        if any(isinstance(part, ast.Call) for side in (item, container) for part in ast.walk(side)):
-            raise self.fail(node, "`in` of a sequence may not call a function: it would be called for every place")
-        if not capacity:
-            return t.Const(t.BOOL, 0)
-        places = []
-        for k in range(capacity):
-            element = ast.Subscript(container, ast.copy_location(ast.Constant(k), node), ast.Load())
-            here = self.expr(ast.fix_missing_locations(ast.copy_location(element, node)))
-            taken = t.Compare(t.BOOL, ">", t.SeqLength(t.INT, self.expr(container)), t.Const(t.INT, k))
-            same = self.comparison("==", here, self.expr(item), node)
-            places.append(t.Logic(t.BOOL, "and", [taken, same]))
-        return t.Logic(t.BOOL, "or", list[t.Expr](places)) if len(places) > 1 else places[0]
-
     def comparison(self, op: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
-        if isinstance(left.type, t.SeqType) and left.type == right.type and op in ("==", "!="):
-            same = t.SameSeq(t.BOOL, left, right)
+        if isinstance(left.type, t.SeqType) and isinstance(right.type, t.SeqType) and op in ("==", "!="):
+            one_kind = left.type == right.type
+            same = t.SameSeq(t.BOOL, left, right) if one_kind else alike_sequences(self, left, right, node)
             return t.Not(t.BOOL, same) if op == "!=" else same
         if left.type != right.type or not is_scalar(left.type):
             raise self.fail(node, f"a {left.type.name} cannot be compared with a {right.type.name}")
@@ -456,6 +445,8 @@ class Expressions:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
                 raise self.fail(node, f"a handler forgets for its own process only: {self.own}")
+            if self.writes is not None and Role.VOLATILE not in self.writes:
+                raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call forget")
             site = self.site(node, NO_PROCESS.field, NO_PROCESS.problem)
             state, p = self.expr(node.args[0]), self.integer(node.args[1])
             return t.Builtin(t.VOID, "forget", [state, p, t.Const(t.INT, site)])
@@ -488,7 +479,8 @@ class Expressions:
         args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
         if self.is_handler:
             self.check_acts(key, target, args, node)
-        if self.writes is not None and (not self.writes or not self.is_handler) and name != "choose":
+        may_choose = name == "choose" and (self.is_handler or self.surroundings)
+        if self.writes is not None and (not self.writes or not (self.is_handler or may_choose)):
             if hasattr(self.front.namespace[key], "acts"):
                 raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call {name}")
         if len(wanted) < len(target.params):

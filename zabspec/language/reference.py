@@ -132,11 +132,11 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
         buffer[at : at + kind.size] = value.word.to_bytes(kind.size, "little")
     elif isinstance(kind, SetOf):
         buffer[at : at + kind.size] = value.mask.to_bytes(kind.size, "little")
-    elif isinstance(kind, Seq) and kind != value.kind:
-        into = SeqView(buffer, at, kind, label)
-        into.clear()
-        for element in list(value):
-            into.append(element)
+    elif isinstance(kind, Seq) and value.kind != kind:
+        filled = SeqView(buffer, at, kind, label)
+        filled.clear()
+        for element in value:
+            filled.append(element)
     else:
         buffer[at : at + kind.size] = value.raw()
 
@@ -221,6 +221,8 @@ class SeqView:
         return value_text(self.kind, self)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, SeqView) and self.kind != other.kind:
+            return list(self) == list(other)
         return isinstance(other, SeqView) and self.raw() == other.raw()
 
     __hash__ = None  # type: ignore[assignment]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from zabspec.language import tree as t
-from zabspec.language.expressions import NOTED, own_process
+from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
+from zabspec.language.members import assigned_names, fill, must_stay
 from zabspec.language.sentence_typing import Sentences, said
 from zabspec.language.slots import slot_at, writable
 
@@ -20,6 +22,11 @@ class FunctionTyper(Sentences):
         a = self.node.args
         if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
             raise self.fail(self.node, f"{self.name} may have plain parameters without defaults only")
+        if self.python.__closure__:
+            names = ", ".join(self.python.__code__.co_freevars)
+            raise self.fail(
+                self.node, f"{self.name} reads names of a function around it, which the language has not: {names}"
+            )
         for arg in a.args:
             kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
             if self.is_handler and isinstance(kind, t.StructType):
@@ -67,10 +74,7 @@ class FunctionTyper(Sentences):
         line = node.lineno
         match node:
             case ast.Assign(targets=[target]):
-                value = self.expr(node.value)
-                if isinstance(value.type, t.SeqType) and isinstance(target, (ast.Attribute, ast.Subscript)):
-                    return self.assign_sequence(target, value.type.kind, value, node)
-                return [self.assign(target, value, node)]
+                return self.assign(target, self.expr(node.value), node)
             case ast.AugAssign(op=op):
                 target = node.target
                 if any(isinstance(part, ast.Call) for part in ast.walk(target)):
@@ -78,9 +82,9 @@ class FunctionTyper(Sentences):
                 load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
                 ast.fix_missing_locations(load)
                 value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
-                return [self.assign(target, value, node)]
+                return self.assign(target, value, node)
             case ast.AnnAssign(value=ast.expr() as value):
-                return [self.assign(node.target, self.expr(value), node)]
+                return self.assign(node.target, self.expr(value), node)
             case ast.If():
                 test = self.truth(node.test)
                 if isinstance(test, t.Const):  # a configuration's constant: the other side is not there
@@ -103,8 +107,10 @@ class FunctionTyper(Sentences):
                     self.largest[name] = self.bound(bounds[-1], node)
                 before = self.assigned or frozenset()
                 return [t.For(line, name, start, bounds[-1], self.loop(node.body, name), before)]
+            case ast.For(target=ast.Name(id=name), orelse=[]):
+                return [self.each(node, name)]
             case ast.For():
-                raise self.fail(node, "a loop must be `for name in range(...)`, without else")
+                raise self.fail(node, "a loop must be `for name in range(...)`, a sequence or a set, without else")
             case ast.While(orelse=[]):
                 if self.is_handler:
                     raise self.fail(node, "a protocol has no `while`: its loops have bounds")
@@ -127,13 +133,42 @@ class FunctionTyper(Sentences):
                 return [t.Evaluate(line, self.expr(call))]
         raise self.fail(node, f"{type(node).__name__} is not in the language")
 
-    def loop(self, body: list[ast.stmt], name: str | None = None) -> list[t.Stmt]:
-        """The body of a loop: what it assigns may be unassigned after it."""
+    def each(self, node: ast.For, name: str) -> t.For:
+        """A loop through a sequence, in its order, or through a set, from its least member. Which members there are is
+        asked in every round, as Python does; how long a sequence is, before the first."""
+        if isinstance(node.iter, ast.Call):
+            raise self.fail(
+                node, f"a loop goes through range(...), a sequence or a set: {ast.unparse(node.iter)} is none"
+            )
+        constants = self.front.layout.schema.constants
+        must_stay(self, node, node.iter, {name, *assigned_names(node.body)}, constants)
+        through = self.expr(node.iter)
+        line, zero, before = node.lineno, t.Const(t.INT, 0), self.assigned or frozenset()
+        if isinstance(through.type, t.SetType):
+            if name in before or any(name == p for p, _ in self.params):
+                raise self.fail(node, f"{name} has a value already: a loop through a set needs another name")
+            self.declare(name, t.INT, node)
+            self.largest[name] = through.type.kind.count
+            asked = t.SetHas(t.BOOL, through, t.Var(t.INT, name))
+            body = t.If(line, asked, self.loop(node.body, name), [])
+            return t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body], before)
+        if isinstance(through.type, t.SeqType):
+            at = f"at.{line}.{node.col_offset}"
+            self.declare(at, t.INT, node)
+            element = self.element(through, t.Var(t.INT, at), node)
+            inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
+            return t.For(line, at, zero, t.SeqLength(t.INT, through), inside, before)
+        raise self.fail(node, f"a loop goes through range(...), a sequence or a set, not a {through.type.name}")
+
+    def loop(
+        self, body: list[ast.stmt], name: str | None = None, begin: Callable[[], list[t.Stmt]] = list
+    ) -> list[t.Stmt]:
+        """The body of a loop, and what each round begins with: what it assigns may be unassigned after it."""
         before = self.assigned
         if name is not None and before is not None:
             self.assigned = before | {name}
         self.loops += 1
-        inner = self.block(body)
+        inner = [*begin(), *self.block(body)]
         self.loops -= 1
         self.assigned = before
         return inner
@@ -183,24 +218,7 @@ class FunctionTyper(Sentences):
         if known != kind:
             raise self.fail(node, f"{name} is both {known.name} and {kind.name}")
 
-    def assign_sequence(self, target: ast.expr, given: Seq, value: t.Expr, node: ast.Assign) -> list[t.Stmt]:
-        """The assignment of a sequence: of one of the same elements and another capacity an element at a time, which
-        errs where there is no room."""
-        kind = None if slot_at(self, target) is not None else self.place(target, writing=True).kind
-        if not isinstance(kind, Seq) or kind == given or kind.element != given.element:
-            return [self.assign(target, value, node)]
-        if any(isinstance(part, ast.Call) for part in ast.walk(node)):
-            raise self.fail(node, "sequences of two capacities: no function may be called where they are assigned")
-        name, to, of = f"each_{node.lineno}_{node.col_offset}", ast.unparse(target), ast.unparse(node.value)
-        text = f"{to}.clear()\nfor {name} in range(len({of})):\n    {to}.append({of}[{name}])"
-        made: list[t.Stmt] = []
-        for statement in ast.parse(text).body:
-            for part in ast.walk(statement):
-                ast.copy_location(part, node)
-            made += self.statement(statement)
-        return made
-
-    def assign(self, target: ast.expr, value: t.Expr, node: ast.stmt) -> t.Stmt:
+    def assign(self, target: ast.expr, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
         line = node.lineno
         if isinstance(target, ast.Name):
             if self.is_handler and any(target.id == p for p, _ in self.params):
@@ -212,23 +230,38 @@ class FunctionTyper(Sentences):
             self.declare(target.id, value.type, node)
             if self.assigned is not None:
                 self.assigned = self.assigned | {target.id}
-            return t.Assign(line, target.id, value)
+            return [t.Assign(line, target.id, value)]
         slot = slot_at(self, target)
         if slot is not None:
-            return t.PutSlot(line, writable(self, slot, node), self.coerce(value, t.INT, node))
+            return [t.PutSlot(line, writable(self, slot, node), self.coerce(value, t.INT, node))]
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             base = self.expr(target.value)
             if base.type in (t.WORDS, t.BYTES):
-                return t.PutWord(line, base, self.integer(target.slice), value)
+                return [t.PutWord(line, base, self.integer(target.slice), value)]
         place = self.place(target, writing=True)
         kind = place.kind
         if kind.scalar:
-            return t.Store(line, place, self.coerce_kind(value, kind, node), self.range_site(node, place))
-        if isinstance(kind, Seq) and isinstance(value.type, t.SeqType) and value.type.kind == kind:
-            return t.Copy(line, place, value)
+            return [t.Store(line, place, self.coerce_kind(value, kind, node), self.range_site(node, place))]
+        if isinstance(kind, Seq) and isinstance(value.type, t.SeqType):
+            return [t.Copy(line, place, value)] if value.type.kind == kind else self.refill(place, value, node)
         if isinstance(kind, MessageUnion) and isinstance(value.type, t.MessageType):
-            return t.Copy(line, place, value)
+            return [t.Copy(line, place, value)]
         raise self.fail(node, f"{place.field} cannot hold a {value.type.name}")
+
+    def refill(self, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
+        """A sequence becomes what another of another kind holds, element by element."""
+        for side in (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)):
+            must_stay(self, node, side, (), self.front.layout.schema.constants)
+        made = fill(self, place, value, node)
+        for part in made:
+            if isinstance(part, t.For):
+                self.declare(part.name, t.INT, node)
+        held, wanted = value.type, place.kind
+        assert isinstance(held, t.SeqType)
+        assert isinstance(wanted, Seq)
+        if kind_type(held.kind.element) != kind_type(wanted.element):
+            raise self.fail(node, f"{place.field} cannot hold a sequence of other elements")
+        return made
 
     def range_site(self, node: ast.AST, place: t.Memory) -> int:
         kind = place.kind
