@@ -399,8 +399,11 @@ def test_transactions_without_an_identity_are_told_apart_by_zxid_and_digest(tmp_
     rows.columns["identity"] = [None] * len(rows)
     rows.columns["digest"] = [k if kind == "abdeliver" else 0 for k, kind in enumerate(rows.columns["kind"])]
     path = written(tmp_path / "t.parquet", [rows])
-    verdicts = verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
+    tally = judge_unit(Unit(tuple(parts_of(path))), ALL)
+    verdicts = verdicts_of(tally)
     assert verdicts["integrity"] == verdicts["agreement"] == "violated"
+    first = next(v.why for v in tally.violations if v.property == "integrity")
+    assert first.startswith("p1 delivered <1,1> of digest "), "it reads like the one that was broadcast"
 
 
 def test_where_nobody_knows_who_abcast_primaries_are_left_open(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ class Observed:
         """Number them: those that are abcast in the order of their abcasts, and then the others."""
         self.transactions: dict[tuple[int | None, ...], Transaction] = {}
         with_txn = [r for r in rows if r["kind"] in WITH_TXN]
+        written: set[str] = set()
         for r in sorted(with_txn, key=lambda r: r["kind"] != k.ABCAST):
             key = self.key_of(r)
             if None in key:
@@ -143,6 +144,9 @@ class Observed:
                 continue
             zxid = f"<{r['epoch']},{r['counter']}>"
             text = zxid if r["identity"] is None else f"t{r['identity']} {zxid}"
+            if r["digest"] is not None and text in written:
+                text = f"{text} of digest {r['digest']}"  # it is another one, and reads like one before
+            written.add(text)
             epoch, counter = r["epoch"], r["counter"]
             if epoch is None or counter is None:
                 raise Unknown
