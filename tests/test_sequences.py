@@ -1,5 +1,5 @@
-"""What texts of real servers need of sequences and records: membership, assignment between capacities, zxids that
-compare. Both engines and the symbolic world say the same."""
+"""What texts of real servers need: membership of sequences, assignment between capacities, zxids that compare, several
+choices in a step. Both engines and the symbolic world say the same."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from checker.symbolic.bmc import Bounds, check
 from invariants import properties_of
+from zabspec.authoring import ProtocolError
 from zabspec.language import LanguageError
 from zabspec.model import Configuration, Model
 
@@ -120,3 +121,68 @@ def test_a_sequence_that_has_no_room_is_an_error_of_the_range(tmp_path: Path) ->
 def test_what_is_not_there_is_refused_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
     with pytest.raises(LanguageError, match=rf"numbers.py:\d+: .*{problem}"):
         explored(tmp_path, TEXT.replace(old, new, 1))
+
+
+CHOICES = '''"""Several choices in a step, of which later ones depend on earlier ones."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [stored("got", Int(0, 99), "the choices, as digits"), stored("done", Bool(), "once")]
+
+
+def not_yet(s: State, p: Node) -> bool:
+    return not s.done[p]
+
+
+@action(when=not_yet)
+def take(s: State, p: Node) -> None:
+    first = choose(s, 2)
+    s.got[p] = 10 * (1 + first)
+    if first == 1:
+        s.got[p] += choose(s, 3)
+        if s.got[p] == 21:
+            s.got[p] += 5 * choose(s, 2)
+    s.done[p] = True
+
+
+def some(s: State) -> bool:
+    """It was done."""
+    return s.done[0]
+
+
+@safety(witness=some)
+def in_range(s: State) -> bool:
+    """Nothing else is chosen."""
+    return s.got[0] < 90
+
+
+PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1)
+'''
+
+
+def test_a_step_may_choose_several_times(tmp_path: Path) -> None:
+    """Every combination there is, and no other."""
+    found, model = explored(tmp_path, CHOICES)
+    assert found.complete
+    names = model.program.python
+    reached = set()
+    for choice in range(12):
+        s = model.program.initial()
+        out = [0] * 9
+        names["enabled"](s, out)
+        names["apply"](s, out[1] | choice << 32)
+        if choice < s.choices:
+            reached.add(s.got[0])
+    assert reached == {10, 20, 21, 22, 26}
+    assert found.levels == [1, len(reached)]
+
+
+def test_a_process_starts_in_one_way(tmp_path: Path) -> None:
+    text = CHOICES.replace(
+        "def take(", "def on_start(s: State, p: Node) -> None:\n    s.got[p] = choose(s, 2)\n\n\ndef take("
+    )
+    text = text.replace("@action(when=not_yet)\ndef on_start", "def on_start")
+    with pytest.raises(ProtocolError, match="on_start may not choose"):
+        explored(tmp_path, text)

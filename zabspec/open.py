@@ -316,6 +316,9 @@ class _Reader:
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if DATAGRAMS in b.usual))
         self.check_actions(actions, changes)
         self.check_claims(claims)
+        for f in self.reached(f for n, f in self.functions.items() if n == "on_start"):
+            if "choose" in f.__code__.co_names:
+                raise self.fail(f, "a process starts in one way: on_start may not choose")
         receipts = self.receipts()
         steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
         judging = (f for c in claims for f in (c.holds, c.witness))

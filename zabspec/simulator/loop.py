@@ -52,6 +52,7 @@ __all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
 
 FAULTS = {"cut": CUT, "heal": HEAL, "crash": CRASH, "recover": RECOVER, "lose": LOSE, "timeout": TIMEOUT}
 MOST_FAULTS = 64
+MOST_CHOICES = 255  # alternatives of a step
 
 
 def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
@@ -173,10 +174,17 @@ def crash(s: State, p: Node) -> None:
 
 def choose(s: State, alternatives: int) -> int:
     """One of 0..alternatives-1: the script's, or one drawn from the seed."""
-    s.choices = alternatives
-    if not s.scripted:
-        s.choice = unsigned_rem(splitmix64(s.seed ^ s.seq), alternatives)
-    return s.choice
+    if s.scripted:
+        s.choices = s.choices * alternatives
+        return s.choice // (s.choices // alternatives) % alternatives
+    if s.choices < 1 or s.choices * alternatives > MOST_CHOICES:  # nobody began this step anew
+        s.choices = 1
+    if s.choices == 1:
+        s.choice = 0
+    chosen = unsigned_rem(splitmix64(s.seed ^ s.seq), alternatives)
+    s.choice = s.choice + chosen * s.choices
+    s.choices = s.choices * alternatives
+    return chosen
 
 
 def durable(s: State, point: int) -> bool:

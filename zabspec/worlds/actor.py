@@ -235,7 +235,7 @@ def force(s: State, p: Node) -> None:
 
 @provided()
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
+    """One of 0..alternatives-1; every one of them is explored, with every one of what else the step chooses."""
     return 0
 
 

@@ -338,9 +338,11 @@ def crash(s: State, p: Node) -> None:
 
 
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
-    s.choices = alternatives
-    return s.choice
+    """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
+    alternative."""
+    chosen = s.choice // s.choices % alternatives
+    s.choices = s.choices * alternatives
+    return chosen
 
 
 def durable(s: State, point: int) -> bool:

@@ -42,7 +42,7 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
         says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
         says("kept", Int(0, 255), "how many unforced writes power loss keeps"),
         says("index", Int(0, 255), "which of the alternatives that are still ahead"),
-        says("passed", Int(0, 255), "alternatives before the handler chose"),
+        says("reach", Int(0, 255), "so many alternatives there are at least, with each that the handler chose from"),
         says("options", Int(0, 255), "what it chose from"),
     )
 

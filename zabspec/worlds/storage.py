@@ -53,12 +53,14 @@ def force(s: State, p: Node) -> None:
 
 
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored. At most once in a step."""
+    """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
+    alternative; of one that breaks off, what is left of it where the points so far are passed."""
     if s.fails == 0:
-        s.choices = alternatives
-        return s.choice
-    s.passed = s.choice - s.index
-    s.options = alternatives
+        whole = s.choice // s.choices % alternatives
+        s.choices = s.choices * alternatives
+        return whole
+    s.reach = s.choice - s.options * s.index + s.options * alternatives
+    s.options = s.options * alternatives
     chosen = s.index % alternatives
     s.index = s.index // alternatives
     return chosen
@@ -132,7 +134,7 @@ def begin_inside(s: State, kind: int, p: Node) -> None:
     s.failing = p
     s.failed = 0
     s.index = s.choice
-    s.passed = 0
+    s.reach = 0
     s.options = 1
     pass_point(s)
 
@@ -156,7 +158,7 @@ def end_inside(s: State, p: Node) -> None:
     if s.failed == 0:
         s.kept = s.unforced[p]
         remember_disk(s, p)
-        s.choices = max(s.choice + 1, s.passed + s.options)
+        s.choices = max(s.choice + 1, s.reach)
     else:
         s.choices = s.choice + s.options + 1
     put_back_disk(s, p)
