@@ -45,6 +45,8 @@ def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams",
     c = sized(Configuration(path, nodes=nodes, network=network, **more))  # type: ignore[arg-type]
     argument = argument_of(path)
     assert argument is not None
+    for kept in (asking.induction, asking.possible, asking.told_apart):
+        kept.cache_clear()  # of the file as it was
     clauses = tuple(p.name for p in (*beside(c), *argument.clauses))
     question = Question(c, clauses, targets=tuple(p.name for p in argument.targets))
     verdicts = {p.name: Verdict(p) for p in question.named((*clauses, *question.targets))}
@@ -67,6 +69,7 @@ def test_what_init_writes_is_proved(written) -> None:
     assert "at most 1 begins: the text counts them" in outcome.granted
     assert "any number of refusals and of crashes may be left: nothing in the text counts them" in outcome.granted
     assert any("need a larger --channel is not taken: in_flight would hold more than 3" in g for g in outcome.granted)
+    assert "proved of runs in which no step needs a larger --channel;" in as_text(outcome)
 
 
 def test_on_a_network_with_an_order_the_line_is_asked_about(written) -> None:
@@ -123,6 +126,35 @@ def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
     outcome = asked(written("return s.begins_left == 0", "return s.begins_left < s.CRASHES"), "recover", channel=2)
     assert "at most 1 begins; at most 1 crashes" in "; ".join(outcome.granted).replace(": the text counts them", "")
     assert "any number of refusals may be left: nothing in the text counts them" in outcome.granted
+
+
+CLOCK = """def may_tick(s: State) -> bool:
+    return s.now < 2
+
+
+@environment_step(when=may_tick, budget="ticks")
+def tick(s: State) -> None:
+    s.now = s.now + 1
+
+
+"""
+
+
+def test_a_clock_goes_on_within_its_range(written) -> None:
+    text = TEXT.replace("    declare,\n", "    declare,\n    environment,\n    environment_step,\n    Int,\n")
+    text = text.replace("    return [\n", '    return [\n        environment("now", Int(0, 2), "the time"),\n', 1)
+    text = text.replace('{"begins": 1,', '{"ticks": 1, "begins": 1,')
+    path = written("PROTOCOL = ", CLOCK + "PROTOCOL = ", text)
+    outcome = asked(path, "tick", channel=2)
+    assert answer_of(outcome) == ("proved", 0), as_text(outcome)
+    assert [t.move for t in outcome.taken] == ["", "tick()"]
+    assert "any number of ticks and of refusals and of crashes may be left: nothing in the text counts them" in (
+        outcome.granted
+    )
+    wild = asked(written("    return s.now < 2", "    return s.now < 9", Path(path).read_text()), "tick", channel=2)
+    assert answer_of(wild)[1] == 3
+    assert "now would leave its range 0..2 in step tick" in wild.obstacles[0]
+    assert "(a clause may exclude it, or the range name a flag that widens it)" in wild.obstacles[0]
 
 
 DOWN = '''@invariant

@@ -298,7 +298,8 @@ def as_text(outcome: Outcome) -> str:
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
-    lines += ["", f"{len(proved)} of {len(verdicts)} proved; {spent:.0f} s of queries"]
+    within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
+    lines += ["", f"{len(proved)} of {len(verdicts)} proved{within if proved else ''}; {spent:.0f} s of queries"]
     return "\n".join(lines)
 
 

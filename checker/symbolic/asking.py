@@ -142,6 +142,11 @@ class Outcome:
         return {t.move: t.forbidden_by for t in self.taken if t.impossible}
 
     @property
+    def within(self) -> tuple[str, ...]:
+        """The flags beside --max-epoch whose ranges some step would leave: what is proved is proved of runs without."""
+        return tuple(sorted({site.widen for t in self.taken for site in t.granted} - {EPOCHS}))
+
+    @property
     def granted(self) -> list[str]:
         """What every answer takes for granted: the ranges of the model, and what is never done beyond them."""
         c, model = self.question.configuration, Model(self.question.configuration)
@@ -171,7 +176,9 @@ class Outcome:
         """Why nothing is proved, whatever was found of each clause; a sentence each."""
         out = []
         if not self.question.alone:
-            out += [f"a step can meet an error, and is not taken: {e}" for e in self.errors]
+            known = self.question.argument.impossible is not None
+            hint = "" if known else " (a clause may exclude it, or the range name a flag that widens it)"
+            out += [f"a step can meet an error, and is not taken: {e}{hint}" for e in self.errors]
         for t in self.taken:
             if t.impossible and not t.known:
                 why = f"under {', '.join(t.forbidden_by)}" if t.forbidden_by else "in any state"

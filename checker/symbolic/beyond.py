@@ -99,5 +99,4 @@ def inductive(
         return nothing  # steps are left out: where most are, everything is inductive
     if not all(verdicts[n].holds for n in names):
         return nothing  # what follows from clauses that are not inductive may not hold
-    left = {site.widen for t in outcome.taken for site in t.granted} - {LAST_EPOCH}
-    return {p.name for p in properties if verdicts[p.name].holds}, tuple(sorted(left))
+    return {p.name for p in properties if verdicts[p.name].holds}, outcome.within

@@ -176,7 +176,8 @@ class Induction:
         through: Mapping[str, str] = {}
         if text is not None:
             through = text.through
-            looks += [f.__name__ for a in text.changes for f in (a.function, a.when) if f is not None]
+            changes = (f.__name__ for a in text.changes for f in (a.function, a.when) if f is not None)
+            looks += [text.apart.get(name, name) for name in changes]
         reads = self.transition.typed.reads
         return bool(bags) and not any(bags & reads[through.get(n, n)] for n in looks if n not in ALIKE)
 
