@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import replace
@@ -9,8 +10,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import compiled, python_names, python_successors
 
+from checker.cli import main
 from checker.explore import Explorer
 from checker.result import Exploration, Limits
 from checker.symmetry import asymmetry
@@ -174,3 +177,36 @@ def test_figure_1_is_a_shortest_run_that_breaks_primary_order() -> None:
     found = Explorer(compiled(LARGE, False, asked)).run(Limits())
     assert f"{found.distinct:,} states" in PAGE
     assert {name: f.depth for name, f in found.violations.items()} == dict.fromkeys(PRIMARY_ORDER, len(schedule()))
+
+
+# --- simulated -------------------------------------------------------------------------------------
+
+
+def outstanding(variant: str, folder: Path) -> tuple[list[int], int]:
+    """A run with one primary and eight transactions that wait for it: how many of them were outstanding after each
+    abcast, and how many messages were sent."""
+    events, flags = folder / "events.jsonl", ["--variant", variant] if variant else []
+    words = ["--proposals", "8", "--campaigns", "1", "--rounds", "160", "--delay", "5:5", "--events", str(events)]
+    done = CliRunner().invoke(main, ["simulate", "--protocol", PAXOS, *flags, *words])
+    assert done.exit_code == 0, done.stderr
+    told = [json.loads(line) for line in events.read_text().splitlines()]
+    primary = next(e["process"] for e in told if e["event"] == "abcast")
+    abcast, delivered, out = 0, 0, []
+    for e in told:
+        if e["event"] == "abcast":
+            abcast += 1
+            out.append(abcast - delivered)
+        elif e["event"] == "abdeliver" and e["process"] == primary:
+            delivered += 1
+    return out, sum(e["event"] == "send" for e in told)
+
+
+def test_in_the_simulator_a_primary_waits_as_its_text_says(tmp_path: Path) -> None:
+    """Three processes: 4 messages for the campaign and 6 for each transaction, however many are outstanding."""
+    several, messages = outstanding("", tmp_path)
+    assert max(several) > 1
+    assert messages == 4 + 6 * len(several)
+    one, messages = outstanding(ONE_AT_A_TIME, tmp_path)
+    assert set(one) == {1}
+    assert len(one) > 5
+    assert messages <= 4 + 6 * len(one)

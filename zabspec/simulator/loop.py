@@ -126,10 +126,10 @@ def due_at(s: State, k: int) -> int:
 
 
 def inject(s: State) -> None:
-    """All that waits goes to the leader with the lowest id, if there is one (reading 13)."""
+    """All that waits goes to the leader with the lowest id, if there is one (reading 13), as long as it may abcast."""
     for p in range(s.NODES):
-        if (s.client < 0 or s.client == p) and may_abcast(s, p):
-            while s.waiting > 0:
+        if s.client < 0 or s.client == p:
+            while s.waiting > 0 and may_abcast(s, p):
                 s.waiting = s.waiting - 1
                 on_abcast(s, p)
 
