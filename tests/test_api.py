@@ -351,6 +351,7 @@ EXAMPLES = re.findall(
 )
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("name", "code", "output"), EXAMPLES, ids=[name for name, _, _ in EXAMPLES])
 def test_what_the_page_shows_was_run(name: str, code: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(code, {})

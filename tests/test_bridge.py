@@ -43,6 +43,8 @@ from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.variants import VARIANTS
 
+pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
+
 USUAL = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)
 PAIR = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0)
 ONE = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)

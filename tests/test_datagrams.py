@@ -158,6 +158,7 @@ def test_the_order_of_a_bag_means_nothing(configuration: Configuration) -> None:
     assert shuffled > 100
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", WALKED, ids=name)
 def test_states_that_differ_beyond_the_order_have_different_fingerprints(configuration: Configuration) -> None:
     """A message more, one less, one in place of another, the same one more often: each is another state."""

@@ -327,6 +327,7 @@ def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
     assert found == local(SMALL, True, {}, False)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_manifest_half_written_does_not_count(tmp_path: Path) -> None:
     explorer = to_depth(tmp_path, 9)
     (tmp_path / ".level-00010.json.new").write_text('{"format": 1, "sha')

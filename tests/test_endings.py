@@ -360,6 +360,7 @@ def test_work_that_z3_is_left_with_is_ended_where_it_stands() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "zabcheck: interrupted; there is no verdict\n")
 
 
+@pytest.mark.slow(seconds=1)
 def test_under_nohup_a_lost_terminal_ends_nothing(script: list[str]) -> None:
     code, out, _ = ended_by([*script, *TINY], signal.SIGHUP, 0.3, ignored=True)
     assert code == 0

@@ -97,6 +97,7 @@ def test_tables_grow_without_losing_a_state(monkeypatch: pytest.MonkeyPatch) -> 
     assert answer(run(SMALL)) == whole
 
 
+@pytest.mark.slow(seconds=1)
 def test_symmetry_counts_the_states_its_orbits_stand_for() -> None:
     with_, without = run(SMALL, True), run(SMALL, False)
     assert with_.raw_levels == without.levels == without.raw_levels

@@ -39,6 +39,8 @@ from zabspec.language.symbolic_memory import values_of
 from zabspec.language.symbolic_terms import Term, evaluate
 from zabspec.model import Configuration, Model
 
+pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
+
 COMMAND = (str(Path(sys.executable).parent / "zabcheck"),)
 CONFIGURATION = Configuration(timeouts=1, crashes=1, losses=1, max_epoch=2)
 JUDGED = [p for p in PROPERTIES if p.default and p.judges("zab")]

@@ -66,6 +66,7 @@ def test_a_hit_gives_the_same_results(folder: Path, compilations: list[str]) -> 
     assert [p.name for p in folder.iterdir() if p.name.startswith(".new-")] == [], "no temporary file is left"
 
 
+@pytest.mark.slow(seconds=1)
 def test_another_configuration_is_another_entry(folder: Path, compilations: list[str]) -> None:
     """A constant of the configuration that changes nothing but a constant of the code gives other code."""
     one = explored()
@@ -217,6 +218,7 @@ def test_no_code_of_another_user(folder: Path, monkeypatch: pytest.MonkeyPatch, 
     assert two_entries() == [7, 8] and len(compilations) == 4
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_folder_that_cannot_be_made_does_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compilations: list[str]
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_no_kernel_judges_and_is_too_large_for_its_text_is_not_judged(monke
     assert said == ("not judged", "agreement is judged by its definition alone, in runs of fewer proposals")
 
 
+@pytest.mark.slow(seconds=1)
 def test_check_of_many_proposals() -> None:
     result = CliRunner().invoke(main, ["simulate", "--seed", "14", "--proposals", "200", "--check", "--json"])
     answer = json.loads(result.stdout)

@@ -108,6 +108,7 @@ def test_it_is_explored_and_explained(answers: Any) -> None:
     assert why["nobody-promises"].endswith("p0.promised_epoch 0 -> 1.")
 
 
+@pytest.mark.slow(seconds=1)
 def test_it_is_judged_of_simulated_runs_and_of_their_tables(answers: Any) -> None:
     (code, said), (other, judged) = answers[1:]
     assert code == other == 1

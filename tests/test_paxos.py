@@ -135,6 +135,7 @@ def rows(table: str) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in cells[2:]}
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("column", "variant"), [(0, ""), (1, ONE_AT_A_TIME)], ids=["several", "one"])
 def test_the_page_s_table_of_verdicts_is_what_is_found(column: int, variant: str) -> None:
     found = explored(variant)
@@ -183,10 +184,10 @@ def test_figure_1_is_a_shortest_run_that_breaks_primary_order() -> None:
 
 
 def outstanding(variant: str, folder: Path) -> tuple[list[int], int]:
-    """A run with one primary and eight transactions that wait for it: how many of them were outstanding after each
-    abcast, and how many messages were sent."""
+    """A run with one primary and twenty transactions, due every ten ticks: how many of them were outstanding after
+    each abcast, and how many messages were sent."""
     events, flags = folder / "events.jsonl", ["--variant", variant] if variant else []
-    words = ["--proposals", "8", "--campaigns", "1", "--rounds", "160", "--delay", "5:5", "--events", str(events)]
+    words = ["--proposals", "20", "--campaigns", "1", "--rounds", "200", "--delay", "5:5", "--events", str(events)]
     done = CliRunner().invoke(main, ["simulate", "--protocol", PAXOS, *flags, *words])
     assert done.exit_code == 0, done.stderr
     told = [json.loads(line) for line in events.read_text().splitlines()]
@@ -202,11 +203,13 @@ def outstanding(variant: str, folder: Path) -> tuple[list[int], int]:
 
 
 def test_in_the_simulator_a_primary_waits_as_its_text_says(tmp_path: Path) -> None:
-    """Three processes: 4 messages for the campaign and 6 for each transaction, however many are outstanding."""
-    several, messages = outstanding("", tmp_path)
+    """Three processes: 4 messages for the campaign and 6 for each transaction, however many are outstanding; what was
+    not chosen when the run ended is short of its last two."""
+    several, sent_of_several = outstanding("", tmp_path)
     assert max(several) > 1
-    assert messages == 4 + 6 * len(several)
-    one, messages = outstanding(ONE_AT_A_TIME, tmp_path)
+    assert sent_of_several == 4 + 6 * len(several) - 2
+    one, sent_of_one = outstanding(ONE_AT_A_TIME, tmp_path)
     assert set(one) == {1}
-    assert len(one) > 5
-    assert messages <= 4 + 6 * len(one)
+    assert sent_of_one == 4 + 6 * len(one) - 2
+    assert f"broadcasts all {len(several)}, with {sent_of_several} messages" in PAGE
+    assert f"{len(one)}, with {sent_of_one} messages" in PAGE

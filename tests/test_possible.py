@@ -25,6 +25,8 @@ from zabspec.model import Configuration, Model
 from zabspec.variants import Variant
 from zabspec.zab import last
 
+pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
+
 USUAL = Configuration(timeouts=1, crashes=1, losses=1, max_epoch=2)
 ONE = Configuration(nodes=1, txns=2, timeouts=1, crashes=1, losses=1, max_epoch=2)
 

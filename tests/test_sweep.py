@@ -527,6 +527,7 @@ def test_a_row_that_is_not_done_again_is_not_reported(reported: tuple[Store, Sum
         findings(place, summary, lambda command: Run(1))
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_report_stands_alone(reported: tuple[Store, Summary]) -> None:
     place, summary = reported
     html = (place.folder / "report.html").read_text()

@@ -204,6 +204,7 @@ def test_z3_itself_gives_what_is_tested() -> None:
                     assert (z3.is_true(shown) if width == 0 else shown.as_long()) == expected[k]
 
 
+@pytest.mark.slow(seconds=1)
 def test_states_that_are_ones_and_no_others_are_well_formed() -> None:
     """What is assumed of a state in a proof is true of every state, and of none that breaks it in a cell."""
     worlds = both(WORLDS[1])
