@@ -97,7 +97,7 @@ KILLERS = (
     ),
     Killers(
         ("traces/verification.py",), ("tests/test_verification.py", TRACES), plain=True,
-        without=("no_true_run", "exactly_where", "names_the_events", "is_told", "mermaid"),
+        without=("no_true_run", "every_place_of_it", "names_the_events", "is_told", "mermaid"),
     ),
     Killers(
         ("traces/replay.py",), ("tests/test_verification.py", REPLAY), plain=True,
