@@ -428,7 +428,7 @@ class Explorer:
         r.generated = totals[kernel.R_GENERATED]
         r.terminal = totals[kernel.R_DEADLOCKS]
         r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
-        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_EVENTS + 32]) if v}
+        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_BROKEN]) if v}
 
     # --- the way back ------------------------------------------------------------------------------
 

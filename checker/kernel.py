@@ -33,10 +33,10 @@ MOST_PROPERTIES = 56
     R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES, R_ERROR_AT,
 ) = range(7)  # fmt: skip
 R_STEPS = 8  # 64 counters: transitions that entered each paper step
-R_EVENTS = 72  # 32 counters: transitions of each kind of event
-R_BROKEN = 104  # for each of 64 step properties: first parent + 1 that breaks it
-R_BROKEN_ORDINAL = 168
-REPORT = 232
+R_EVENTS = 72  # 64 counters: transitions of each kind of event
+R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks it
+R_BROKEN_ORDINAL = 200
+REPORT = 264
 RAW = 67
 MOST = 68
 INFO = 69

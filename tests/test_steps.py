@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import import_text
 
+from checker import kernel
 from checker.cli import main
 from checker.commands.bmc import bmc
 from checker.compiled import Compiled
@@ -39,7 +40,11 @@ ALWAYS = {
 def test_a_kind_keeps_its_number_and_has_its_name_as_a_constant() -> None:
     assert ALWAYS.items() <= {name: k.number for name, k in KINDS.items()}.items()
     for name, k in KINDS.items():
-        assert getattr(steps, name.upper()) == k.number < 32
+        assert getattr(steps, name.upper()) == k.number < steps.MOST_KINDS
+
+
+def test_an_exploration_counts_steps_of_every_kind_there_may_be() -> None:
+    assert kernel.R_EVENTS + steps.MOST_KINDS <= kernel.R_BROKEN
 
 
 def test_every_row_is_whole() -> None:

@@ -210,7 +210,7 @@ class SparkExplorer:
         r.expanded_levels = level.depth - 1 if level.error else level.depth
         r.generated, r.terminal = totals[kernel.R_GENERATED], totals[kernel.R_DEADLOCKS]
         r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
-        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_EVENTS + 32]) if v}
+        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_BROKEN]) if v}
         r.witnessed = dict(level.witnessed)
         r.violations = {name: Found(named[name], tuple(words)) for name, words in level.violations.items()}
         r.error = level.error

@@ -78,11 +78,13 @@ class StepKind:
 
 
 KINDS: dict[str, StepKind] = {}
+MOST_KINDS = 63  # texts of worlds ask for a kind in a mask, and an exploration counts steps by kind
 
 
 def row(k: StepKind) -> int:
     """Enter a row; returns its number."""
     assert k.name not in KINDS
+    assert 0 < k.number < MOST_KINDS
     assert k.number not in {other.number for other in KINDS.values()}
     KINDS[k.name] = k
     return k.number
