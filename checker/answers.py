@@ -204,12 +204,16 @@ class Simulated(Answered):
 
     @property
     def sentence(self) -> str:
+        from checker.report import plural
+
         broken = ", ".join(f"{v.name} at tick {v.at}" for v in self.violations.values())
         judged = len(self.verdicts)
         if broken:
             verdict = f"VIOLATED: {broken}"
         else:
-            verdict = f"{judged} properties judged, none violated" if judged else "not judged (check=True judges it)"
+            verdict = (
+                f"{plural(judged, 'property')} judged, none violated" if judged else "not judged (check=True does)"
+            )
         return f"{verdict}; {self.answer.summary()}; sha256 {self.sha256}"
 
     @property

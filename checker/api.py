@@ -47,6 +47,7 @@ class Exploring(TypedDict, total=False):
     """
 
     variant: str
+    repair: str
     nodes: int
     txns: int
     timeouts: int
@@ -86,6 +87,7 @@ class Simulating(TypedDict, total=False):
     proposals: int
     partition: str
     variant: str
+    repair: str
     network: str
     oracle: str
     delay: str
