@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from checker.commands.common import (
 if TYPE_CHECKING:
     from traces.judging.gaps import Gap, Where
     from traces.judging.tally import Tally, Unit
+    from traces.pipeline.own import OwnTally, Source
 
 __all__ = ["answered", "as_text", "judge"]
 
@@ -43,6 +45,7 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("table", type=PATH)
+@click.option("--protocol", default="", metavar="NAME", help="Of a table of your own protocol: where its text is now.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
 @click.option(
     "--engine", metavar="NAME", help="plain (this process alone), or spark; if not given, spark for large tables."
@@ -61,8 +64,93 @@ def judge(table: Path, **options: Any) -> int:
 
     Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
     """
+    check_options(options)
+    own = own_source(table, options["protocol"])
+    if own is not None:
+        return judge_own_table(table, own, options)
     tally, asked, code = answered(table, options)
     return tell(table, tally, asked, code, options)
+
+
+def own_source(table: Path, protocol: str) -> Source | None:
+    """What a table of somebody's own protocol is of; None: it is an ordinary event table.
+
+    Raises:
+        UsageError: there is no table, or not that text.
+    """
+    from traces.pipeline.table import TableError, check_arrow
+
+    try:
+        check_arrow()
+        from traces.pipeline.own import source_of
+
+        found = source_of(table, protocol)
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+    if protocol and found is None:
+        raise click.UsageError(f"--protocol is for tables of your own protocol, and {table} is none")
+    return found
+
+
+def judge_own_table(table: Path, source: Source, options: dict[str, Any]) -> int:
+    """Judge a table of somebody's own protocol, and tell; returns the exit code.
+
+    Raises:
+        UsageError: the question was wrong.
+    """
+    from invariants import properties_of
+    from traces.pipeline.own import judge_own
+    from traces.pipeline.table import TableError
+
+    if options["engine"] == "spark" or options["master"] is not None:
+        raise click.UsageError("a table of your own protocol is judged by its text, in this process: no --engine spark")
+    known = [p.name for p in properties_of(source.protocol) if p.default]
+    for name in options["names"]:
+        if name not in known:
+            raise click.UsageError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
+    if options["violations"] is not None:
+        check_writable(options["violations"], "--violations")
+    try:
+        tally = judge_own(table, source, options["names"])
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+    if not tally.runs:
+        raise click.UsageError(f"{table}: there is no run in this table")
+    is_open = any(c["open"] for c in tally.counts.values()) and not options["allow_open"]
+    judged = any(c["held"] + c["violated"] + c["premise not reached"] + c["open"] for c in tally.counts.values())
+    code = VIOLATED if tally.broken else NO_VERDICT if is_open or not judged else HELD
+    return tell_own(table, tally, code, options)
+
+
+def tell_own(table: Path, tally: OwnTally, code: int, options: dict[str, Any]) -> int:
+    """Tell what judging such a table came to; returns the exit code."""
+    from checker.report import aligned
+
+    trouble = ""
+    found = [asdict(b) for b in tally.broken]
+    if options["violations"] is not None:
+        trouble = write_file(options["violations"], "".join(json.dumps(b) + "\n" for b in found).encode())
+    words = ("held", "premise not reached", "violated", "open", "not judged")
+    if options["as_json"]:
+        content = {
+            "table": str(table), "runs": tally.runs, "rows": tally.rows,
+            "properties": [{"name": n, **{w.replace(" ", "_"): c[w] for w in words}} for n, c in tally.counts.items()],
+            "violations": found, "notes": tally.notes, "exit_code": code,
+        }  # fmt: skip
+        code = max(code, say(json.dumps(content, indent=2), code))
+    else:
+        rows = [("property", *words), *((n, *(f"{c[w]:,}" for w in words)) for n, c in tally.counts.items())]
+        runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
+        lines = [f"{runs}, {tally.rows:,} observations", "", aligned(rows).rstrip("\n")]
+        for b in tally.broken[: SHOWN * len(tally.counts)]:
+            when = "" if b.time is None else f" at time {b.time}"
+            lines += ["", f"{b.name} is violated in run {b.run}{when}: {b.why}"]
+        lines += ["", *tally.notes] if tally.notes else []
+        code = max(code, say("\n".join(lines), code))
+    if trouble:
+        complain(trouble)
+        return NO_VERDICT
+    return code
 
 
 def answered(table: Path, options: dict[str, Any]) -> tuple[Tally, list[str], int]:

@@ -154,13 +154,18 @@ def check_table(protocol: str) -> None:
 
     try:
         check_arrow()
-        ready_field(protocol)
+        if protocol_named(protocol).text is None:
+            ready_field(protocol)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
 
 
 def write_table(run: Run, path: Path) -> str:
     """Play a run once more, listened to, and write what happens as an event table; what went wrong."""
+    if protocol_named(run.protocol).text is not None:
+        from traces.pipeline.own import write_own
+
+        return write_own(run, path)
     from checker.simulated import Progress
     from traces.pipeline.recorded import observes, rows_of_run
     from traces.pipeline.table import TableWriter
