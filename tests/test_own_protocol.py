@@ -357,3 +357,15 @@ def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path)
     assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (0, True)
     path.write_text(TEXT + "\n", encoding="utf-8")
     assert "another text" in judged(rows)[1]
+
+
+@pytest.mark.slow
+def test_it_is_swept(written, tmp_path: Path) -> None:
+    """Runs of many seeds, reported from a folder, with the command that plays the first that breaks."""
+    pytest.importorskip("pyspark")
+    path = written()
+    words = ("sweep", tmp_path / "s", "--protocol", path, "--variant", "none,hasty", "--seeds", "1:21")
+    code, said, wrong = run(*words)
+    assert (code, wrong) == (1, ""), said
+    assert re.search(r"40 configurations: \d+ \(.*\) break 1 of 1 properties", said)
+    assert "--variant hasty" in said

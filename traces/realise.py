@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -217,14 +218,17 @@ def command_line(run: Run) -> str:
     """The command that plays a run and judges it."""
     words = ["zabcheck simulate"]
     if run.protocol != "db19":
-        words.append(f"--protocol {run.protocol}")
+        words.append(f"--protocol {shlex.quote(run.protocol)}")
     if run.variant:
         words.append(f"--variant {run.variant}")
     if run.network:
         words.append(f"--network {run.network}")
     if run.oracle:
         words.append(f"--oracle {run.oracle}")
-    words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds} --proposals {run.proposals}")
+    words += [f"--budget {budget}" for budget in run.budgets.split(",") if budget]
+    words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds}")
+    if PROTOCOLS[run.protocol].transactions:
+        words.append(f"--proposals {run.proposals}")
     if (run.least_delay, run.delays) != (1, 3):
         words.append(f"--delay {run.least_delay}:{run.least_delay + run.delays - 1}")
     if run.blocked:
