@@ -253,3 +253,21 @@ def test_the_list_and_the_explorer_speak_of_its_own_clauses(written) -> None:
     code, text = said("--protocol", path, "--confirm", "--nodes", "2")
     assert code == 0
     assert "clauses are so in every reachable state" in text
+
+
+def listed(*args: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, [*args])
+    return result.exit_code, result.output
+
+
+def test_the_lists_of_properties_and_variants_are_of_one_protocol_if_asked(written) -> None:
+    path = written()
+    code, text = listed("properties", "--protocol", path)
+    assert code == 0
+    assert re.search(r"^agreement +tpc\.py +Two processes have decided +No process commits", text, re.MULTILINE)
+    assert "one-decision (only if named)" in text
+    assert "durability" not in text
+    code, text = listed("variants", "--protocol", path)
+    assert (code, len(text.splitlines())) == (0, 2)
+    assert re.search(r"hasty +a coordinator commits when all but one agree$", text.strip())
+    assert listed("variants", "--protocol", "nope")[0] == 2

@@ -4,32 +4,43 @@ from __future__ import annotations
 
 import click
 
-from checker.commands.common import Subcommand, table
+from checker.commands.common import PROTOCOL_HELP, Subcommand, protocol_named, table
 
 __all__ = ["properties", "variants"]
 
 
 @click.command(cls=Subcommand)
-def variants() -> int:
+@click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
+def variants(protocol: str | None) -> int:
     """The protocols' variants: one rule changed in each."""
     from zabspec.protocols import PROTOCOLS
 
     rows = []
-    for protocol in PROTOCOLS.values():
-        for name, v in protocol.variants.items():
-            budget = " ".join(f"--{field.replace('_', '-')} {value}" for field, value in v.budget.items())
-            breaks = "holds" if v.safe else ", ".join(v.breaks) or "nothing within it"
-            rows.append((protocol.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
+    for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
+        for name, v in chosen.variants.items():
+            budget = " ".join(
+                f"--{field.replace('_', '-')} {value}" for field, value in getattr(v, "budget", {}).items()
+            )
+            breaks = "holds" if v.safe else ", ".join(getattr(v, "breaks", ())) or NOBODY_SAID[chosen.text is None]
+            rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
     return table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)
 
 
-@click.command(cls=Subcommand)
-def properties() -> int:
-    """The properties, where the papers state them, and the premise that puts each to the test."""
-    from invariants import PROPERTIES
+NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's own an exploration says what it breaks
 
+
+@click.command(cls=Subcommand)
+@click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
+def properties(protocol: str | None) -> int:
+    """The properties, where the papers state them, and the premise that puts each to the test."""
+    from invariants import PROPERTIES, properties_of
+
+    if protocol is not None:
+        protocol_named(protocol)
     rows = []
-    for p in PROPERTIES:
+    for p in PROPERTIES if protocol is None else properties_of(protocol):
+        if protocol is not None and not p.judges(protocol):
+            continue
         name = p.name if p.default else f"{p.name} (only if named)"
         rows.append((name, p.source, p.premise, " ".join(p.statement.split())))
     return table(("property", "source", "premise", "statement"), rows)
