@@ -13,6 +13,8 @@ from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from checker.symbolic.bmc import Bounds, check
 from invariants import properties_of
+from traces import build_trace
+from traces.replay import replay
 from zabspec.authoring import ProtocolError
 from zabspec.language import LanguageError
 from zabspec.model import Configuration, Model
@@ -186,3 +188,100 @@ def test_a_process_starts_in_one_way(tmp_path: Path) -> None:
     text = text.replace("@action(when=not_yet)\ndef on_start", "def on_start")
     with pytest.raises(ProtocolError, match="on_start may not choose"):
         explored(tmp_path, text)
+
+
+ELECTED = '''"""An election that is not modelled: a quorum is drawn, and the latest of it leads."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [
+        stored("stamp", types(size)["Stamp"], "its last"),
+        volatile("leads", Bool(), "it was elected"),
+        stored("placed", Bool(), "where it begins was chosen"),
+        environment("terms", Int(0, size.terms), "elections so far"),
+    ]
+
+
+def types(size):
+    return {"Stamp": Record("Stamp", {"round": Int(0, 2), "count": Int(0, 1)}, ordered=True)}
+
+
+def unplaced(s: State) -> bool:
+    return not s.placed[0]
+
+
+@environment_step(when=unplaced, everywhere=True)
+def place(s: State) -> None:
+    for p in range(s.NODES):
+        s.stamp[p] = Stamp(round=choose(s, 2), count=choose(s, 2))
+        s.placed[p] = True
+
+
+def may_elect(s: State) -> bool:
+    return s.placed[0]
+
+
+@environment_step(when=may_elect, budget="terms", everywhere=True)
+def elect(s: State) -> None:
+    left_out = choose(s, s.NODES + 1)
+    best = NOBODY
+    for p in range(s.NODES):
+        s.leads[p] = False
+        if p != left_out:
+            if best == NOBODY:
+                best = p
+            elif s.stamp[best] < s.stamp[p]:
+                best = p
+    s.leads[best] = True
+    s.terms += 1
+
+
+def led(s: State) -> bool:
+    """Somebody leads."""
+    return s.leads[0] or s.leads[1] or s.leads[2]
+
+
+@safety(witness=led)
+def late_enough(s: State) -> bool:
+    """Who leads is behind one other at most."""
+    for p in range(s.NODES):
+        if s.leads[p]:
+            ahead = 0
+            for q in range(s.NODES):
+                if s.stamp[p] < s.stamp[q]:
+                    ahead += 1
+            if ahead > 1:
+                return False
+    return True
+
+
+@safety(witness=led)
+def never_behind(s: State) -> bool:
+    """Nobody is ahead of who leads."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if s.leads[p] and s.stamp[p] < s.stamp[q]:
+                return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, types=types, budgets={"terms": 1}, nodes=3)
+'''
+
+
+def test_the_environment_may_place_and_elect(tmp_path: Path) -> None:
+    """64 placings, and of each three processes the latest of any two or three."""
+    found, model = explored(tmp_path, ELECTED)
+    assert found.complete
+    assert found.levels[:2] == [1, 64]
+    assert {n: v.depth for n, v in found.violations.items()} == {"never-behind": 2}
+    broken = found.violations["never-behind"]
+    trace = build_trace(model, broken.property, broken.words)
+    assert replay(trace).steps == trace.steps
+
+
+def test_a_disk_is_written_by_its_process_alone(tmp_path: Path) -> None:
+    with pytest.raises(LanguageError, match="stamp is on a disk, which its process alone writes"):
+        explored(tmp_path, ELECTED.replace('stored("stamp"', 'on_disk("stamp"'))

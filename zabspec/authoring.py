@@ -172,6 +172,7 @@ class Action:
         when: whether it is possible, of the same parameters; None: always.
         budget: which budget it spends; empty: it is free.
         every: in the simulator, about so many ticks lie between two of them.
+        everywhere: of the environment, it writes fields of processes too.
     """
 
     name: str
@@ -179,6 +180,7 @@ class Action:
     when: FunctionType | None
     budget: str
     every: int
+    everywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -219,12 +221,19 @@ def action(*, when: FunctionType | None = None, budget: str = "", every: int = 4
 
 
 def environment_step(
-    *, when: FunctionType | None = None, budget: str = "", every: int = 40, name: str = ""
+    *,
+    when: FunctionType | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    everywhere: bool = False,
 ) -> Callable[[F], F]:
-    """Marks what the environment does, `(s)`, whenever `when(s)` is so. It writes fields of the environment only."""
+    """Marks what the environment does, `(s)`, whenever `when(s)` is so. It writes fields of the environment only;
+    `everywhere`: those of processes too, at once, as an election does that is not modelled, or what the processes are
+    found in at first."""
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), function, when, budget, every)
+        made = Action(name or name_of(function), function, when, budget, every, everywhere)
         function.made_change = made  # type: ignore[attr-defined]
         return function
 

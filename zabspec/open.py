@@ -333,7 +333,8 @@ class _Reader:
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
             (self.reached(roots), may_write),
-            (self.reached(a.function for a in changes), {Role.ENVIRONMENT}),
+            (self.reached(a.function for a in changes if not a.everywhere), {Role.ENVIRONMENT}),
+            (self.reached(a.function for a in changes if a.everywhere), {Role.ENVIRONMENT, *may_write}),
             (self.reached(observations), {Role.GHOST}),
             (self.reached([*looks, *(f for c in claims for f in (c.holds, c.witness))]), set()),
         ):

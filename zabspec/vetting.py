@@ -22,7 +22,20 @@ OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})
 
 # What a configuration's constants are called besides its budgets: `s.NODES` and the like.
 CONSTANTS = frozenset(
-    {"nodes", "txns", "epochs", "majority", "network", "up", "down", "flight", "literal", "actions", "changes"}
+    {
+        "nodes",
+        "txns",
+        "epochs",
+        "majority",
+        "network",
+        "up",
+        "down",
+        "flight",
+        "literal",
+        "actions",
+        "changes",
+        "images",
+    }
 )
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63

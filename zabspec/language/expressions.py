@@ -140,6 +140,8 @@ class Expressions:
             if field is not None and self.writes is not None and field.role not in self.writes:
                 who = "a handler" if self.is_handler else f"{self.name}, as it is used,"
                 raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}")
+            if field is not None and field.disk and self.surroundings:
+                raise self.fail(node, f"{field.name} is on a disk, which its process alone writes")
         return found
 
     def subscripts(self, node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
