@@ -78,6 +78,7 @@ def test_what_is_no_python_is_shipped_with_the_package() -> None:
         for package, patterns in tools["package-data"].items()
         for pattern in patterns
         for path in (TOP / package.replace(".", "/")).glob(pattern)
+        if path.suffix != ".py"
     }
     lie = {
         path
