@@ -207,11 +207,13 @@ class Interpreter:
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
         """The state that stands for a state's orbit, and how many states the orbit has: of the
-        images under every permutation of the processes the least, and their number."""
+        images under every permutation of the processes, their bags in order, the least, and their number."""
         if not self.symmetry:
             return (derive.in_order(self.layout, data) if self.bags else data), 1
         if data not in self.orbits:
             images = {derive.permuted(self.layout, data, p) for p in self.permutations}
+            if self.bags:
+                images = {derive.in_order(self.layout, image) for image in images}
             self.orbits[data] = min(images), len(images)
         return self.orbits[data]
 

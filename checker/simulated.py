@@ -132,10 +132,10 @@ class Answer:
         """What else there is to say of the end of a run."""
         s = self.state
         if not self.protocol.transactions:
-            return f"{s.now} ticks; {s.seq} messages sent, {s.queued} in flight"
+            return f"{s.moment} ticks; {s.seq} messages sent, {s.queued} in flight"
         return (
-            f"{s.now} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, {s.waiting} waiting for a leader; "
-            f"{s.seq} messages sent, {s.queued} in flight"
+            f"{s.moment} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, "
+            f"{s.waiting} waiting for a leader; {s.seq} messages sent, {s.queued} in flight"
         )
 
     def as_objects(self) -> list[dict[str, Any]]:
@@ -161,7 +161,7 @@ class Answer:
         out: dict[str, Any] = {
             "run": asdict(self.run),
             "sha256": self.sha256,
-            "ticks": s.now,
+            "ticks": s.moment,
             **({"abcast": s.abcasts, "waiting": s.waiting} if self.protocol.transactions else {}),
             "sent": s.seq,
             "in_flight": s.queued,

@@ -19,6 +19,8 @@ from invariants import Property, properties_of
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
+from zabspec.simulator.model import Cluster
+from zabspec.vetting import SIMULATED
 
 TEXT = START.read_text(encoding="utf-8")
 NO_LIMIT = Limits(None, None, None, None)
@@ -180,6 +182,7 @@ WRONG = (
     ('"refusals": 1', '"losses": 2, "refusals": 1', r": the world of this protocol has no losses"),
     ('"begins": 1', '"begins": -1', r": budget begins must be 0 to 255, not -1"),
     (FIELDS, f'{FIELDS} volatile("in_flight", Bool(), ""),', r": field in_flight: the world has one"),
+    (FIELDS, f'{FIELDS} volatile("waiting", Bool(), ""),', r": field waiting: the simulator has one"),
     (FIELDS, f'{FIELDS} volatile("begins_left", Bool(), ""),', r": field begins_left: the world has one"),
     (FIELDS, f'{FIELDS} volatile("coordinates", Bool(), ""),', r": field coordinates: it is declared twice"),
     (FIELDS, f'{FIELDS} volatile("key", Bool(), ""),', r": field key: a state has one"),
@@ -209,6 +212,15 @@ def test_a_name_that_is_no_file(tmp_path: Path) -> None:
         Configuration(str(tmp_path / "none.py"))
     with pytest.raises(ConfigError, match=r"there is no module nowhere\.at_all"):
         Configuration("nowhere.at_all")
+
+
+def test_what_a_simulated_run_keeps_has_names_of_its_own(written) -> None:
+    """A field of one of these names is refused where it is declared, and not when what it breaks is run again."""
+    path = str(written())
+    cluster = Cluster(path, "", 3, 0, False, budgets=tuple(PROTOCOLS[path].budgets.items()))
+    own = {f.name for f in cluster.parts.fields}
+    kept = {f.name for f in cluster.program.layout.schema.fields} - own
+    assert kept <= SIMULATED | {f.name for f in Model(Configuration(path)).program.layout.schema.fields}
 
 
 # --- what follows a violation, by the command ------------------------------------------------------

@@ -354,7 +354,7 @@ def push(s: State, word: int) -> None:
 def repeat_mail(s: State, place: int) -> None:
     """No copy stays."""
     word = take_out(s, place)
-    push(s, entry(s.now, 0, 1, slot_of(word)))
+    push(s, entry(s.moment, 0, 1, slot_of(word)))
 
 
 def lose_mail(s: State, place: int) -> None:
@@ -380,13 +380,13 @@ def addressed_back(s: State, slot: int, p: Node, q: Node) -> None:
 
 def fire_timers(s: State, p: Node) -> None:
     """A heartbeat fires at whoever has an election timer."""
-    if timer_armed(s, p, ELECTION_TIMER) and s.now >= s.heartbeat_due[p]:
+    if timer_armed(s, p, ELECTION_TIMER) and s.moment >= s.heartbeat_due[p]:
         on_timer(s, p, HEARTBEAT_TIMER)
 
 
 def unguarded_timers(s: State, p: Node) -> None:
     """The other timer fires."""
-    if s.now >= s.deadline[p]:
+    if s.moment >= s.deadline[p]:
         on_timer(s, p, HEARTBEAT_TIMER)
 
 

@@ -203,7 +203,7 @@ def test_a_run_in_pieces_is_the_run(engine: str) -> None:
     simulator.begin(run)
     for until in (1, 2, 150, 299, 300):
         simulator.advance(until)
-        assert simulator.state.now == until
+        assert simulator.state.moment == until
     assert simulator.state.buffer == whole
 
 
@@ -218,7 +218,7 @@ def test_an_error_names_the_field(engine: str) -> None:
     with pytest.raises(SimulationError, match=r"^seq would leave its range 0\.\.16777215.* at tick \d+$") as problem:
         simulator.advance(1000)
     assert not problem.value.lacks_room
-    assert simulator.state.now < 300  # it stopped there
+    assert simulator.state.moment < 300  # it stopped there
     simulator.begin(Run(1))
     simulator.advance(1000)
     assert simulator.state.seq < 10_000

@@ -102,7 +102,7 @@ class Listener:
         self.faults()
 
     def note(self, s: StateView, event: str, **what: Any) -> None:
-        self.events.append({"tick": s.now, "event": event, **what})
+        self.events.append({"tick": s.moment, "event": event, **what})
 
     def txn_json(self, t: Any) -> Any:
         return value_json(self.txn, t)

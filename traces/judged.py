@@ -33,13 +33,13 @@ NEVER = -1
 LOOP_OF_OWN = """
 def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     met = report[0]
-    while s.now < until and s.error == 0:
+    while s.moment < until and s.error == 0:
         tick(s)
         if s.error == 0:
             fresh = newly_broken(s, ALL - broken)
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
-                    report[k + 1] = s.now - 1
+                    report[k + 1] = s.moment - 1
             broken = broken | fresh
             met = met | newly_met(s, ALL - met)
     report[0] = met
@@ -48,14 +48,14 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 LOOP = """
 def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     met = report[0]
-    while s.now < until and s.error == 0:
+    while s.moment < until and s.error == 0:
         before = s.observations
         tick(s)
         if s.error == 0 and (histories_changed(s) or s.observations != before):
             fresh = newly_broken(s, ALL - broken)
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
-                    report[k + 1] = s.now - 1
+                    report[k + 1] = s.moment - 1
             broken = broken | fresh
             met = met | newly_met(s, ALL - met)
     report[0] = met

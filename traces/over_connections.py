@@ -99,7 +99,7 @@ class OverConnections(Watched):
         if kind in ("leader_learns", "follower_learns"):
             notice(stage, o["follower"], o["leader"], kind == "leader_learns")
         elif kind == "oracle":
-            s.oracle_due[o["process"]], s.client = s.now, o["leader"]
+            s.oracle_due[o["process"]], s.client = s.moment, o["leader"]
         elif kind == "partition":
             cut(stage, o["side"])
         elif kind == "lose_connection":

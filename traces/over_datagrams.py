@@ -107,9 +107,9 @@ class OverDatagrams(Watched):
         if word.row.message:
             return mail(stage, word)
         if kind == "election_timeout":
-            s.deadline[word.operands["process"]] = s.now
+            s.deadline[word.operands["process"]] = s.moment
         elif kind == "heartbeat":
-            s.heartbeat_due[word.operands["process"]] = s.now
+            s.heartbeat_due[word.operands["process"]] = s.moment
         elif kind == "power_loss":
             p, kept = word.operands["process"], word.operands["kept"]
             if "unforced" not in stage.program.layout.fields or kept > s.unforced[p]:

@@ -258,7 +258,7 @@ class Followed:
             TraceError: the two worlds differ.
         """
         words, step = self.words, self.take(word)
-        where = f"step {step.number} (tick {s.now})"
+        where = f"step {step.number} (tick {s.moment})"
         compare(where, said_by_explorer(step), said_by(words), SIMULATOR)
         for f, l, up, number in words.dropped:
             ends = (f, l) if up else (l, f)

@@ -149,7 +149,7 @@ class ScriptedStage:
         s = self.state
         s.faults, s.faults_done = len(faults), 0
         for k, (kind, a, b) in enumerate(faults):
-            s.fault_at[k], s.fault_kind[k], s.fault_a[k], s.fault_b[k] = s.now, FAULTS[kind], a, b
+            s.fault_at[k], s.fault_kind[k], s.fault_a[k], s.fault_b[k] = s.moment, FAULTS[kind], a, b
 
     # --- what it did -------------------------------------------------------------------------------
 

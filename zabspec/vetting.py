@@ -37,6 +37,14 @@ CONSTANTS = frozenset(
         "images",
     }
 )
+# What a simulated run keeps besides: what somebody's own protocol breaks is run there again.
+SIMULATED = frozenset({
+    "seed", "moment", "seq", "scripted", "least_delay", "delays", "queued", "queue", "fresh", "free", "free_slots",
+    "flight", "no_message", "blocked", "deadline", "heartbeat_due", "order", "arrives", "rounds", "proposals",
+    "scheduled", "waiting", "client", "doing", "faults", "faults_done", "fault_at", "fault_kind", "fault_a",
+    "fault_b",
+})  # fmt: skip
+
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
 
@@ -147,7 +155,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         ProtocolError: two are called the same, one is called what a state or a message says itself, or a kind has no
             values, or too many.
     """
-    taken = dict.fromkeys(others, "the world has one") | dict.fromkeys(own_names(StateView), "a state has one")
+    taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
+    taken |= dict.fromkeys(own_names(StateView), "a state has one")
     for f in fields:
         check_name(name, "field", f.name, taken)
         taken[f.name] = "it is declared twice"

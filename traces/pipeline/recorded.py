@@ -165,7 +165,7 @@ class Recorder(Listener):
     def note(self, s: StateView, event: str, **what: Any) -> None:
         if event in PLAIN:
             whose, columns = PLAIN[event]
-            self.history.time = int(s.now)
+            self.history.time = int(s.moment)
             if not self.every:
                 return
             values = {column: what[key] for column, key in columns.items()}
@@ -180,7 +180,7 @@ class Recorder(Listener):
             return
 
         def handle(s: StateView, p: int, *rest: Any) -> Any:
-            self.history.time, self.history.process = int(s.now), int(p)
+            self.history.time, self.history.process = int(s.moment), int(p)
             result = inner(s, p, *rest)
             self.history.look(s, int(p))
             return result

@@ -140,7 +140,7 @@ def arrival(s: State, source: Node, target: Node, last: int) -> int:
     """When a message sent now arrives: not before the one sent before it, but on unordered channels."""
     if s.scripted:
         return HELD
-    time = s.now + s.least_delay + drawn(s, source, target, s.delays)
+    time = s.moment + s.least_delay + drawn(s, source, target, s.delays)
     return time if s.order == UNORDERED else max(last, time)
 
 
@@ -149,7 +149,7 @@ def seldom(s: State, order: int, source: Node, target: Node, number: int) -> boo
     sent twice."""
     if s.scripted or s.order != order:
         return False
-    word = splitmix64(s.seed ^ s.now ^ (number << 40) ^ (source << 60) ^ (target << 56))
+    word = splitmix64(s.seed ^ s.moment ^ (number << 40) ^ (source << 60) ^ (target << 56))
     return unsigned_rem(word, SELDOM) == 0
 
 
@@ -196,7 +196,7 @@ def close_accepted(s: State, l: Node) -> None:
 
 def notify(s: State, f: Node, l: Node, way: int) -> None:
     """Post the notice of a loss; what of the connection arrives after it is thrown away."""
-    arrives = HELD if s.scripted else s.now + s.least_delay + drawn(s, f, l, s.delays)
+    arrives = HELD if s.scripted else s.moment + s.least_delay + drawn(s, f, l, s.delays)
     address(s, post(s, arrives, f if way == NOTICE_UP else l, s.no_message), f, l, way, 0)
 
 
@@ -236,7 +236,7 @@ def links_of_crashed(s: State, p: Node) -> None:
 
 def deliver_due(s: State) -> None:
     """Deliver what is due, in the heap's order. What its end cannot take yet waits a tick."""
-    while s.queued > 0 and time_of(s.queue[0]) <= s.now:
+    while s.queued > 0 and time_of(s.queue[0]) <= s.moment:
         word = take_out(s, 0)
         slot = slot_of(word)
         f = s.flight[slot].follower
@@ -318,9 +318,9 @@ def fire_timers(s: State, p: Node) -> None:
     """In ELECTION the oracle answers; in Phases 1 and 2 a process gives up after some time. Later a
     process relies on its connection."""
     if s.role[p] == ELECTION:
-        if s.now >= s.oracle_due[p]:
+        if s.moment >= s.oracle_due[p]:
             ask_oracle(s, p)
-    elif not is_down(s, p) and s.now >= s.deadline[p]:
+    elif not is_down(s, p) and s.moment >= s.deadline[p]:
         if recovering(s, p):
             time_out(s, p)
         else:
@@ -331,10 +331,10 @@ def ask_oracle(s: State, p: Node) -> None:
     """The oracle names a leader, the same to all for a while; one that p cannot reach is tried later."""
     l = oracle(s, p)
     if s.follower_end[p][l] or s.leader_end[p][l] or s.blocked[p][l] or s.blocked[l][p]:
-        s.oracle_due[p] = s.now + 1
+        s.oracle_due[p] = s.moment + 1
     else:
-        s.deadline[p] = HELD if s.scripted else s.now + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
-        s.oracle_due[p] = HELD if s.scripted else s.now + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
+        s.deadline[p] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
+        s.oracle_due[p] = HELD if s.scripted else s.moment + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
         on_oracle(s, p, l)
 
 
@@ -342,7 +342,7 @@ def oracle(s: State, p: Node) -> int:
     """The leader that the oracle of p names: the script's, or one drawn for the term."""
     if s.scripted:
         return s.client
-    return unsigned_rem(splitmix64(s.seed ^ (s.now // ORACLE_TERM)), s.NODES)
+    return unsigned_rem(splitmix64(s.seed ^ (s.moment // ORACLE_TERM)), s.NODES)
 
 
 def time_out(s: State, p: Node) -> None:

@@ -41,7 +41,7 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     if s.blocked[p][q] and s.order != IN_ORDER:
         drop(s, p, q, m)
     else:
-        arrival = HELD if s.scripted else s.now + s.least_delay + drawn(s, p, q, s.delays)
+        arrival = HELD if s.scripted else s.moment + s.least_delay + drawn(s, p, q, s.delays)
         if s.order != ANY_ORDER:
             arrival = max(s.arrives[p][q], arrival)
             s.arrives[p][q] = arrival
@@ -61,14 +61,14 @@ def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
 def arm_timer(s: State, p: Node, timer: int) -> None:
     """The lab's `reset_election_deadline`, or the heartbeat from now on."""
     if timer == ELECTION_TIMER:
-        s.deadline[p] = HELD if s.scripted else s.now + ELECTION_TICKS + drawn(s, p, 0, ELECTION_TICKS)
+        s.deadline[p] = HELD if s.scripted else s.moment + ELECTION_TICKS + drawn(s, p, 0, ELECTION_TICKS)
     else:
-        s.heartbeat_due[p] = HELD if s.scripted else s.now + HEARTBEAT_TICKS
+        s.heartbeat_due[p] = HELD if s.scripted else s.moment + HEARTBEAT_TICKS
 
 
 def deliver_due(s: State) -> None:
     """Deliver what is due, in the heap's order; to a process that is down it is lost. Where none is, it waits."""
-    while s.queued > 0 and time_of(s.queue[0]) <= s.now:
+    while s.queued > 0 and time_of(s.queue[0]) <= s.moment:
         word = take_out(s, 0)
         slot = slot_of(word)
         p = s.flight[slot].source
@@ -86,10 +86,10 @@ def deliver_due(s: State) -> None:
 def fire_timers(s: State, p: Node) -> None:
     """The lab's on_tick at one process."""
     if timer_armed(s, p, ELECTION_TIMER):
-        if s.now >= s.deadline[p]:
+        if s.moment >= s.deadline[p]:
             on_timer(s, p, ELECTION_TIMER)
     elif timer_armed(s, p, HEARTBEAT_TIMER):
-        if s.now >= s.heartbeat_due[p]:
+        if s.moment >= s.heartbeat_due[p]:
             on_timer(s, p, HEARTBEAT_TIMER)
 
 
@@ -112,4 +112,4 @@ def lose_link(s: State, f: Node, l: Node) -> None:
 def time_out(s: State, p: Node) -> None:
     """The election timer fires early."""
     if timer_armed(s, p, ELECTION_TIMER):
-        s.deadline[p] = s.now
+        s.deadline[p] = s.moment

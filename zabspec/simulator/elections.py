@@ -18,12 +18,12 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     if s.blocked[p][q]:
         drop(s, p, q, m)
     else:
-        address(s, post(s, s.now + s.least_delay + drawn(s, p, q, s.delays), p, m), p, q, DATAGRAM, 0)
+        address(s, post(s, s.moment + s.least_delay + drawn(s, p, q, s.delays), p, m), p, q, DATAGRAM, 0)
 
 
 def arm_timer(s: State, p: Node, timer: int) -> None:
     """If nobody is elected by then, it campaigns again."""
-    s.oracle_due[p] = s.now + VOTE_TICKS + drawn(s, p, 0, VOTE_TICKS)
+    s.oracle_due[p] = s.moment + VOTE_TICKS + drawn(s, p, 0, VOTE_TICKS)
 
 
 def deliver_datagram(s: State, slot: int) -> None:
@@ -35,7 +35,7 @@ def deliver_datagram(s: State, slot: int) -> None:
     else:
         on_election_message(s, q, s.flight[slot])
         if s.role[q] == ELECTION and s.vote_winner[q] >= 0:
-            s.oracle_due[q] = s.now
+            s.oracle_due[q] = s.moment
 
 
 def ask_oracle(s: State, p: Node) -> None:
@@ -46,10 +46,10 @@ def ask_oracle(s: State, p: Node) -> None:
     if l >= 0:
         if s.blocked[p][l] or s.blocked[l][p]:
             s.vote_winner[p] = -1  # it cannot be reached: vote again
-            s.oracle_due[p] = s.now + ORACLE_TICKS
+            s.oracle_due[p] = s.moment + ORACLE_TICKS
         elif s.follower_end[p][l] or s.leader_end[p][l]:
-            s.oracle_due[p] = s.now + 1
+            s.oracle_due[p] = s.moment + 1
         else:
-            s.deadline[p] = s.now + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
-            s.oracle_due[p] = s.now + ORACLE_TICKS
+            s.deadline[p] = s.moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
+            s.oracle_due[p] = s.moment + ORACLE_TICKS
             on_oracle(s, p, l)

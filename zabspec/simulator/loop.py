@@ -91,17 +91,17 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
 
 def run(s: State, until: int) -> None:
     """Every tick up to, and not, `until`; none after an error."""
-    while s.now < until and s.error == 0:
+    while s.moment < until and s.error == 0:
         tick(s)
 
 
 def tick(s: State) -> None:
     """One tick: faults, proposals that fall due, a leader takes them, mail arrives, timers fire."""
-    while s.faults_done < s.faults and s.fault_at[s.faults_done] <= s.now:
+    while s.faults_done < s.faults and s.fault_at[s.faults_done] <= s.moment:
         s.faults_done = s.faults_done + 1
         k = s.faults_done - 1
         strike(s, s.fault_kind[k], s.fault_a[k], s.fault_b[k])
-    while s.scheduled < s.proposals and due_at(s, s.scheduled) <= s.now:
+    while s.scheduled < s.proposals and due_at(s, s.scheduled) <= s.moment:
         s.scheduled = s.scheduled + 1
         s.waiting = s.waiting + 1
     if s.waiting > 0:
@@ -117,7 +117,7 @@ def tick(s: State) -> None:
     deliver_due(s)
     for p in range(s.NODES):
         fire_timers(s, p)
-    s.now = s.now + 1
+    s.moment = s.moment + 1
 
 
 def due_at(s: State, k: int) -> int:
@@ -140,7 +140,7 @@ def its_turn(s: State, p: int, k: int) -> bool:
     if s.scripted:
         return s.doing == k + 1 and s.client == p
     pause = on_change_every(s, k) if p < 0 else on_act_every(s, k)
-    return unsigned_rem(splitmix64(s.seed ^ s.now ^ (k << 40) ^ ((p + 1) << 56)), pause) == 0
+    return unsigned_rem(splitmix64(s.seed ^ s.moment ^ (k << 40) ^ ((p + 1) << 56)), pause) == 0
 
 
 def strike(s: State, kind: int, a: int, b: int) -> None:

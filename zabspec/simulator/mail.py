@@ -37,7 +37,7 @@ def mail_fields(message: MessageUnion, slots: int) -> tuple[Field, ...]:
     slot = Int(0, slots, "--in-flight")
     return (
         Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what delays and deadlines are drawn from"),
-        Field("now", tick, net, (), "the tick"),
+        Field("moment", tick, net, (), "the tick"),
         Field("seq", Int(0, 2**SEQ_BITS - 1), net, (), "messages sent so far"),
         Field("scripted", Bool(), net, (), "a script says what happens; nothing does by itself"),
         Field("least_delay", tick, net, (), "ticks a message takes at least"),
@@ -63,7 +63,7 @@ def splitmix64(x: int) -> int:
 
 def drawn(s: State, source: int, target: int, count: int) -> int:
     """One of 0..count-1, from the seed, two processes and the tick."""
-    return unsigned_rem(splitmix64(s.seed ^ source ^ target ^ s.now), count)
+    return unsigned_rem(splitmix64(s.seed ^ source ^ target ^ s.moment), count)
 
 
 # --- the heap ------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
 def bring_forward(s: State, place: int) -> None:
     """The script lets an entry of the heap arrive in this tick."""
     word = take_out(s, place)
-    push(s, entry(s.now, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot_of(word)))
+    push(s, entry(s.moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot_of(word)))
 
 
 def lose_mail(s: State, place: int) -> None:
@@ -166,4 +166,4 @@ def repeat_mail(s: State, place: int) -> None:
     word = s.queue[place]
     slot = new_slot(s)
     s.flight[slot] = s.flight[slot_of(word)]
-    push(s, entry(s.now, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot))
+    push(s, entry(s.moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot))

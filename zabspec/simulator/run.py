@@ -224,7 +224,7 @@ class Simulator:
     def stops(self, until: int) -> Iterator[int]:
         """Ticks to stop at on the way, the last of them `until`."""
         stride = self.ticks_at_once[self.engine]
-        now: int = self.state.now
+        now: int = self.state.moment
         while now < until:
             now = min(until, now + stride)
             yield now
@@ -251,7 +251,7 @@ class Simulator:
         return result
 
     def _error(self, sentence: str, widen: str) -> SimulationError:
-        return SimulationError(f"{sentence} at tick {self.state.now}", bool(widen))
+        return SimulationError(f"{sentence} at tick {self.state.moment}", bool(widen))
 
 
 @cache

@@ -1,0 +1,130 @@
+"""A leader lease: a majority promises not to follow anyone else for a while, and the leader knows until when.
+
+    zabcheck --protocol leader_lease.py
+    zabcheck --protocol leader_lease.py --variant late     a lease counts from when it is granted
+
+Time is a field of the environment that a step of its own moves on, as often as --ticks says.
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY,
+    Int,
+    Message,
+    MessageName,
+    Node,
+    NodeId,
+    Processes,
+    State,
+    Variant,
+    action,
+    broken,
+    declare,
+    environment,
+    environment_step,
+    receives,
+    safety,
+    send,
+    stored,
+    volatile,
+)
+
+LEASE = 2
+
+ASK, GRANT = MessageName("ASK"), MessageName("GRANT")
+
+
+def state(size):
+    time = Int(0, size.ticks + LEASE, "--ticks")
+    return [
+        environment("now", Int(0, size.ticks), "what every clock shows"),
+        stored("promised_to", NodeId.of(size.nodes), "whom it follows"),
+        stored("promised_until", time, "and until when"),
+        volatile("asked_at", time, "when it asked for its lease"),
+        volatile("granted", Processes(size.nodes), "who has granted it"),
+        volatile("lease", time, "it leads before this moment"),
+    ]
+
+
+def messages(size):
+    time = Int(0, size.ticks)
+    return [Message("ASK", {"asked_at": time}), Message("GRANT", {"asked_at": time})]
+
+
+def time_left(s: State) -> bool:
+    return s.now < s.TICKS
+
+
+@environment_step(when=time_left, budget="ticks")
+def tick(s: State) -> None:
+    s.now += 1
+
+
+@action(budget="asks")
+def ask(s: State, p: Node) -> None:
+    s.asked_at[p] = s.now
+    s.granted[p].clear()
+    for q in range(s.NODES):
+        send(s, p, q, ASK(asked_at=s.now))
+
+
+def is_free(s: State, p: Node, source: Node) -> bool:
+    """It follows nobody, or nobody else."""
+    return s.promised_to[p] in (NOBODY, source) or s.promised_until[p] <= s.now
+
+
+@receives
+def on_ask(s: State, p: Node, source: Node, m: ASK) -> None:
+    if is_free(s, p, source):
+        s.promised_to[p] = source
+        s.promised_until[p] = s.now + LEASE
+        send(s, p, source, GRANT(asked_at=m.asked_at))
+
+
+def lease_from(s: State, p: Node) -> int:
+    """A lease counts from when it was asked for: whoever granted it did so later."""
+    return s.asked_at[p]
+
+
+@receives
+def on_grant(s: State, p: Node, source: Node, m: GRANT) -> None:
+    if m.asked_at == s.asked_at[p]:
+        s.granted[p].add(source)
+        if len(s.granted[p]) >= s.MAJORITY:
+            s.lease[p] = lease_from(s, p) + LEASE
+
+
+def leads(s: State, p: Node) -> bool:
+    return s.now < s.lease[p]
+
+
+def someone_leads(s: State) -> bool:
+    """A process leads."""
+    for p in range(s.NODES):
+        if leads(s, p):
+            return True
+    return False
+
+
+@safety(witness=someone_leads)
+def one_leader(s: State) -> bool:
+    """No two processes lead at one moment."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if p != q and leads(s, p) and leads(s, q):
+                return broken(f"p{p} leads until {s.lease[p]}, and p{q} until {s.lease[q]}")
+    return True
+
+
+def from_now(s: State, p: Node) -> int:
+    return s.now
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={"ticks": 3, "asks": 2},
+    variants=[Variant("late", "a lease counts from when it is granted", {"lease_from": from_now})],
+)

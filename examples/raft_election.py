@@ -1,0 +1,183 @@
+"""Raft's election: a candidate asks for votes in a new term, and leads with those of a majority.
+
+zabcheck --protocol raft_election.py
+zabcheck --protocol raft_election.py --variant generous      a process votes for everyone
+zabcheck --protocol raft_election.py --variant forgetful     a vote does not survive a crash
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY,
+    Bool,
+    Int,
+    Message,
+    MessageName,
+    Node,
+    NodeId,
+    OneOf,
+    Processes,
+    State,
+    Variant,
+    action,
+    broken,
+    declare,
+    forget,
+    ghost,
+    observation,
+    receives,
+    safety,
+    send,
+    stored,
+    volatile,
+)
+
+FOLLOWER, CANDIDATE, LEADER = range(3)
+REQUEST_VOTE, VOTE, HEARTBEAT = MessageName("REQUEST_VOTE"), MessageName("VOTE"), MessageName("HEARTBEAT")
+
+
+def state(size):
+    term = Int(0, size.elections, "--elections")
+    return [
+        stored("term", term, "the latest term it has seen (currentTerm)"),
+        stored("voted_for", NodeId.of(size.nodes), "whom it voted for in this term"),
+        volatile("role", OneOf("FOLLOWER", "CANDIDATE", "LEADER"), "what it is"),
+        volatile("votes", Processes(size.nodes), "who has voted for it in this term"),
+        ghost("led", Processes(size.nodes), "who has led in a term", size.elections + 1),
+    ]
+
+
+def messages(size):
+    term = Int(0, size.elections)
+    return [
+        Message("REQUEST_VOTE", {"term": term}),
+        Message("VOTE", {"term": term, "granted": Bool()}),
+        Message("HEARTBEAT", {"term": term}),
+    ]
+
+
+def may_campaign(s: State, p: Node) -> bool:
+    return s.role[p] != LEADER
+
+
+@action(when=may_campaign, budget="elections")
+def campaign(s: State, p: Node) -> None:
+    """Its election timer has run out."""
+    s.term[p] += 1
+    s.role[p] = CANDIDATE
+    s.voted_for[p] = p
+    s.votes[p].clear()
+    s.votes[p].add(p)
+    for q in range(s.NODES):
+        if q != p:
+            send(s, p, q, REQUEST_VOTE(term=s.term[p]))
+
+
+def catch_up(s: State, p: Node, term: int) -> None:
+    """Whoever sees a later term follows in it."""
+    if term > s.term[p]:
+        s.term[p] = term
+        s.role[p] = FOLLOWER
+        s.voted_for[p] = NOBODY
+        s.votes[p].clear()
+
+
+def may_grant(s: State, p: Node, candidate: Node) -> bool:
+    """One vote a term."""
+    return s.voted_for[p] == NOBODY or s.voted_for[p] == candidate
+
+
+@receives
+def on_request_vote(s: State, p: Node, source: Node, m: REQUEST_VOTE) -> None:
+    catch_up(s, p, m.term)
+    granted = m.term == s.term[p] and may_grant(s, p, source)
+    if granted:
+        s.voted_for[p] = source
+    send(s, p, source, VOTE(term=s.term[p], granted=granted))
+
+
+def is_enough(s: State, p: Node) -> bool:
+    return len(s.votes[p]) >= s.MAJORITY
+
+
+@receives
+def on_vote(s: State, p: Node, source: Node, m: VOTE) -> None:
+    catch_up(s, p, m.term)
+    if m.term == s.term[p] and m.granted and s.role[p] == CANDIDATE:
+        s.votes[p].add(source)
+        if is_enough(s, p):
+            s.role[p] = LEADER
+            leads(s, p, s.term[p])
+            for q in range(s.NODES):
+                if q != p:
+                    send(s, p, q, HEARTBEAT(term=s.term[p]))
+
+
+@receives
+def on_heartbeat(s: State, p: Node, source: Node, m: HEARTBEAT) -> None:
+    catch_up(s, p, m.term)
+    if m.term == s.term[p] and s.role[p] == CANDIDATE:
+        s.role[p] = FOLLOWER
+
+
+@observation
+def leads(s: State, p: Node, term: int) -> None:
+    """p leads in a term."""
+    s.led[term].add(p)
+
+
+def someone_has_led(s: State) -> bool:
+    """A process has led."""
+    for t in range(s.ELECTIONS + 1):
+        if len(s.led[t]) > 0:
+            return True
+    return False
+
+
+@safety(over="history", witness=someone_has_led)
+def election_safety(s: State) -> bool:
+    """At most one leader can be elected in a given term."""
+    for t in range(s.ELECTIONS + 1):
+        if len(s.led[t]) > 1:
+            return broken(f"{s.led[t]} have led in term {t}")
+    return True
+
+
+def terms_differ(before: State, event: State, after: State) -> bool:
+    """A process has come to a later term."""
+    for p in range(after.NODES):
+        if before.term[p] != after.term[p]:
+            return True
+    return False
+
+
+@safety(over="step", witness=terms_differ)
+def terms_grow(before: State, event: State, after: State) -> bool:
+    """No process goes back to an earlier term."""
+    for p in range(after.NODES):
+        if after.term[p] < before.term[p]:
+            return broken(f"p{p} goes back from term {before.term[p]} to {after.term[p]}")
+    return True
+
+
+def always(s: State, p: Node, candidate: Node) -> bool:
+    return True
+
+
+def forget_vote(s: State, p: Node) -> None:
+    """The vote was never written down."""
+    s.voted_for[p] = NOBODY
+    forget(s, p)
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={"elections": 2, "crashes": 1},
+    network="ordered",
+    variants=[
+        Variant("generous", "a process votes for everyone", {"may_grant": always}, rule="one vote a term"),
+        Variant("forgetful", "a vote does not survive a crash", {"on_crash": forget_vote}, rule="a vote is durable"),
+    ],
+)
