@@ -16,7 +16,7 @@ from checker.interpret import Interpreter
 from checker.result import Exploration, Limits
 from checker.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, property_named
-from invariants.binding import full_namespace
+from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
@@ -126,12 +126,15 @@ def test_the_shortest_counterexample_is_found_first_and_replays() -> None:
     found = r.violations["local-primary-order"]
     assert found.depth == 29
     program = Model(BROKEN).program
+    holds = bound(Model(BROKEN))["local_primary_order"]
     s = program.initial()
     for word in found.words:
+        assert holds(s)
         out = [0] * 4096
         program.python["enabled"](s, out)
         assert word & 0xFFFFFFFF in out[1 : out[0] + 1]
         program.python["apply"](s, word)
+    assert not holds(s)
 
 
 def test_without_going_on_it_ends_with_the_level_of_the_first_violation() -> None:
