@@ -149,6 +149,57 @@ def test_a_counterexample_says_where_the_step_broke_off(log: str) -> None:
     assert "power loss inside a step (put)" in to_text(trace)
 
 
+MARKED = '''"""What is marked is whole, whichever field lasts by itself."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [on_disk("record", Bool(), "it is there"), stored("mark", Bool(), "it is whole")]
+
+
+def not_yet(s: State, p: Node) -> bool:
+    return not s.mark[p]
+
+
+@action(when=not_yet)
+def put(s: State, p: Node) -> None:
+    s.record[p] = True
+    force(s, p)
+    s.mark[p] = True
+
+
+def mark_first(s: State, p: Node) -> None:
+    s.mark[p] = True
+    s.record[p] = True
+    force(s, p)
+
+
+def some(s: State) -> bool:
+    """It is marked."""
+    return s.mark[0]
+
+
+@safety(witness=some)
+def whole(s: State) -> bool:
+    """What is marked is there."""
+    return s.record[0] or not s.mark[0]
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=lambda size: [], budgets={"crashes": 1}, nodes=1,
+    variants=[Variant("mark-first", "the mark is written first", {"put": mark_first})],
+)
+'''
+
+
+def test_a_step_that_breaks_off_breaks_off_for_fields_that_are_forced_as_they_are_written_too(tmp_path: Path) -> None:
+    path = tmp_path / "marked.py"
+    path.write_text(MARKED, encoding="utf-8")
+    assert not explored(str(path), crashes=2, power_losses=1)[0].violations
+    assert explored(str(path), variant="mark-first")[0].violations["whole"].depth == 1
+
+
 def test_power_loss_needs_a_disk(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="power-losses is not for db19, which has nothing on a disk"):
         Configuration("db19", power_losses=1)
@@ -169,6 +220,7 @@ def state(size):
         on_disk("seen", Processes(size.nodes), "whose records", 2),
         on_disk("last", NodeId.of(size.nodes), "whose was the last"),
         volatile("heard", Int(0, 3), "copies since it started"),
+        stored("mark", Int(0, 3), "forced as it is written"),
         ghost("shown", Int(0, 15), "how often it was shown", NODE),
     ]
 
@@ -184,6 +236,7 @@ def put(s: State, p: Node) -> None:
         if q != p:
             send(s, p, q, COPY(value=2))
     show(s, p)
+    s.mark[p] = min(s.mark[p] + 1, 3)
     force(s, p)
 
 

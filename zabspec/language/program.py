@@ -16,7 +16,7 @@ from zabspec.language import tree as t
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.lang import MessageName
-from zabspec.language.schema import Layout, Schema
+from zabspec.language.schema import Layout, Role, Schema
 from zabspec.language.structs import is_struct
 from zabspec.language.writes import telling_writes
 
@@ -76,10 +76,10 @@ class Program:
             out[name] = function
         for name, value in self.helpers.items():
             out.setdefault(name, value)
-        disks = frozenset(f.name for f in self.schema.fields if f.disk)
-        if disks:
+        if any(f.disk for f in self.schema.fields):
+            lasting = frozenset(f.name for f in self.schema.fields if f.role is Role.PERSISTENT)
             for name in self.handlers & out.keys():
-                out[name] = telling_writes(out[name], disks)
+                out[name] = telling_writes(out[name], lasting)
         out.update(self.extra)
         return out
 

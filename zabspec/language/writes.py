@@ -1,8 +1,9 @@
-"""Which statements write a field on a disk: the world is told after each.
+"""Which statements write a field that lasts: the world of a process with a disk is told after each.
 
-That a write is one, and comes after those before it, the world has to know of fields on disks
-(`zabspec/worlds/storage.py`). So a statement of a handler that changes one, as `s.log[p].append(e)`, is followed by a
-call of `wrote`, in the same line, before the front end types the handler and before CPython runs it.
+That a write is one, and comes after those before it, the world has to know of fields on disks, and of any that a crash
+keeps that it may fall between two writes (`zabspec/worlds/storage.py`). So a statement of a handler that changes one,
+as `s.log[p].append(e)`, is followed by a call of `wrote`, in the same line, before the front end types the handler and
+before CPython runs it.
 """
 
 from __future__ import annotations

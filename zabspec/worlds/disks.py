@@ -23,13 +23,15 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
     Args:
         unforced: room for so many writes of a process that are not forced.
     """
-    images: list[Field] = []
-    for f in on_disks(fields):
-        rest = f.axes[1:]
-        images += [
-            Field(f"{f.name}_images", f.kind, Role.GHOST, (NODE, unforced + 1, *rest), f"{f.name} as the disk has it"),
-            Field(f"{f.name}_then", f.kind, Role.SCRATCH, rest, f"{f.name} at the point where the process fails"),
-        ]
+    given = tuple(fields)
+    images = [
+        Field(f"{f.name}_images", f.kind, Role.GHOST, (NODE, unforced + 1, *f.axes[1:]), f"{f.name} as the disk has it")
+        for f in on_disks(given)
+    ]
+    then = [
+        Field(f"{f.name}_then", f.kind, Role.SCRATCH, f.axes[1:], f"{f.name} at the point where the process fails")
+        for f in lasting_in(given)
+    ]
 
     def says(name: str, kind: Int | NodeId, doc: str) -> Field:
         return Field(name, kind, Role.SCRATCH, (), doc)
@@ -37,6 +39,7 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
     return (
         Field("unforced", Int(0, unforced, "declare(unforced=...)"), Role.GHOST, (NODE,), "writes that are not forced"),
         *images,
+        *then,
         says("failing", NodeId.of(nodes), "the process that fails inside the step"),
         says("fails", Int(0, 2), "how a process fails inside the step: BY_CRASH, BY_POWER_LOSS; 0: it does not"),
         says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
@@ -51,11 +54,16 @@ def on_disks(fields: Iterable[Field]) -> list[Field]:
     return [f for f in fields if f.disk]
 
 
+def lasting_in(fields: Iterable[Field]) -> list[Field]:
+    """The fields that a crash keeps."""
+    return [f for f in fields if f.role is Role.PERSISTENT]
+
+
 class Made:
     """The text that follows from the fields of one protocol.
 
     Args:
-        fields: those on disks.
+        fields: of the protocol.
         lasting: what lasts of a step beside its writes, by the name that handlers call it by.
     """
 
@@ -64,32 +72,32 @@ class Made:
         self.lasting = lasting
 
     def text(self) -> str:
+        disks = on_disks(self.fields)
         image, own, then = "s.{f}_images[p][k]{r}", "s.{f}[p]{r}", "s.{f}_then{r}"
         parts = [
-            self.each("keep_image", ", k: int", f"{image} = {own}"),
-            self.each("take_image", ", k: int", f"{own} = {image}"),
-            self.each("remember_disk", "", f"{then} = {own}"),
-            self.each("put_back_disk", "", f"{own} = {then}"),
-            self.each("clear_image", ", k: int", ""),
-            self.each("image_differs", ", k: int", f"if {own} != {image}:\n    return True", "bool"),
+            each(disks, "keep_image", ", k: int", f"{image} = {own}"),
+            each(disks, "take_image", ", k: int", f"{own} = {image}"),
+            each(disks, "clear_image", ", k: int", ""),
+            each(disks, "image_differs", ", k: int", f"if {own} != {image}:\n    return True", "bool"),
+            each(lasting_in(self.fields), "remember_disk", "", f"{then} = {own}"),
+            each(lasting_in(self.fields), "put_back_disk", "", f"{own} = {then}"),
             *(masked(name, function) for name, function in self.lasting.items()),
         ]
         return "\n\n\n".join(["from __future__ import annotations", *parts]) + "\n"
 
-    def each(self, name: str, more: str, body: str, returns: str = "None") -> str:
-        """A function that does the same with every field; `{f}` is the field, `{r}` its indices after the process.
-        Without a body it sets images to nothing."""
-        lines = [f"def {name}(s: State, p: Node{more}) -> {returns}:"]
-        for f in self.fields:
-            sizes = [a for a in f.axes[1:] if isinstance(a, int)]
-            if len(sizes) < len(f.axes) - 1:
-                raise ValueError(f"{f.name} is on a disk, and of pairs of processes")
-            for depth, size in enumerate(sizes):
-                lines.append(f"{INDENT * (depth + 1)}for i{depth} in range({size}):")
-            index = "".join(f"[i{depth}]" for depth in range(len(sizes)))
-            made = body.format(f=f.name, r=index) or nothing(f"s.{f.name}_images[p][k]{index}", f.kind)
-            lines += [f"{INDENT * (len(sizes) + 1)}{line}" for line in made.split("\n")]
-        return "\n".join([*lines, f"{INDENT}return{' False' if returns == 'bool' else ''}"])
+
+def each(fields: Iterable[Field], name: str, more: str, body: str, returns: str = "None") -> str:
+    """A function that does the same with every field; `{f}` is the field, `{r}` its indices after the process. Without
+    a body it sets images to nothing."""
+    lines = [f"def {name}(s: State, p: Node{more}) -> {returns}:"]
+    for f in fields:
+        sizes = ["s.NODES" if axis == NODE else str(axis) for axis in f.axes[1:]]
+        for depth, size in enumerate(sizes):
+            lines.append(f"{INDENT * (depth + 1)}for i{depth} in range({size}):")
+        index = "".join(f"[i{depth}]" for depth in range(len(sizes)))
+        made = body.format(f=f.name, r=index) or nothing(f"s.{f.name}_images[p][k]{index}", f.kind)
+        lines += [f"{INDENT * (len(sizes) + 1)}{line}" for line in made.split("\n")]
+    return "\n".join([*lines, f"{INDENT}return{' False' if returns == 'bool' else ''}"])
 
 
 INDENT = "    "
@@ -174,7 +182,7 @@ def disks_of(
     """
     lasting = {name: vars(module)[name] for module in world for name in LASTING if name in vars(module)}
     lasting |= {o.__name__: overrides.get(o.__name__, o) for o in observations}
-    text = Made(on_disks(fields), lasting).text()
+    text = Made(tuple(fields), lasting).text()
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     file = f"<the disks of a protocol {digest}>"
     register_source(file, text)

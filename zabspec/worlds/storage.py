@@ -35,7 +35,7 @@ def fill_power_losses(s: State) -> None:
 
 
 def wrote(s: State, p: Node) -> None:
-    """A statement has written a field of p on its disk."""
+    """A statement has written a field of p that lasts: a write, if the field is on the disk."""
     if s.failed == 0:
         if imaged(s) and image_differs(s, p, s.unforced[p]):
             s.unforced[p] = s.unforced[p] + 1
@@ -191,8 +191,8 @@ def image_differs(s: State, p: Node, k: int) -> bool:
 
 
 def remember_disk(s: State, p: Node) -> None:
-    """Remember the fields of p within the step."""
+    """Remember, within the step, all fields of p that a crash keeps."""
 
 
 def put_back_disk(s: State, p: Node) -> None:
-    """The fields of p are what they were when they were remembered."""
+    """The fields of p that a crash keeps are what they were when they were remembered."""
