@@ -29,7 +29,8 @@ def shown(command: str, kind: str, folder: Path | None) -> str:
     """What a command prints, its middle left out if it is long; `kind` of the fence: of text the command as well."""
     program = Path(sys.executable).parent / command.split()[0]
     done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False, cwd=folder)
-    lines = [line.rstrip() for line in (done.stdout + done.stderr).rstrip().splitlines()]
+    said = (done.stdout + done.stderr).replace(f"{folder}/", "")
+    lines = [line.rstrip() for line in said.rstrip().splitlines()]
     if len(lines) > KEEP_HEAD + KEEP_TAIL + 1:
         left_out = len(lines) - KEEP_HEAD - KEEP_TAIL
         lines[KEEP_HEAD:-KEEP_TAIL] = [f"[{left_out} lines left out]"]
@@ -72,7 +73,7 @@ def regenerated(page: str) -> str:
     """A page with the output of its commands."""
     out, at = "", 0
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name).resolve()
         for block, files in walk(page):
             if block["what"] != "run":
                 for file, text in files.items():
