@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from checker.reaching import reaching
 from checker.result import Exploration, Limits
 from invariants.registry import Property
-from zabspec.model import Configuration
+from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
+from zabspec.unused import unused
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 if TYPE_CHECKING:
@@ -311,6 +313,8 @@ class Report:
         out = []
         if self.never_taken and self.exploration.step_counts:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
+        with suppress(ConfigError):  # its text may be another by now
+            out += unused(Model(self.configuration))
         if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
             out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
         done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]

@@ -20,6 +20,7 @@ from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.model import Cluster
+from zabspec.unused import unused
 from zabspec.vetting import SIMULATED
 
 TEXT = START.read_text(encoding="utf-8")
@@ -221,6 +222,19 @@ def test_what_a_simulated_run_keeps_has_names_of_its_own(written) -> None:
     own = {f.name for f in cluster.parts.fields}
     kept = {f.name for f in cluster.program.layout.schema.fields} - own
     assert kept <= SIMULATED | {f.name for f in Model(Configuration(path)).program.layout.schema.fields}
+
+
+def test_what_is_there_for_nothing_is_told(written) -> None:
+    """A message that nothing receives, a handler by a name that nothing calls, an observation that nothing shows."""
+    assert not unused(Model(Configuration(str(written()))))
+    assert not unused(Model(Configuration()))
+    text = TEXT.replace("        decided(s, p, m.commit)\n", "").replace("    decided(s, p, False)\n", "")
+    text = text.replace("@receives\ndef on_prepare", "def on_prepare")
+    slip = "def on_timeout(s: State, p: Node) -> None:\n    s.phase[p] = ABORTED\n\n\ndef announce("
+    told = unused(Model(Configuration(str(written("def announce(", slip, text)))))
+    assert [re.sub(r"\(.*:\d+\)", "", line).strip() for line in told] == [
+        "nothing receives PREPARE", "nothing calls on_prepare", "nothing calls on_timeout", "nothing calls decided"
+    ]  # fmt: skip
 
 
 # --- what follows a violation, by the command ------------------------------------------------------
