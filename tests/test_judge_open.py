@@ -126,6 +126,12 @@ def test_what_the_run_does_not_have_is_in_no_quorum(outsider: int, word: str) ->
     assert [name for name, _ in tally.gaps] == ([""] if outsider == 5 else [])
 
 
+def test_beside_one_process_there_is_none() -> None:
+    verdicts, tally = judged(rows(Abcast(FIRST, A), Accept(1, 1, A), Deliver(0, 0, A), nodes=1))
+    assert verdicts["delivered-is-chosen"] == "violated"
+    assert [name for name, _ in tally.gaps] == [""]
+
+
 # --- nulls ---------------------------------------------------------------------------------------
 
 TWICE = (Abcast(FIRST, A), Abcast(FIRST, B))
