@@ -265,6 +265,14 @@ def test_the_texts_of_the_properties_judge_random_tables_by_the_definitions(
         assert seen[name, "open"] < sum(n for (of, _), n in seen.items() if of == name) * 2 / 3, name
 
 
+def test_a_history_replaced_after_passes_that_disagree_is_not_judged_by_the_text_of_a_property() -> None:
+    """The observed history has what a process delivered in order of the first delivery, over all its passes."""
+    stands = next(p for p in OF_TABLES if p.name == "delivered-stands")
+    made = Made(3801).made()
+    assert (judged_by_definition(made) or {})["delivered-stands"] == {"held"}
+    assert by_its_text(Batch(rows_of(made).as_table().select(list(IN_BATCH)), "the run"), 0, stands).word == "open"
+
+
 def test_what_no_kernel_judges_is_told_as_what_one_does_and_of_large_runs_not_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -191,6 +191,8 @@ class Observed:
                 names["end_pass"](self, p)
             if kind == k.ABDELIVER:
                 names["abdeliver"](self, p, self.transactions[self.key_of(row)])
+            elif self.diverged[p]:
+                raise Unknown  # of passes that do not agree the observed history has no place of what was delivered
             else:
                 names["revise"](self, p, [self.transactions[self.key_of(r)] for r in behind])
 
