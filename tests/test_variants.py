@@ -160,7 +160,9 @@ def test_variants_combine_in_the_order_of_their_table() -> None:
     db19 = PROTOCOLS["db19"]
     repairs = [v.name for v in db19.variants.values() if v.repairs]
     assert db19.combined(",".join(reversed(repairs))) == ",".join(repairs)
-    assert db19.overrides(",".join(repairs)) == db19.overrides("repaired")
+    assert (
+        db19.overrides(",".join(repairs)) == db19.overrides("+".join(reversed(repairs))) == db19.overrides("repaired")
+    )
     assert db19.combined("no-holes", "discovery-once") == db19.combined("discovery-once+no-holes")
     c = Configuration("db19", "no-holes, discovery-once", nodes=2, txns=1)
     assert c == Configuration("db19", "discovery-once,no-holes", nodes=2, txns=1)

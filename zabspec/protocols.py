@@ -142,9 +142,15 @@ class Protocol:
         return ",".join(f"{name}={n}" for name, n in own.items())
 
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
-        """The functions of a variant, or of several, as `combined` names them; none for the protocol itself ("")."""
-        names = variant.split(",") if variant else []
-        return self.variants[variant].overrides if len(names) == 1 else self.stacked(names)
+        """The functions of a variant, or of several, as `combined` takes them; none for the protocol itself ("").
+
+        Raises:
+            ConfigError: as `combined`.
+        """
+        if variant in self.variants:
+            own: Mapping[str, FunctionType] = self.variants[variant].overrides
+            return own
+        return self.stacked(filter(None, self.combined(variant).split(",")))
 
     def stacked(self, names: Iterable[str]) -> dict[str, FunctionType]:
         """The functions of several variants.

@@ -246,7 +246,7 @@ class Answered:
         path: Path | None = None
         if not self.options["no_trace"]:
             c = self.model.configuration
-            called = c.variant.replace(",", "+") or c.protocol
+            called = c.variant.replace(",", "+") or Path(c.protocol).stem
             path = self.options["trace"] or Path(f"zabcheck-{called}-{p.name}.trace.json")
         one = Exploration(self.judged, violations={p.name: Found(p, broken.words)})
         return counterexample(self.model, one, p.name, path)
