@@ -177,6 +177,21 @@ WRONG = (
     ("variants=[", 'variants=[Variant("hasty", "", {}), ', r": two variants are called hasty"),
     ('{"enough": all', '{"agreement": all', r":\d+: variant hasty changes the property agreement"),
     ('{"enough": all', '{"enouch": all', r":\d+: variant hasty: there is no function enouch"),
+    ("def state(size):", "raise SystemExit(0)\n\n\ndef state(size):", r":\d+: SystemExit"),
+    ("def state(size):", "def state(size):\n    raise SystemExit(0)", r":\d+: SystemExit"),
+    ("return len(s.agreed[p]) == s.NODES", "return enough(s, p)", r":\d+: enough is recursive"),
+    (
+        "return len(s.agreed[p]) == s.NODES",
+        "sys.settrace(s)",
+        r":\d+: sys.settrace cannot be called here: import settrace",
+    ),
+    ("variants=[", "flight=lambda size: 1 // 0,\n    variants=[", r": flight:\d+: ZeroDivisionError"),
+    ("variants=[", 'variants=["lazy", ', r": variants are Variant\(...\), and 'lazy' is none"),
+    (
+        JUDGING,
+        f"    if s.in_flight[0].kind == VOTE:\n        return True\n{JUDGING}",
+        r":\d+: .*in no order, so that none",
+    ),
     # budgets, fields, messages and kinds that there cannot be
     ('"refusals": 1', '"nodes": 2, "refusals": 1', r": s\.NODES is a constant already"),
     ('"refusals": 1', '"two words": 2, "refusals": 1', r": a budget is called by one word"),

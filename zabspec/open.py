@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zabspec.authoring import Action, Claim, Declaration, ProtocolError, Size
+from zabspec.authoring import Action, Claim, Declaration, ProtocolError, Size, Variant
 from zabspec.generated import asks_of_messages, every_message, name_of_every, world_text
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
@@ -152,7 +152,7 @@ class OpenText:
         messages = tuple(self._asked("messages", self.declared.messages, size, Message))
         try:
             types = dict(self.declared.types(size))
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise failed(f"{self.name}: types", self.module.__file__ or "", problem) from None
         check_fields(self.name, fields, (), messages)
         check_kept(self.name, self.module, self.constants)
@@ -171,7 +171,7 @@ class OpenText:
             made = list(make(size))
         except AttributeError as problem:
             raise ProtocolError(f"{self.name}: {what}: {problem}") from None
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
         for one in made:
             if not isinstance(one, kind):
@@ -188,13 +188,17 @@ class OpenText:
 
     def epochs(self, size: Size) -> int:
         """The largest epoch there can be."""
-        return self._number("epochs", self.declared.epochs(size))
+        return self._number("epochs", self.declared.epochs, size)
 
     def flight(self, size: Size) -> int:
         """The most messages in flight at once."""
-        return self._number("flight", self.declared.flight(size) if self.declared.flight else USUAL_FLIGHT)
+        return self._number("flight", self.declared.flight or (lambda _: USUAL_FLIGHT), size)
 
-    def _number(self, what: str, value: object) -> int:
+    def _number(self, what: str, make: Callable[[Size], object], size: Size) -> int:
+        try:
+            value = make(size)
+        except (Exception, SystemExit) as problem:
+            raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
         if not isinstance(value, int) or not 1 <= value <= 200:
             raise ProtocolError(f"{self.name}: {what}(size) must be 1 to 200, not {value!r}")
         return value
@@ -292,6 +296,8 @@ class _Reader:
     def check_variants(self) -> None:
         names: set[str] = set()
         for variant in self.declared.variants:
+            if not isinstance(variant, Variant):
+                raise ProtocolError(f"{self.name}: variants are Variant(...), and {variant!r} is none")
             if variant.name in names:
                 raise ProtocolError(f"{self.name}: two variants are called {variant.name}")
             names.add(variant.name)

@@ -118,7 +118,7 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
     try:
         with _Beside(path.resolve().parent) as beside:
             exec(code, module.__dict__)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
         del sys.modules[name]
         raise failed(str(path), file, problem) from None
     for other in beside.files:
@@ -164,7 +164,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
         if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
             raise ProtocolError(f"there is no module {name}") from None
         raise failed(name, "", problem) from None
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         found = importlib.util.find_spec(name)
         raise failed(name, (found.origin or "") if found else "", problem) from None
     finally:
@@ -180,7 +180,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
     return module, [own, *others]
 
 
-def failed(said: str, file: str, problem: Exception) -> ProtocolError:
+def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
     """What went wrong while a text was read, with the line of the text that did it."""
     if isinstance(problem, SyntaxError):
         return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")

@@ -213,6 +213,8 @@ class Expressions:
         if base.type in (t.WORDS, t.BYTES):
             return t.Builtin(t.INT, "get", [base, self.integer(index)])
         if isinstance(base.type, t.SeqType):
+            if base.type.kind.bag and self.writes is not None and isinstance(index, ast.Constant):
+                raise self.fail(node, f"{ast.unparse(node)}: what is there is in no order, so that none is the first")
             return self.place_in(base, base.type.kind, self.integer(index), node)
         raise self.fail(node, f"a {base.type.name} has no index")
 

@@ -86,7 +86,7 @@ class FrontEnd:
             raise LanguageError("<program>", 0, f"the program has no function {name!r}")
         worker = FunctionTyper(self, name, python)
         if name in self._busy:
-            raise LanguageError(worker.file, worker.node.lineno, f"{name} is recursive")
+            raise LanguageError(worker.file, worker.node.lineno, f"{worker.name} is recursive")
         self._busy.add(name)
         result = worker.run()
         self._busy.discard(name)

@@ -274,6 +274,8 @@ class FunctionTyper(Sentences):
             return None
         name, line = call.func.attr, call.lineno
         if name not in ("add", "discard", "clear", "append", "remove"):
+            if isinstance(call.func.value, ast.Name) and call.func.value.id not in self.locals:
+                raise self.fail(call, f"{ast.unparse(call.func)} cannot be called here: import {name} by its name")
             raise self.fail(call, f"there is no operation {name}")
         place = self.place(call.func.value, writing=True)
         kind = place.kind
