@@ -11,7 +11,8 @@ from typing import Any
 
 from checker.commands.common import HELD, VIOLATED, Cannot, hush, say, table, write_file
 from checker.progress import StatusLine
-from invariants.registry import HISTORY
+from invariants import properties_of
+from invariants.registry import HISTORY, STEP
 from traces import TraceError, write_trace
 from traces.events import Event, events_of, lines, role_name
 from traces.judged import NEVER, Judged, Verdict, judge, judged_properties
@@ -19,6 +20,7 @@ from traces.simulated import simulated_trace
 from zabspec.language.kinds import Kind
 from zabspec.language.notation import value_text
 from zabspec.language.schema import Field
+from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.dump import Dump, OwnDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
@@ -61,6 +63,7 @@ class Answer:
             elif check:
                 judged, verdicts = judge(self.run, engine, progress.watch)
                 self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
+                self.verdicts += not_judged(self.run.protocol, verdicts)
                 # telling the reason may have run it again, and not to its end
                 simulator = simulator or judge(self.run, engine)[0]
             if simulator is None:
@@ -174,6 +177,16 @@ class Answer:
         if options["trace"] is not None:
             out["trace"] = str(options["trace"]) if self.code == VIOLATED else None
         return out | {"exit_code": self.code}
+
+
+def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
+    """Of somebody's own protocol the properties that no simulated run is judged by."""
+    if PROTOCOLS[protocol].text is None:
+        return []
+    seen = {v.of.name for v in verdicts}
+    left = [p for p in properties_of(protocol) if p.default and p.name not in seen]
+    what = {STEP: "a simulated run is not judged step by step"}
+    return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it asks of messages in flight")) for p in left]
 
 
 def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:

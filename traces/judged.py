@@ -19,7 +19,9 @@ from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STATE, STEP, Property
 from zabspec.language import frontend
 from zabspec.language.reference import load
+from zabspec.language.schema import Role
 from zabspec.language.sentences import sentence_of
+from zabspec.model import Configuration, Model
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
@@ -66,12 +68,29 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 def judged_properties(protocol: str) -> tuple[Property, ...]:
     """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
     the observed history and each process's stable one; of somebody's own protocol, what it says of histories and
-    states."""
+    states, but for what asks of messages in flight."""
     if PROTOCOLS[protocol].text is not None:
-        return tuple(p for p in properties_of(protocol) if p.default and p.of != STEP)
+        asks = asks_of_network(protocol)
+        return tuple(p for p in properties_of(protocol) if p.default and p.of != STEP and not asks(p))
     return tuple(
         p for p in PROPERTIES if p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
     )
+
+
+def asks_of_network(protocol: str) -> Callable[[Property], bool]:
+    """Whether a property reads what is in flight, which lies otherwise in the simulator's mail."""
+    model = Model(Configuration(protocol))
+    program, names = model.program, full_namespace(model)
+    front = frontend.FrontEnd(program.layout, names, program.types, program.handlers)
+
+    def asks(p: Property) -> bool:
+        functions = [f.__name__ for f in (p.holds, p.witness)]
+        for name in functions:
+            front.function(name)
+        fields = {f for name in functions for f in front.program.reads[name]}
+        return any(program.layout.fields[f].role is Role.NETWORK for f in fields)
+
+    return asks
 
 
 def judging_text(properties: Sequence[Property], loop: str) -> str:
