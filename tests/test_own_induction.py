@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.commands.induct import answer_of, as_text
 from checker.commands.init import START
+from checker.solver import Answer
 from checker.symbolic import asking
 from checker.symbolic.asking import Outcome, Question, Verdict
 from checker.symbolic.granted import beside, sized
@@ -271,3 +273,33 @@ def test_the_lists_of_properties_and_variants_are_of_one_protocol_if_asked(writt
     assert (code, len(text.splitlines())) == (0, 2)
     assert re.search(r"hasty +a coordinator commits when all but one agree$", text.strip())
     assert listed("variants", "--protocol", "nope")[0] == 2
+
+
+def test_where_there_was_no_time_to_list_the_steps_nothing_is_proved(written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What had been answered by then was all that there was to ask."""
+
+    class Late:
+        lost = False
+
+        def __init__(self, *_: object) -> None: ...
+
+        def __enter__(self) -> Late:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def ask(self, *_: object) -> None: ...
+
+        def result(self, _: object) -> None:
+            return None
+
+        def results(self, waiting: dict[str, object]) -> Iterator[tuple[str, object]]:
+            for key in list(waiting):
+                del waiting[key]
+                yield key, (asking.Taken("", Answer.COUNTEREXAMPLE), [])
+
+    monkeypatch.setattr(asking, "Workers", Late)
+    question = Question(Configuration(written(), nodes=2), ("one-decision", "agreement"))
+    outcome = asking.run(question, 1, 1.0)
+    assert [v.word for v in outcome.verdicts] == ["undecided", "undecided"]
+    assert answer_of(outcome) == ("undecided", 3)

@@ -33,6 +33,7 @@ Progress = Callable[[str, int, int], None]  # what was answered last, how many a
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
 LOST = "a process that asked was ended"
+UNLISTED = "which steps there are"  # there was no time to find out
 
 
 @dataclass(frozen=True)
@@ -313,10 +314,11 @@ def run(
             note(verdicts, findings)
             if progress is not None:
                 progress(label, of - len(waiting), of)
+        open_ = [*([LOST] if workers.lost else []), *([UNLISTED] if made is None else []), *waiting]
         outcome.unasked = len(waiting) + (made is None)
         if outcome.unasked:
             for v in verdicts.values():
-                v.undecided += [*([LOST] if workers.lost else []), *waiting]
+                v.undecided += open_
         try_longer(question, verdicts, workers)
         tell_why(question, verdicts, workers)
     outcome.taken.sort(key=lambda t: t.move)
