@@ -11,6 +11,7 @@ from invariants.inductive import datagrams
 from invariants.registry import Property
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
+from zabspec.vetting import is_ours
 
 __all__ = ["FLIGHT", "beside", "cut", "faults", "places", "sized"]
 
@@ -51,9 +52,17 @@ def counts(model: Model, name: str) -> bool:
     text = model.protocol.text
     assert text is not None
     words = {f"{name}_left", name.upper()}
-    own = (f for f in vars(text.module).values() if isinstance(f, FunctionType))
-    if any(words & {*f.__code__.co_names} for f in own):
-        return True
+    own: list[FunctionType] = []
+    ahead = [f for f in vars(text.module).values() if isinstance(f, FunctionType) and not is_ours(f)]
+    while ahead:
+        f = ahead.pop()
+        if f in own:
+            continue
+        own.append(f)
+        if words & {*f.__code__.co_names}:
+            return True
+        called = (f.__globals__.get(name) for name in f.__code__.co_names)
+        ahead += [g for g in called if isinstance(g, FunctionType) and not is_ours(g)]
     size = model.size(model.epochs)
     more = replace(size, budgets={**size.budgets, name: size.budgets[name] + 1})
     return text.parts(size) != text.parts(more)
