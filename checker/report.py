@@ -314,7 +314,8 @@ class Report:
         if self.never_taken and self.exploration.step_counts:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
         with suppress(ConfigError):  # its text may be another by now
-            out += unused(Model(self.configuration))
+            found = PROTOCOLS.get(self.configuration.protocol)
+            out += unused(Model(self.configuration)) if found is not None and found.text is not None else []
         if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
             out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
         done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]

@@ -40,6 +40,8 @@ AS_ANOTHER = {
     "end_pass": "end_pass(s, f)",
     "end_leadership": "end_leadership(s, f)",
     "end_synchronization": "end_synchronization(s, f)",
+    "force": "force(s, f)",
+    "wrote": "wrote(s, f)",
 }
 # The same by other ways: the text after the handler's first line, the line that is refused marked.
 BY_WAYS = {

@@ -650,7 +650,7 @@ class EveryReceipt(Interpreter):
 
     def __init__(self, own: Model) -> None:
         super().__init__(own, JUDGED, False)
-        self.bags = False
+        self.skips = False
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
         return derive.in_order(self.layout, data), 1
@@ -677,8 +677,7 @@ def test_skipping_idle_receipts_loses_no_verdict(configuration: Configuration) -
     assert skipping.distinct < whole.distinct
     assert depths(skipping) == depths(whole)
     assert skipping.witnessed == whole.witnessed
-    ((at, kind),) = derive.bags(few.layout)
-    apart = [{data[:at] + data[at + kind.size :] for data in engine.seen} for engine in (few, all_)]
+    apart = [{without_mail(few.layout, data) for data in engine.seen} for engine in (few, all_)]
     assert apart[0] == apart[1]
 
 

@@ -733,7 +733,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
     lost: list[int] = []
 
     def watch(r: Exploration, expanded: int, size: int) -> None:
-        if not lost and r.depth >= 26 and 0 < expanded < size:  # in the middle of a level
+        if not lost and r.depth >= 20 and 0 < expanded < size:  # in the middle of a level
             lost.append(r.depth)
             standalone.kill(2)
 

@@ -52,7 +52,10 @@ def why(trace: Trace, name: str = "") -> str:
     name = name or trace.property_name
     if not name:
         return ""
-    prop = property_named(name, properties_of(trace.configuration.protocol))
+    try:
+        prop = property_named(name, properties_of(trace.configuration.protocol))
+    except KeyError:  # a clause of the inductive invariant, which is no property of its own
+        return _unsaid(trace, name)
     result = outcome(trace, prop)
     if result:
         raise TraceError(f"nothing in the last {'step' if prop.of == STEP else 'state'} breaks {name!r}")

@@ -34,4 +34,6 @@ def init(path: Path) -> int:
     trouble = write_file(path, text.encode())
     if trouble:
         raise click.UsageError(trouble)
-    return say(f"{path} is written; zabcheck --protocol {path} explores it", HELD)
+    return say(
+        f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it", HELD
+    )
