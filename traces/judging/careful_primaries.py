@@ -62,10 +62,10 @@ class Primaries:
 
     @cached_property
     def follows(self) -> Both:
-        """The one of an earlier instance's epoch than the other."""
+        """The one of an earlier instance's epoch than the other: no broadcast is so before itself."""
         both = self.epoch_known[:, None] & self.epoch_known[None, :]
         less = self.epoch[:, None] < self.epoch[None, :]
-        return both & less, less | ~both
+        return both & less, (less | ~both) & ~np.eye(len(self.row), dtype=bool)
 
     @cached_property
     def local(self) -> Both:
