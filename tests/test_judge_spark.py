@@ -104,7 +104,9 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     some = [rows_of(History(1, (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)),)), k) for k in range(3)]
     path = written(tmp_path / "t.parquet", some)
     slow = (
-        "import sys, time; import traces.judging.judge as j\n"
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it\n"
+        "import traces.judging.judge as j\n"
         "def work(unit, asked, stopped):\n    while not stopped(): time.sleep(0.1)\n"
         "j.judge_unit = work\n"
         "from checker.cli import main; print('begun', flush=True); main(sys.argv[1:])"
