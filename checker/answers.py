@@ -5,6 +5,7 @@ Each wraps what the command of that name prints, and says it in the same words.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,30 +51,31 @@ class Verdict:
     text: str = field(default="", repr=False)
 
 
-class Answered:
+class Answered(ABC):
     """What every answer has: a sentence, an exit code, verdicts by name, and how it is shown."""
 
     @property
+    @abstractmethod
     def sentence(self) -> str:
         """The answer in a sentence."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def exit_code(self) -> int:
         """That of the command: 0 all held, 1 something is violated, 3 no verdict."""
-        raise NotImplementedError
 
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
         """What is said of each property, by its name, in the order of the command's table."""
         return {v.name: v for v in self.said()}
 
+    @abstractmethod
     def said(self) -> Iterator[Verdict]:
-        raise NotImplementedError
+        """The same, one after another."""
 
+    @abstractmethod
     def text(self) -> str:
         """What the command prints."""
-        raise NotImplementedError
 
     @property
     def passed(self) -> bool:

@@ -31,29 +31,18 @@ __all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties",
 GENERATED = "<judging>"
 NEVER = -1
 
-# Of a protocol of somebody's own a run is judged after every tick.
-LOOP_OF_OWN = """
-def run_judged(s: State, until: int, broken: int, report: Words) -> int:
-    met = report[0]
-    while s.moment < until and s.error == 0:
-        tick(s)
-        if s.error == 0:
-            fresh = newly_broken(s, ALL - broken)
-            for k in range(PROPERTIES):
-                if ((fresh >> k) & 1) == 1:
-                    report[k + 1] = s.moment - 1
-            broken = broken | fresh
-            met = met | newly_met(s, ALL - met)
-    report[0] = met
-    return broken
-"""
+# What is done before a tick, and when there is something new to judge after it: of what this project observes there
+# is a count; what somebody's own protocol changes is looked at after every tick.
+NEWS = ("before = s.observations", "(histories_changed(s) or s.observations != before)")
+NEWS_OF_OWN = ("pass", "True")
+
 LOOP = """
 def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     met = report[0]
     while s.moment < until and s.error == 0:
-        before = s.observations
+        {before}
         tick(s)
-        if s.error == 0 and (histories_changed(s) or s.observations != before):
+        if s.error == 0 and {news}:
             fresh = newly_broken(s, ALL - broken)
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
@@ -93,9 +82,9 @@ def asks_of_network(protocol: str) -> Callable[[Property], bool]:
     return asks
 
 
-def judging_text(properties: Sequence[Property], loop: str) -> str:
-    """The kernel text that judges; bit k of every mask is the k-th property."""
-    parts = ["from __future__ import annotations", loop]
+def judging_text(properties: Sequence[Property], news: tuple[str, str]) -> str:
+    """The kernel text that judges; bit k of every mask is the k-th property. `news`: when there is something new."""
+    parts = ["from __future__ import annotations", LOOP.format(before=news[0], news=news[1])]
     for name, sign, function in (("newly_broken", "not ", "holds"), ("newly_met", "", "witness")):
         lines = [f"def {name}(s: State, want: int) -> int:", "    found = 0"]
         for k, p in enumerate(properties):
@@ -129,7 +118,7 @@ class Judged(Simulator):
 
     def namespace(self) -> dict[str, Any]:
         """The program, the properties, and what judges."""
-        text = judging_text(self.properties, LOOP if self.cluster.parts_of.text is None else LOOP_OF_OWN)
+        text = judging_text(self.properties, NEWS if self.cluster.parts_of.text is None else NEWS_OF_OWN)
         frontend.register_source(GENERATED, text)
         made: dict[str, Any] = {}
         exec(compile(text, GENERATED, "exec"), made)
