@@ -290,7 +290,9 @@ def reason(judged: Judged, run: Run, v: Verdict) -> str:
     """What a property says beside its False, when it had just broken."""
     judged.begin(run)
     judged.judge_until(v.broken_at + 1, 0)
-    return judged.why(judged.properties.index(v.of))
+    return (
+        judged.why(judged.properties.index(v.of)) or "Mended within the tick; --trace writes the run to where it broke."
+    )
 
 
 class Progress(StatusLine):

@@ -32,9 +32,17 @@ GENERATED = "<judging>"
 NEVER = -1
 
 # What is done before a tick, and when there is something new to judge after it: of what this project observes there
-# is a count; what somebody's own protocol changes is looked at after every tick.
+# is a count; what somebody's own protocol changes is looked at after every event of a tick, since a state that breaks a
+# property may be mended before its end.
 NEWS = ("before = s.observations", "(histories_changed(s) or s.observations != before)")
 NEWS_OF_OWN = ("pass", "True")
+AFTER_EVENT = """
+def after_event(s: State) -> None:
+    s.broken_within = s.broken_within | newly_broken(s, ALL)
+    s.met_within = s.met_within | newly_met(s, ALL)
+"""
+FRESH = ("newly_broken(s, ALL - broken)", "newly_met(s, ALL - met)")
+FRESH_OF_OWN = ("(newly_broken(s, ALL) | s.broken_within) & (ALL - broken)", "newly_met(s, ALL) | s.met_within")
 
 LOOP = """
 def run_judged(s: State, until: int, broken: int, report: Words) -> int:
@@ -43,12 +51,12 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
         {before}
         tick(s)
         if s.error == 0 and {news}:
-            fresh = newly_broken(s, ALL - broken)
+            fresh = {broken}
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
                     report[k + 1] = s.moment - 1
             broken = broken | fresh
-            met = met | newly_met(s, ALL - met)
+            met = met | {met}
     report[0] = met
     return broken
 """
@@ -82,9 +90,11 @@ def asks_of_network(protocol: str) -> Callable[[Property], bool]:
     return asks
 
 
-def judging_text(properties: Sequence[Property], news: tuple[str, str]) -> str:
-    """The kernel text that judges; bit k of every mask is the k-th property. `news`: when there is something new."""
-    parts = ["from __future__ import annotations", LOOP.format(before=news[0], news=news[1])]
+def judging_text(properties: Sequence[Property], own: bool) -> str:
+    """The kernel text that judges; bit k of every mask is the k-th property. `own`: of somebody's own protocol."""
+    (before, news), (broken, met) = (NEWS_OF_OWN, FRESH_OF_OWN) if own else (NEWS, FRESH)
+    loop = LOOP.format(before=before, news=news, broken=broken, met=met)
+    parts = ["from __future__ import annotations", loop, *([AFTER_EVENT] if own else [])]
     for name, sign, function in (("newly_broken", "not ", "holds"), ("newly_met", "", "witness")):
         lines = [f"def {name}(s: State, want: int) -> int:", "    found = 0"]
         for k, p in enumerate(properties):
@@ -118,7 +128,7 @@ class Judged(Simulator):
 
     def namespace(self) -> dict[str, Any]:
         """The program, the properties, and what judges."""
-        text = judging_text(self.properties, NEWS if self.cluster.parts_of.text is None else NEWS_OF_OWN)
+        text = judging_text(self.properties, self.cluster.parts_of.text is not None)
         frontend.register_source(GENERATED, text)
         made: dict[str, Any] = {}
         exec(compile(text, GENERATED, "exec"), made)

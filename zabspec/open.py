@@ -43,6 +43,7 @@ WRITTEN = frozenset(
         "on_change",
         "is_down",
         "went_down",
+        "after_event",
         "came_up",
         "fill_budgets",
         "on_act_every",

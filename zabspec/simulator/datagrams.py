@@ -5,7 +5,16 @@ from __future__ import annotations
 from zabspec.language import NODE, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, take_out, time_of
-from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_message, on_start, on_timer, timer_armed
+from zabspec.worlds.actor import (
+    ELECTION_TIMER,
+    HEARTBEAT_TIMER,
+    after_event,
+    is_down,
+    on_message,
+    on_start,
+    on_timer,
+    timer_armed,
+)
 from zabspec.worlds.datagrams import ANY_ORDER, IN_ORDER
 
 __all__ = ["datagram_fields", "envelope"]
@@ -80,6 +89,7 @@ def deliver_due(s: State) -> None:
                 drop(s, p, q, s.flight[slot])
             else:
                 on_message(s, q, p, s.flight[slot])
+                after_event(s)
             release(s, slot)
 
 
@@ -88,9 +98,11 @@ def fire_timers(s: State, p: Node) -> None:
     if timer_armed(s, p, ELECTION_TIMER):
         if s.moment >= s.deadline[p]:
             on_timer(s, p, ELECTION_TIMER)
+            after_event(s)
     elif timer_armed(s, p, HEARTBEAT_TIMER):
         if s.moment >= s.heartbeat_due[p]:
             on_timer(s, p, HEARTBEAT_TIMER)
+            after_event(s)
 
 
 def link_cut(s: State, a: Node, b: Node) -> None:

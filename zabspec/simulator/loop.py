@@ -21,6 +21,7 @@ from zabspec.simulator.network import (
     time_out,
 )
 from zabspec.worlds.actor import (
+    after_event,
     came_up,
     fill_budgets,
     fill_power_losses,
@@ -87,6 +88,7 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
     fill_power_losses(s)
     for p in range(s.NODES):
         begin(s, p)
+    after_event(s)
 
 
 def run(s: State, until: int) -> None:
@@ -101,6 +103,7 @@ def tick(s: State) -> None:
         s.faults_done = s.faults_done + 1
         k = s.faults_done - 1
         strike(s, s.fault_kind[k], s.fault_a[k], s.fault_b[k])
+        after_event(s)
     while s.scheduled < s.proposals and due_at(s, s.scheduled) <= s.moment:
         s.scheduled = s.scheduled + 1
         s.waiting = s.waiting + 1
@@ -109,10 +112,12 @@ def tick(s: State) -> None:
     for k in range(s.CHANGES):
         if may_change(s, k) and its_turn(s, -1, k):
             on_change(s, k)
+            after_event(s)
     for p in range(s.NODES):
         for k in range(s.ACTIONS):
             if not is_down(s, p) and may_act(s, p, k) and its_turn(s, p, k):
                 on_act(s, p, k)
+                after_event(s)
     s.doing = 0
     deliver_due(s)
     for p in range(s.NODES):
@@ -132,6 +137,7 @@ def inject(s: State) -> None:
             while s.waiting > 0 and may_abcast(s, p):
                 s.waiting = s.waiting - 1
                 on_abcast(s, p)
+                after_event(s)
 
 
 def its_turn(s: State, p: int, k: int) -> bool:

@@ -112,10 +112,15 @@ class Cluster:
             for name, n in self.budgets
             if name in text.budgets
         )
+        seen = Int(0, 2**63 - 1)
+        judged = (
+            Field("broken_within", seen, Role.SCRATCH, (), "properties that an event of the tick broke, a bit each"),
+            Field("met_within", seen, Role.SCRATCH, (), "properties whose premise an event of the tick met"),
+        )
         down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
         world = text.world(self.parts.union, True, tuple(text.budgets))
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
-        return (world,), (down, *left)
+        return (world,), (down, *left, *(judged if self.observed else ()))
 
     @cached_property
     def disks(self) -> tuple[Disks, tuple[Field, ...]]:

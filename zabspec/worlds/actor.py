@@ -27,6 +27,10 @@ def is_down(s: State, p: Node) -> bool:
     return False
 
 
+def after_event(s: State) -> None:
+    """In the simulator: one thing has happened, of the several that may happen in a tick; who judges the run looks."""
+
+
 def fill_budgets(s: State) -> None:
     """What there is at first of the budgets that the protocol declares beside the world's."""
 
