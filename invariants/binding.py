@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from invariants import MODULES
 from invariants.inductive import datagrams
 from zabspec.authoring import ConfigError
+from zabspec.language.frontend import FrontEnd
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
 from zabspec.model import Model
@@ -53,6 +54,15 @@ def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
 
 
 def bound(model: Model) -> dict[str, Any]:
-    """The program and the properties in the CPython world, by name."""
-    program = model.program
-    return load(program.layout, full_namespace(model), program.types, program.steps)
+    """The program and the properties in the CPython world, by name.
+
+    Raises:
+        LanguageError: a text of somebody's own is outside the language. Python would run it all the same.
+    """
+    program, names = model.program, full_namespace(model)
+    if model.protocol.text is not None:
+        front = FrontEnd(program.layout, names, program.types, program.handlers)
+        judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
+        for root in ("initialize", "enabled", "apply", *judging):
+            front.function(root)
+    return load(program.layout, names, program.types, program.steps)

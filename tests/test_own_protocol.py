@@ -458,3 +458,19 @@ def test_what_is_broken_for_less_than_a_tick_is_broken(tmp_path: Path, engine: s
     code, said, _ = run("simulate", "--protocol", path, "--check", "--engine", engine, "--trace", tmp_path / "b.json")
     assert (code, re.search(r"dark +violated at tick 0", said) is not None) == (1, True)
     assert run("replay", tmp_path / "b.json")[0] == 0
+
+
+def test_plain_python_runs_no_more_than_the_language_has(written) -> None:
+    """What the front end refuses is refused by the engine that does without it too."""
+    path = written(NO_LOOK, f"{NO_LOOK}    s.phase[p] = 1\n")
+    for words in (("--engine", "interpret", "--no-symmetry"), ()):
+        code, said, wrong = run("--protocol", path, *words)
+        assert (code, said, "may not write persistent field phase" in wrong) == (2, "", True)
+    code, said, wrong = run("simulate", "--protocol", path, "--engine", "interpret")
+    assert (code, said, "may not write persistent field phase" in wrong) == (2, "", True)
+
+
+def test_a_field_of_a_message_may_have_the_name_of_a_handler(written) -> None:
+    """What a property reads is then no call of it."""
+    text = re.sub(r"\byes\b", "refuse", TEXT)
+    assert explored(written(text=text)).levels == explored(written()).levels

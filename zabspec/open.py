@@ -9,12 +9,13 @@ that a program is made of.
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring import Action, Claim, Declaration, ProtocolError, Size, Variant
@@ -268,6 +269,12 @@ def open_text(name: str) -> OpenText:
 _open: dict[str, OpenText] = {}  # by the names of modules
 
 
+def read_by(code: CodeType) -> set[str]:
+    """The names beside it that a function reads, also within its sentences; those of fields are none."""
+    names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
 class _Reader:
     """Reads one text."""
 
@@ -507,7 +514,7 @@ class _Reader:
                 continue
             found.append(function)
             ahead += self.instead.get(function.__name__, [])
-            for name in function.__code__.co_names:
+            for name in read_by(function.__code__):
                 called = self.functions.get(name)
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)

@@ -17,6 +17,7 @@ from zabspec.language import frontend, llvm_text, reference
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
+from zabspec.language.tree import TypedProgram
 from zabspec.model import ConfigError
 from zabspec.protocols import PROTOCOLS
 from zabspec.simulator.loop import FAULTS
@@ -130,6 +131,8 @@ class Simulator:
         self.state = StateView(self.layout)
         self.names: dict[str, Any] = {}
         if engine == "interpret":
+            if cluster.parts_of.text is not None:
+                self._typed()  # Python would run what is outside the language all the same
             program = cluster.program
             self.names = reference.load(self.layout, self.namespace(), program.types, program.steps)
         else:
@@ -150,14 +153,18 @@ class Simulator:
         self._held = (ctypes.c_char * self.layout.total).from_buffer(self.state.buffer)
         self._at = ctypes.addressof(self._held)
 
-    def _make(self) -> tuple[str, dict[str, Any]]:
+    def _typed(self) -> TypedProgram:
         program = self.cluster.program
         front = frontend.FrontEnd(self.layout, self.namespace(), program.types, program.handlers)
         front.program.steps = program.steps
         for name in self.exports:
             front.function(name)
-        assembly = llvm_text.emit_program(front.program, self.layout, set(self.exports), has_bit_gather())
-        return assembly, {"sites": [(site.sentence(), site.widen) for site in front.program.sites]}
+        return front.program
+
+    def _make(self) -> tuple[str, dict[str, Any]]:
+        typed = self._typed()
+        assembly = llvm_text.emit_program(typed, self.layout, set(self.exports), has_bit_gather())
+        return assembly, {"sites": [(site.sentence(), site.widen) for site in typed.sites]}
 
     def _memory(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Where the arrays lie that have an entry for every slot (with the size of one), and the rest."""
