@@ -14,9 +14,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from checker.compiled import Compiled
-from checker.explore import Explorer
-from checker.result import Limits
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
 from checker.symbolic.bmc import Bounded, Bounds, check
 from invariants import PROPERTIES, Property, property_named
 from traces import Runner
@@ -58,7 +58,7 @@ def explored(model: Model, p: Property, depth: int | None) -> tuple[str, str, tu
     explorer = Explorer(Compiled(model, (p,), False), 1)
     r = explorer.run(Limits(depth, seconds=SECONDS))
     said = "violated" if r.violations else f"none in {r.distinct:,} states" if not r.stopped else r.stopped
-    return said, f"{r.seconds:.2f}", r.violations[p.name].words if r.violations else ()
+    return said, f"{r.seconds:.2f}", r.violations[p.name].schedule if r.violations else ()
 
 
 def asked(model: Model, p: Property, bounds: Bounds, start: bytes | None = None) -> tuple[str, str]:
@@ -67,7 +67,7 @@ def asked(model: Model, p: Property, bounds: Bounds, start: bytes | None = None)
     found: Bounded = check(model, [p], bounds, start)
     said = "violated" if found.broken else found.reason or "none"
     if found.broken:
-        said += f", {len(found.words)} steps"
+        said += f", {len(found.schedule)} steps"
     return said, f"{time.perf_counter() - began:.1f}"
 
 

@@ -59,7 +59,7 @@ def budgets(rows: list[int]) -> None:
         result += f"; {len(unmet)} clauses' hypotheses not met" if unmet else ", every clause's hypotheses met"
         print(
             f"| {c['nodes']} | {c['txns']} | {c['timeouts']} | {c['crashes']} | {c['losses']} "
-            f"| {r['states']['distinct']:,} | {alone(row):,} | {r['states']['depth']} "
+            f"| {r['states']['distinct']:,} | {states_without_bridge(row):,} | {r['states']['depth']} "
             f"| {r['cost']['cpu_seconds']:.0f} | {r['cost']['memory_bytes'] / 2**30:.2f} GiB | {result} |",
             flush=True,
         )
@@ -67,7 +67,7 @@ def budgets(rows: list[int]) -> None:
         print(f"{what} that no row took or met: {', '.join(sorted(names)) or 'none'}")
 
 
-def alone(row: dict[str, int]) -> int:
+def states_without_bridge(row: dict[str, int]) -> int:
     """States of the executable protocol without the bridge."""
     program = os.path.join(os.path.dirname(sys.executable), "zabcheck")
     given = {"timeouts": 1, "crashes": 0, "losses": 0, **row}
@@ -78,7 +78,7 @@ def alone(row: dict[str, int]) -> int:
 
 def variants(names: list[str]) -> None:
     """Each variant in the budget that shows it."""
-    from zabspec.variants import VARIANTS
+    from zabspec.protocols.zab_variants import VARIANTS
 
     print("| variant | budget | bridge | step | property breaks |")
     print("|---|---|---|---|---|")

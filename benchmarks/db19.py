@@ -16,14 +16,14 @@ from dataclasses import replace
 
 import db19_classes
 
-from checker.compiled import Compiled
-from checker.explore import Explorer
-from checker.result import Exploration, Limits
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Exploration, Limits
 from invariants import MODULES, PROPERTIES, Property, binding
-from traces.judged import judged_properties, verdicts
-from traces.realise import Wanted, attempt
-from zabspec.db19_variants import REPAIRS
+from traces.judging.simulated import judged_properties, verdicts
+from traces.shorten.realise import Wanted, attempt
 from zabspec.model import Configuration, Model
+from zabspec.protocols.db19_variants import REPAIRS
 from zabspec.simulator.run import SimulationError
 
 JUDGED = [p for p in PROPERTIES if p.default and p.judges("db19")]
@@ -89,7 +89,7 @@ def classes() -> None:
         print(f"| {budgets} | {r.depth} | {r.distinct:,} ({r.seconds:.0f} s) | {shortest(r)} |", flush=True)
 
 
-def told() -> None:
+def by_one_step() -> None:
     """The classes that the step tells which breaks the property."""
     binding.MODULES = (*MODULES, db19_classes)
     r = explored("", 18, db19_classes.CLASSES, txns=2, timeouts=2, network="ordered")
@@ -136,7 +136,7 @@ def main() -> None:
     elif given.table == "repaired":
         repaired(given.runs)
     elif given.table == "told":
-        told()
+        by_one_step()
     elif given.table == "alone":
         table(given.only, ((14, ONE_TIMER), (16, TWO_TIMERS)), given.runs)
     else:

@@ -53,16 +53,16 @@ def cpu_of_all() -> float:
 def answer(r: Any) -> dict[str, Any]:
     """Everything an exploration found that does not depend on the engine."""
     out = {k: v for k, v in dataclasses.asdict(r).items() if k not in OF_THE_MACHINE}
-    out["violations"] = {name: list(found.words) for name, found in r.violations.items()}
+    out["violations"] = {name: list(found.schedule) for name, found in r.violations.items()}
     out["verdicts"] = {p.name: r.verdict(p) for p in r.properties}
     found: dict[str, Any] = json.loads(json.dumps(out))
     return found
 
 
 def local(budgets: dict[str, int], depth: int, symmetry: bool) -> dict[str, Any]:
-    from checker.compiled import Compiled
-    from checker.explore import Explorer
-    from checker.result import Limits
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Limits
     from invariants import PROPERTIES
     from zabspec.model import Configuration, Model
 
@@ -78,13 +78,13 @@ def spark(
 ) -> dict[str, Any]:
     from checker.distributed.checkpoint import Checkpoint, Level
     from checker.distributed.cluster import Cluster
-    from checker.distributed.code import Question
+    from checker.distributed.code import ExplorationTask
     from checker.distributed.explore import SparkExplorer
     from checker.distributed.run import usual_parts
     from checker.distributed.storage import Storage
-    from checker.result import Limits
+    from checker.explore.result import Limits
     from invariants import PROPERTIES
-    from traces.pipeline.session import session
+    from traces.spark.session import session
     from zabspec.model import Configuration
 
     times: list[tuple[int, float]] = []
@@ -95,7 +95,7 @@ def spark(
             times.append((level.size, time.perf_counter()))
 
     properties = [p for p in PROPERTIES if p.default and p.judges("zab")]
-    question, _ = Question.of(Configuration(**budgets), properties, symmetry, wide, 0)
+    question, _ = ExplorationTask.of(Configuration(**budgets), properties, symmetry, wide, 0)
     begun = time.perf_counter()
     with session(master, brief=True) as context, tempfile.TemporaryDirectory() as folder:
         question = dataclasses.replace(question, parts=usual_parts(context.sparkContext.defaultParallelism))

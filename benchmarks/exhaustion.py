@@ -31,9 +31,9 @@ MEMORY = 16 << 30  # bytes; a row that needs more says how far it got
 
 def run_row(row: dict[str, int]) -> dict[str, object]:
     """Explore one row in this process."""
-    from checker.compiled import Compiled
-    from checker.explore import Explorer
-    from checker.result import Limits
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Limits
     from invariants import PROPERTIES
     from zabspec.model import Configuration, Model
 

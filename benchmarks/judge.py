@@ -24,8 +24,8 @@ import pyarrow as pa
 from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.kernel import judge_runs
-from traces.pipeline.session import session
-from traces.pipeline.table import COLUMNS, USUAL, TableWriter, schema
+from traces.spark.session import session
+from traces.tables.table import COLUMNS, USUAL, TableWriter, schema
 from zabspec.language.kernels import machine
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from traces.judged import judge, verdicts
+from traces.judging.simulated import judge, verdicts
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.run import Run, Simulator, play
 

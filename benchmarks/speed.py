@@ -1,7 +1,7 @@
 """How fast the explorer is, as ratios measured in one run.
 
     python benchmarks/speed.py                       # with and without symmetry, one core and two, interpreted
-    python benchmarks/speed.py --tlc tla2tools.jar --spec Zab.tla [--config Zab.cfg] [--tlc-seconds 300]
+    python benchmarks/speed.py --tlc tla2tools.jar [--tlc-seconds 3600]   # and TLC on the same model, to its end
 
 Every exploration runs in a process of its own, judges all properties, looks for all witnesses,
 and keeps ghosts and range checks on. CPU seconds are the process's own, compilation left out (it
@@ -12,41 +12,49 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import resource
 import subprocess
 import sys
-import tempfile
 import time
+from dataclasses import replace
+from pathlib import Path
 
 BUDGETS = {"nodes": 3, "txns": 3, "timeouts": 1, "crashes": 0, "losses": 0}
+SAME = {"nodes": 3, "txns": 2, "timeouts": 1, "crashes": 0, "losses": 0}  # what TLC explores too
 SETTINGS = (
     ("one core", False, 1),
     ("two cores", False, 2),
     ("symmetry, one core", True, 1),
     ("symmetry, two cores", True, 2),
 )
+REDUCED = (("reduced, one core", False, 1), ("reduced, symmetry, one core", True, 1))
 INTERPRETED_DEPTH = 16  # the interpreted world gets this far in seconds
 
 
-def explore(symmetry: bool, threads: int, engine: str, depth: int | None) -> dict[str, float]:
+def explore(
+    symmetry: bool, threads: int, engine: str, depth: int | None, budgets: dict[str, int] | None = None
+) -> dict[str, float]:
     """One exploration in this process."""
-    from checker.result import Limits
+    from checker.explore.result import Limits
     from invariants import PROPERTIES
     from zabspec.model import Configuration, Model
 
-    model = Model(Configuration(**BUDGETS))
+    model = Model(Configuration(**(budgets or BUDGETS)))
     properties = [p for p in PROPERTIES if p.default and p.judges("zab")]
     if engine == "interpret":
-        from checker.interpret import Interpreter
+        from checker.explore.interpret import Interpreter
 
         r = Interpreter(model, properties, symmetry).run(Limits(depth=depth))
     else:
-        from checker.compiled import Compiled
-        from checker.explore import Explorer
+        from checker.explore.breadth_first import Explorer
+        from checker.explore.compiled import Compiled
 
-        r = Explorer(Compiled(model, properties, symmetry), threads).run(Limits(depth=depth))
+        if engine == "reduced":
+            from checker.explore.reduced import ReducedExplorer
+            from checker.explore.reduction import Reducing
+
+            r = ReducedExplorer(Reducing(model, properties, symmetry), threads).run(Limits(depth=depth))
+        else:
+            r = Explorer(Compiled(model, properties, symmetry), threads).run(Limits(depth=depth))
     if r.violations or r.error:
         raise SystemExit("the benchmark's exploration did not hold")
     return {
@@ -65,48 +73,38 @@ def in_child(**question: object) -> dict[str, float]:
     return result
 
 
-def tlc(jar: str, spec: str, config: str | None, seconds: float) -> tuple[float, float, float]:
-    """Distinct and generated states, and CPU seconds, of TLC with one worker (stopped after `seconds`)."""
-    with tempfile.TemporaryDirectory() as scratch:
-        command = ["java", "-XX:+UseParallelGC", "-cp", os.path.abspath(jar), "tlc2.TLC", "-workers", "1"]
-        command += ["-metadir", scratch, "-deadlock"]
-        if config:
-            command += ["-config", os.path.abspath(config)]
-        command.append(os.path.basename(spec))
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        process = subprocess.Popen(
-            command,
-            cwd=os.path.dirname(os.path.abspath(spec)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+def against_tlc(jar: str, seconds: float) -> None:
+    """TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes. TLC judges
+    nothing; zabcheck judges all properties."""
+    from checker.tla.module import module_of
+    from checker.tla.tlc import run_tlc
+    from zabspec.model import Configuration, Model
+
+    module = module_of(Model(Configuration(**SAME)), (), "Zab")
+    bare = replace(module, configuration=module.configuration.replace("INVARIANT TypeOK\n", ""))
+    print("TLC on the same model:", ", ".join(f"{k} {v}" for k, v in SAME.items()))
+    for name, symmetry, threads in SETTINGS:
+        theirs = run_tlc(Path(jar), bare, symmetry, threads, seconds)
+        ours = in_child(symmetry=symmetry, threads=threads, engine="compiled", depth=None, budgets=SAME)
+        if theirs.ended and (theirs.distinct, theirs.generated) != (ours["distinct"], ours["generated"] + 1):
+            raise SystemExit(f"{name}: TLC counts {theirs.distinct:,} states, zabcheck {ours['distinct']:,.0f}")
+        rate, quick = theirs.distinct / theirs.seconds, ours["distinct"] / ours["cpu"]
+        cut = "" if theirs.ended else f", stopped after {seconds:.0f} s"
+        print(
+            f"{name:24}TLC {theirs.distinct:>11,} states in {theirs.seconds:>8.1f} CPU s{cut}: {rate:,.0f}/CPU s;"
+            f" zabcheck {quick:,.0f}/CPU s, x{quick / rate:,.0f}"
         )
-        try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            output, _ = process.communicate()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = re.findall(r"([\d,]+) states generated[^,]*, ([\d,]+) distinct states found", output)
-    if not found:
-        raise SystemExit("TLC printed no counts: " + " ".join(output.strip().splitlines()[-1:]))
-    generated, distinct = (float(x.replace(",", "")) for x in found[-1])
-    return distinct, generated, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--tlc", metavar="JAR", help="your own tla2tools.jar")
-    parser.add_argument("--spec", metavar="FILE", help="the TLA+ module that TLC explores")
-    parser.add_argument("--config", metavar="FILE", help="its configuration, if not the module's own")
-    parser.add_argument("--tlc-seconds", type=float, default=300.0, help="stop TLC after this long (default 300)")
+    parser.add_argument("--tlc-seconds", type=float, default=3600.0, help="stop a run of TLC after this long")
     options = parser.parse_args()
     if options.child:
         print(json.dumps(explore(**json.loads(options.child))))
         return
-    if bool(options.tlc) != bool(options.spec):
-        parser.error("--tlc and --spec go together")
     print("zab, fifo,", ", ".join(f"{k} {v}" for k, v in BUDGETS.items()), "- to exhaustion")
     started = time.perf_counter()
     in_child(symmetry=True, threads=1, engine="compiled", depth=3)
@@ -116,8 +114,9 @@ def main() -> None:
     columns = (("", 24), ("distinct", 13), ("generated", 13), ("CPU s", 8), ("wall s", 8))
     columns += (("distinct/CPU s", 16), ("generated/CPU s", 17), ("bytes/state", 13))
     print("".join(f"{name:>{width}}" for name, width in columns))
-    for name, symmetry, threads in SETTINGS:
-        r = rows[name] = in_child(symmetry=symmetry, threads=threads, engine="compiled", depth=None)
+    for name, symmetry, threads in (*SETTINGS, *REDUCED):
+        engine = "compiled" if (name, symmetry, threads) in SETTINGS else "reduced"
+        r = rows[name] = in_child(symmetry=symmetry, threads=threads, engine=engine, depth=None)
         print(
             f"{name:24}{r['distinct']:>13,.0f}{r['generated']:>13,.0f}{r['cpu']:>8.1f}{r['wall']:>8.1f}"
             f"{r['distinct'] / r['cpu']:>16,.0f}{r['generated'] / r['cpu']:>17,.0f}{r['memory'] / r['distinct']:>13.1f}"
@@ -133,15 +132,10 @@ def main() -> None:
     fast, rate = one["distinct"] / one["cpu"], slow["distinct"] / slow["cpu"]
     print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second;", end=" ")
     print(f"compiled is x{fast / rate:,.0f}")
-    if not options.tlc:
-        print("TLC: not measured here; give --tlc and --spec")
-        return
-    distinct, generated, cpu = tlc(options.tlc, options.spec, options.config, options.tlc_seconds)
-    theirs = distinct / cpu
-    print(f"TLC on {os.path.basename(options.spec)}: {distinct:,.0f} distinct, {generated:,.0f} generated", end=", ")
-    print(f"{cpu:.1f} CPU s: {theirs:,.0f} distinct per CPU second")
-    print(f"ratio to TLC: x{fast / theirs:,.0f} in distinct states,", end=" ")
-    print(f"x{raw / theirs:,.0f} in raw states covered with symmetry")
+    if options.tlc:
+        against_tlc(options.tlc, options.tlc_seconds)
+    else:
+        print("TLC: not measured here; give --tlc")
 
 
 if __name__ == "__main__":

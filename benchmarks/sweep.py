@@ -18,14 +18,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from traces.pipeline.session import cores, session
-from traces.pipeline.sweep.again import run_again
-from traces.pipeline.sweep.findings import findings
-from traces.pipeline.sweep.job import block_for, run_missing
-from traces.pipeline.sweep.question import Question
-from traces.pipeline.sweep.report import write_report
-from traces.pipeline.sweep.store import open_store
-from traces.pipeline.sweep.summary import summarise
+from traces.spark.session import cores, session
+from traces.sweep.again import run_again
+from traces.sweep.findings import findings
+from traces.sweep.grid import Grid
+from traces.sweep.job import block_for, run_missing
+from traces.sweep.report import write_report
+from traces.sweep.store import open_store
+from traces.sweep.summary import summarise
 
 MASTER = "local[*]"
 PLAIN = 10_000  # runs of the plain loop
@@ -33,7 +33,7 @@ PLAIN = 10_000  # runs of the plain loop
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    question = Question(seeds=(f"0:{runs}",))
+    question = Grid(seeds=(f"0:{runs}",))
     question.check()
     print(f"db19, 3 nodes, 1000 ticks, 5 proposals; {cores(MASTER)} cores, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as top:
@@ -65,7 +65,7 @@ def processor_time(pid: int) -> float:
 
 def plain(folder: Path, runs: int) -> tuple[float, float]:
     """Runs a second of the plain loop, and a second of processor time."""
-    question = Question(seeds=(f"0:{min(runs, PLAIN)}",))
+    question = Grid(seeds=(f"0:{min(runs, PLAIN)}",))
     store = open_store(folder, question, lambda _: 1000)
     store.run_block(0)  # compiled
     store.part(0).unlink()
@@ -78,7 +78,7 @@ def plain(folder: Path, runs: int) -> tuple[float, float]:
     return rate, question.count / used
 
 
-def on_spark(folder: Path, question: Question) -> tuple[float, float]:
+def on_spark(folder: Path, question: Grid) -> tuple[float, float]:
     """Runs a second of the job alone, and a second of the processor time of Java and its workers."""
     store = open_store(folder, question, block_for)
     started = time.perf_counter()

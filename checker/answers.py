@@ -13,13 +13,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from checker.report import Report
-    from checker.simulated import Answer
+    from checker.report.report import Report
+    from checker.report.simulated import Answer
     from checker.symbolic.asking import Outcome
+    from traces.judging.sentence import Violation
     from traces.judging.tally import Tally
-    from traces.judging.told import Violation
-    from traces.replay import Replayed as Played
-    from traces.trace import Step, Trace
+    from traces.record.trace import Step, Trace
+    from traces.replay.replay import Replayed as Played
     from zabspec.model import Configuration
     from zabspec.simulator.run import Run
 
@@ -206,7 +206,7 @@ class Simulated(Answered):
 
     @property
     def sentence(self) -> str:
-        from checker.report import plural
+        from checker.report.report import plural
 
         broken = ", ".join(f"{v.name} at tick {v.at}" for v in self.violations.values())
         judged = len(self.verdicts)
@@ -223,17 +223,17 @@ class Simulated(Answered):
         return self.answer.code
 
     def said(self) -> Iterator[Verdict]:
-        from checker.simulated import verdict_word
+        from checker.report.simulated import verdict_word
 
         for v, why in self.answer.verdicts:
             yield Verdict(v.of.name, verdict_word(v), None if v.held or not v.judged else v.broken_at, why)
 
     def text(self) -> str:
-        from checker.report import aligned
-        from checker.simulated import verdict_row
+        from checker.report.simulated import verdict_row
+        from traces.explain.folding import aligned
 
         rows = [verdict_row(v, why) for v, why in self.answer.verdicts]
-        table = ["", aligned([("property", "verdict", "why"), *rows])] if rows else []
+        table = ["", aligned([("property", "verdict", "why"), *rows], head=True)] if rows else []
         return "\n".join([f"sha256 {self.sha256}", self.answer.summary(), *table]) + "\n"
 
 

@@ -20,10 +20,10 @@ from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.cli import main
 from checker.commands.ending import Cannot
 from invariants.registry import Property
-from traces.trace import Trace
-from zabspec.authoring import ConfigError, Declaration
+from traces.record.trace import Trace
 from zabspec.language import LanguageError
-from zabspec.protocols import Protocol
+from zabspec.own.authoring import ConfigError, Declaration
+from zabspec.protocols.registry import Protocol
 
 __all__ = ["NoVerdict", "QuestionError", "explore", "judge", "prove_inductive", "replay", "simulate"]
 
@@ -59,6 +59,7 @@ class Exploring(TypedDict, total=False):
     duplicates: int
     heartbeats: int
     budgets: Mapping[str, int]
+    start: str
     max_epoch: int
     channel: int
     depth: int
@@ -66,6 +67,7 @@ class Exploring(TypedDict, total=False):
     require_witness: bool | Sequence[str]
     keep_going: bool
     symmetry: bool
+    reduction: str
     engine: str
     threads: int
     max_states: int
@@ -100,6 +102,7 @@ class Simulating(TypedDict, total=False):
     check: bool
     engine: str
     budgets: Mapping[str, int]
+    start: str
 
 
 class Judging(TypedDict, total=False):
@@ -155,14 +158,11 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
     """
     from checker.commands.explore import answer
 
-    given: dict[str, Any] = dict(options)
-    given |= given.pop("budgets", {})
-    if not given.pop("symmetry", True):
-        given["no_symmetry"] = True
+    given = dict(options)
     if given.get("trace") is None:
         given["no_trace"] = True
     with sentences():
-        return Explored(answer(asked(main, {"protocol": named(protocol)} | given)))
+        return Explored(answer(exploration(protocol, given)))
 
 
 def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
@@ -173,12 +173,9 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
         NoVerdict: the run has no end.
     """
     from checker.commands.simulate import answered
-    from checker.commands.simulate import simulate as command
 
-    given: dict[str, Any] = dict(options)
-    given |= given.pop("budgets", {})
     with sentences():
-        return Simulated(answered(asked(command, {"protocol": named(protocol)} | given)))
+        return Simulated(answered(simulation(protocol, options)))
 
 
 def replay(trace: Trace | str | PathLike[str]) -> Replayed:
@@ -192,8 +189,8 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
         NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
     """
     from checker.commands.replay import answered
-    from traces.file import read_trace
-    from traces.trace import TraceError
+    from traces.record.file import read_trace
+    from traces.record.trace import TraceError
 
     with sentences():
         if isinstance(trace, Trace):
@@ -242,6 +239,32 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
 
 # Keywords that say more than the option does, each with its name on the command line.
 FLAGS = {"properties": "property", "clauses": "clause"}
+
+
+def exploration(protocol: AnyProtocol, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the command that explores, from the keywords of `explore`.
+
+    Raises:
+        UsageError: as the command.
+    """
+    given = dict(options)
+    given |= given.pop("budgets", {})
+    if not given.pop("symmetry", True):
+        given["no_symmetry"] = True
+    return asked(main, {"protocol": named(protocol)} | given)
+
+
+def simulation(protocol: AnyProtocol, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the command that simulates, from the keywords of `simulate`.
+
+    Raises:
+        UsageError: as the command.
+    """
+    from checker.commands.simulate import simulate as command
+
+    given = dict(options)
+    given |= given.pop("budgets", {})
+    return asked(command, {"protocol": named(protocol)} | given)
 
 
 def asked(command: click.Command, given: Mapping[str, Any], *arguments: str) -> dict[str, Any]:

@@ -28,12 +28,18 @@ COMMANDS = {
     "replay": "replay",
     "minimise": "minimise",
     "export": "export",
+    "report": "report",
     "bmc": "bmc",
     "induct": "induct",
     "prove": "prove",
     "bridge": "bridge",
     "quorums": "quorums",
+    "plan": "plan",
     "judge": "judge",
+    "check": "check",
+    "audit": "audit",
+    "zookeeper": "zookeeper",
+    "gallery": "gallery",
     "init": "init",
     "variants": "listings",
     "properties": "listings",
@@ -72,9 +78,11 @@ Examples:
     help="The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
 )
 @click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
+@click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
 @click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
 @click.option("--txns", type=int, help="Transactions that may be abcast (2).")
 @budget_options()
+@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
 @click.option(
     "--network",
     default="",
@@ -94,6 +102,12 @@ Examples:
 @click.option("--keep-going", is_flag=True, help="Go on past violations: the shortest for every property.")
 @click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
 @click.option(
+    "--reduction",
+    type=click.Choice(["auto", "none"]),
+    show_default="none",
+    help="auto: leave out transitions to states that are reached anyhow, where there are many (docs/reduction.md).",
+)
+@click.option(
     "--engine",
     default="compiled",
     show_default=True,
@@ -101,7 +115,7 @@ Examples:
     help="compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
 )
 @click.option("--master", metavar="URL", help="With --engine spark: where, as Spark names it (local[*]).")
-@click.option("--checkpoint", metavar="DIR", help="With --engine spark: the folder that every level is kept in.")
+@click.option("--checkpoint", metavar="DIR", help="A folder that every level is kept in, to go on from.")
 @click.option("--resume", is_flag=True, help="With --checkpoint: go on from the last whole level there.")
 @click.option(
     "--fingerprint",
@@ -109,6 +123,13 @@ Examples:
     metavar="BITS",
     help="With --engine spark: 64 (the default) or 128.",
 )
+@click.option(
+    "--search",
+    type=click.Choice(["random", "swarm", "best"]),
+    metavar="HOW",
+    help="Walk at random instead: random, swarm or best (see docs/search.md), for --time-limit, or 60 s.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="With --search: what is drawn follows from it.")
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 @click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
 @click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")
@@ -124,6 +145,7 @@ Examples:
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Also write a JUnit report.")
+@click.option("--html", type=PATH, metavar="FILE", help="Also write the report as a page, each counterexample drawn.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
 @click.version_option(package_name="zabcheck", prog_name="zabcheck")

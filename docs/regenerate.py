@@ -25,7 +25,7 @@ BLOCK = re.compile(
 KEEP_HEAD, KEEP_TAIL = 60, 12  # of a long output: the first lines and the last
 
 
-def shown(command: str, kind: str, folder: Path | None) -> str:
+def output_of(command: str, kind: str, folder: Path | None) -> str:
     """What a command prints, its middle left out if it is long; `kind` of the fence: of text the command as well."""
     program = Path(sys.executable).parent / command.split()[0]
     done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False, cwd=folder)
@@ -81,7 +81,7 @@ def regenerated(page: str) -> str:
                 continue
             start, end = block.span("old")
             inside = folder if files else None
-            out += page[at:start] + shown(block["said"].strip(), block["kind"], inside)
+            out += page[at:start] + output_of(block["said"].strip(), block["kind"], inside)
             at = end
     return out + page[at:]
 

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from invariants import analysis, causality, claims, core, durability, inductive, ladis
 from invariants.registry import HISTORY, Property, property_named
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols.registry import PROTOCOLS
 
 OF_THE_PAPERS = (core, causality, ladis, analysis, claims, durability)
 NO_PROPERTIES = ("binding", "inductive", "registry")

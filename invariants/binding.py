@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from invariants import MODULES
 from invariants.inductive import datagrams
-from zabspec.authoring import ConfigError
+from invariants.registry import Property
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
 from zabspec.model import Model
+from zabspec.own.authoring import ConfigError
 
 __all__ = ["bound", "full_namespace"]
 
@@ -47,10 +48,20 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
 def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
     """Where the properties are defined that speak of a model; those of a text of somebody's own are in that text."""
     protocol = getattr(model, "parts_of", None) or getattr(model, "protocol", None)
-    if protocol is None or protocol.text is None:
+    if protocol is None:
         return MODULES
+    if protocol.text is None:
+        return tuple(m for m in MODULES if speaks_of(m, protocol.name))
     own = (m for m in MODULES if protocol.transactions and "inductive" not in m.__name__)
     return (*own, datagrams)
+
+
+def speaks_of(module: ModuleType, protocol: str) -> bool:
+    """Whether a module has anything to say of one of this project's protocols; the inductive clauses are of zab."""
+    if "inductive" in module.__name__:
+        return protocol == "zab"
+    properties: tuple[Property, ...] = getattr(module, "PROPERTIES", ())
+    return not properties or any(p.judges(protocol) for p in properties)
 
 
 def bound(model: Model) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, two_epochs_delivered, was_abcast
-from invariants.registry import HISTORY, Property
-from zabspec.language.lang import State, broken
+from invariants.registry import HISTORY, TERMINAL, Property
+from zabspec.language.lang import Node, State, broken
+from zabspec.protocols.ladis import may_abcast
 
 
 def prefix_property(h: State) -> bool:
@@ -46,10 +47,78 @@ def causal_order(h: State) -> bool:
     return True
 
 
+def ladis_total_order(h: State) -> bool:
+    """Total order (LADIS'08 2): if message a is delivered before message b by one server, then every
+    server that delivers a and b delivers a before b. Unlike DSN'11's, it lets a server deliver b and
+    never a."""
+    for p in range(h.NODES):
+        for j in range(len(h.delivered[p])):
+            for i in range(j):
+                a = h.delivered[p][i]
+                b = h.delivered[p][j]
+                for q in range(h.NODES):
+                    if place(h, q, b) >= 0 and place(h, q, b) < place(h, q, a):
+                        return broken(f"p{p} delivered {a} before {b}, but p{q} delivered {b} before {a}")
+    return True
+
+
+def both_delivered(h: State) -> bool:
+    """Two processes deliver the same two transactions."""
+    for p in range(h.NODES):
+        for q in range(h.NODES):
+            if p != q and len(h.delivered[p]) > 1:
+                if place(h, q, h.delivered[p][0]) >= 0 and place(h, q, h.delivered[p][1]) >= 0:
+                    return True
+    return False
+
+
+def followers_of(s: State, l: Node) -> int:
+    """How many processes follow l and have recognised it."""
+    count = 0
+    for f in range(s.NODES):
+        if f != l and s.leader[f] == l and s.synced[f]:
+            count = count + 1
+    return count
+
+
+def is_followed(s: State, l: Node) -> bool:
+    """Process l leads in broadcast mode, and a quorum follows it, itself included."""
+    return may_abcast(s, l) and followers_of(s, l) + 1 >= s.MAJORITY
+
+
+def reliable_delivery(s: State) -> bool:
+    """Reliable delivery (LADIS'08 2): if a message, m, is delivered by one server, then it will be
+    eventually delivered by all correct servers. As a safety property: where nothing more can happen
+    and a quorum follows a leader, it and they have delivered all that any server ever did."""
+    for l in range(s.NODES):
+        if is_followed(s, l):
+            for p in range(s.NODES):
+                for k in range(len(s.delivered[p])):
+                    t = s.delivered[p][k]
+                    for f in range(s.NODES):
+                        if (f == l or (s.leader[f] == l and s.synced[f])) and place(s, f, t) < 0:
+                            if f == l:
+                                return broken(f"p{p} delivered {t}, but p{l}, which a quorum follows, never will")
+                            return broken(f"p{p} delivered {t}, but p{f}, which follows p{l}, never will")
+    return True
+
+
+def delivered_under_a_leader(s: State) -> bool:
+    """A quorum follows a leader, and a transaction is delivered."""
+    for l in range(s.NODES):
+        if is_followed(s, l):
+            for p in range(s.NODES):
+                if len(s.delivered[p]) > 0:
+                    return True
+    return False
+
+
 def two_ordered(h: State) -> bool:
     """A process delivers two transactions, one causally before the other."""
     return second_of_instance(h) or two_epochs_delivered(h)
 
+
+LADIS = ("ladis",)
 
 PROPERTIES = (
     Property(
@@ -59,5 +128,14 @@ PROPERTIES = (
     Property(
         "causal-order", HISTORY, "LADIS'08 2",
         "a process delivers two transactions, one causally before the other", causal_order, two_ordered,
+    ),
+    Property(
+        "ladis-total-order", HISTORY, "LADIS'08 2",
+        "two processes deliver the same two transactions", ladis_total_order, both_delivered, protocols=LADIS,
+    ),
+    Property(
+        "reliable-delivery", TERMINAL, "LADIS'08 2",
+        "nothing more can happen, a quorum follows a leader, and a transaction is delivered",
+        reliable_delivery, delivered_under_a_leader, protocols=LADIS,
     ),
 )  # fmt: skip

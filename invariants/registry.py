@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zabspec.authoring import Claim
+from zabspec.own.authoring import Claim
 
-__all__ = ["HISTORY", "STATE", "STEP", "Property", "property_named"]
+__all__ = ["HISTORY", "STATE", "STEP", "TERMINAL", "Property", "keeps", "meets", "property_named"]
 
-HISTORY, STATE, STEP = "history", "state", "step"
+HISTORY, STATE, STEP, TERMINAL = "history", "state", "step", "terminal"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Property:
 
     Attributes:
         name: as on the command line.
-        of: `history` or `state` (holds(s), witness(s)) or `step` (holds(before, event, after)).
+        of: `history` or `state` (holds(s), witness(s)), `terminal` (the same, asked only of a state in which no step
+            is possible: nothing more happens in that run) or `step` (holds(before, event, after)).
         source: where the paper states it.
         premise: what the witness shows, in words.
         default: whether it is judged unless named; a documented non-property is not.
@@ -52,6 +53,37 @@ class Property:
     def statement(self) -> str:
         """The paper's statement: the function's docstring."""
         return inspect.cleandoc(self.holds.__doc__ or "")
+
+
+def no_step_is_possible(names: Mapping[str, Any], s: Any) -> bool:
+    """Whether a state is terminal, in the CPython world."""
+    steps: dict[int, int] = {}
+    names["enabled"](s, steps)
+    return steps[0] == 0
+
+
+def keeps(p: Property, names: Mapping[str, Any], after: Any, before: Any = None) -> Any:
+    """What a property says of a state, or of the step to it, in the CPython world: true where it keeps it, or is not
+    asked of it.
+
+    Args:
+        names: a program and the properties, bound.
+        before: the state before the step; None: there was none.
+    """
+    holds = names[p.holds.__name__]
+    if p.of == STEP:
+        return before is None or holds(before, after, after)
+    if p.of == TERMINAL and not no_step_is_possible(names, after):
+        return True
+    return holds(after)
+
+
+def meets(p: Property, names: Mapping[str, Any], after: Any, before: Any = None) -> bool:
+    """Whether a state, or the step to it, meets the premise of a property."""
+    witness = names[p.witness.__name__]
+    if p.of == STEP:
+        return before is not None and bool(witness(before, after, after))
+    return (p.of != TERMINAL or no_step_is_possible(names, after)) and bool(witness(after))
 
 
 def property_named(name: str, properties: Iterable[Property]) -> Property:

@@ -17,13 +17,13 @@ from types import ModuleType
 
 import pytest
 
-from checker.compiled import Compiled, full_namespace
+from checker.explore.compiled import Compiled, full_namespace
 from invariants import PROPERTIES
 from invariants.registry import Property
-from zabspec import variants
 from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, reference
 from zabspec.language.kinds import Kind, MessageUnion
 from zabspec.model import Configuration, Model
+from zabspec.protocols import zab_variants
 
 
 def judged(protocol: str) -> tuple[Property, ...]:
@@ -32,6 +32,9 @@ def judged(protocol: str) -> tuple[Property, ...]:
 
 
 DEFAULT = judged("zab")
+
+# a room may use what a test file of another room makes
+sys.path += sorted({str(path.parent) for path in Path(__file__).parent.glob("*/test_*.py")})
 
 # Tests ask for models by configuration; those named here serve several tests, so that each is
 # compiled once.
@@ -47,7 +50,7 @@ CONFIGURATIONS = (
     Configuration(nodes=3, txns=2, timeouts=0, crashes=1, losses=0, network="unordered"),
     Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="duplicating", duplicates=2),
 )
-VARIANTS = tuple(sorted(variants.VARIANTS))
+VARIANTS = tuple(sorted(zab_variants.VARIANTS))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""A judge of event tables written straight from the definitions, for `tests/test_judge_definitions.py`.
+"""A judge of event tables written straight from the definitions, for `tests/judging/test_judge_definitions.py`.
 
 A run is a list of rows, a row a dictionary of columns. A property is its sentence over the events, every
 pair of them looked at. What a row leaves unknown is completed in every way: a property is violated if it

@@ -327,6 +327,13 @@ def causal_order(h: History) -> bool:
     return all(d.index(t) < d.index(u) for t, u in precedes for d in h.delta if t in d and u in d)
 
 
+def ladis_total_order(h: History) -> bool:
+    """If message a is delivered before message b by one server, then every server that delivers a and b delivers a
+    before b."""
+    before = {(t, u) for d in h.delta for t, u in combinations(d, 2)}
+    return not any((u, t) in before for t, u in before)
+
+
 # --- claims --------------------------------------------------------------------------------------
 
 
@@ -393,7 +400,10 @@ NAIVE: dict[str, Callable[[History], bool]] = {
     "delivered-is-chosen": delivered_is_chosen,
     "unique-zxid": unique_zxid,
 }
-NAIVE_OF_SOME: dict[str, Callable[[History], bool]] = {"delivered-stands": delivered_stands}
+NAIVE_OF_SOME: dict[str, Callable[[History], bool]] = {
+    "delivered-stands": delivered_stands,
+    "ladis-total-order": ladis_total_order,
+}
 
 # --- conditions on histories that are no property of their own -----------------------------------
 

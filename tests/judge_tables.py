@@ -21,11 +21,11 @@ from histories import (
     Txn,
 )
 
-from checker.compiled import Compiled
+from checker.explore.compiled import Compiled
 from traces.judging.runs import BITS
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.tally import COUNTS, Tally, Unit, judge_unit
-from traces.pipeline.table import Rows, TableWriter, parts_of
+from traces.tables.table import Rows, TableWriter, parts_of
 
 ALL = (1 << len(BITS)) - 1
 Verdicts = dict[str, str]

@@ -21,7 +21,7 @@ from scenario_story import Output, Story, Trouble
 from scenario_ticks import Simulated
 
 from traces import TraceError
-from traces.text import configuration_text
+from traces.explain.text import configuration_text
 from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run, SimulationError
 from zabspec.worlds.steps import BUDGETS

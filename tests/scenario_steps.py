@@ -10,12 +10,12 @@ from dataclasses import replace
 from scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
 
 from invariants import PROPERTIES
-from invariants.registry import STEP, Property
+from invariants.registry import Property, meets
 from traces import Step, Trace, build_trace, changes, headline, state_json, why
-from traces.names import counted, joined, message_text, process_name
-from traces.runner import Runner
-from traces.trace import StepWord, Transmission, model_of
-from traces.values import carried
+from traces.explain.names import counted, joined, message_text, process_name
+from traces.record.runner import Runner
+from traces.record.trace import StepWord, Transmission, model_of
+from traces.record.values import carried
 from zabspec.language.reference import MessageView
 from zabspec.model import Configuration
 from zabspec.worlds.steps import KINDS
@@ -61,14 +61,11 @@ class Stepped(Story):
                 self.met[p.name] = r.taken
 
     def meets(self, p: Property) -> bool:
-        witness = self.runner.names[p.witness.__name__]
-        if p.of == STEP:
-            return self.runner.taken > 0 and bool(witness(self.runner.before, self.runner.state, self.runner.state))
-        return bool(witness(self.runner.state))
+        return meets(p, self.runner.names, self.runner.state, self.runner.before if self.runner.taken else None)
 
     def traces(self) -> list[Trace]:
         """The whole run, then for each property that broke the run to there, all from the schedule."""
-        words = self.trace().words
+        words = self.trace().schedule
         cut = [
             build_trace(self.model, p, words[: self.broken[p.name]]) for p in self.properties if p.name in self.broken
         ]

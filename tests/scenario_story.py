@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, TypeVar
 
 from invariants.registry import Property
-from traces.names import history_text, process_name
-from traces.values import value_json
+from traces.explain.names import history_text, process_name
+from traces.record.values import value_json
 from zabspec.language.notation import value_text
 from zabspec.language.reference import StateView
 
@@ -104,6 +104,7 @@ def verdict_lines(properties: Iterable[Property], met: Iterable[str], broken: It
 # The columns of a process for each protocol: a word before it, and the field.
 COLUMNS = {
     "zab": (("", "role"), ("of", "leader"), ("f.p", "promised_epoch"), ("f.a", "current_epoch")),
+    "ladis": (("", "role"), ("of", "leader"), ("promised", "promised_epoch"), ("leads epoch", "new_epoch")),
     "db19": (
         ("", "role"),
         ("of", "leader_id"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
 
-from traces.judged import Judged, judge
+from traces.judging.simulated import Judged, judge
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Fault, Run, in_a_room

@@ -1,18 +1,22 @@
 """Traces: what a schedule did, as a file, a text, a diagram, and a sentence that says why it
-cannot be."""
+cannot be. Nothing is imported until it is asked for: an exploration that finds nothing draws nothing."""
 
 from __future__ import annotations
 
-from traces.effects import changes
-from traces.explain import why
-from traces.export import EXPORTS, to_itf, to_json, to_mermaid
-from traces.file import read_trace, write_trace
-from traces.names import headline
-from traces.runner import Runner, build_trace
-from traces.text import to_text
-from traces.trace import Step, Trace, TraceError
-from traces.values import state_json
-from traces.verification import verify
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from traces.explain.effects import changes
+    from traces.explain.export import EXPORTS, to_itf, to_json, to_mermaid
+    from traces.explain.names import headline
+    from traces.explain.text import to_text
+    from traces.explain.why import why
+    from traces.record.file import read_trace, write_trace
+    from traces.record.runner import Runner, build_trace
+    from traces.record.trace import Step, Trace, TraceError
+    from traces.record.values import state_json
+    from traces.record.verification import verify
 
 __all__ = [
     "EXPORTS",
@@ -33,3 +37,37 @@ __all__ = [
     "why",
     "write_trace",
 ]
+
+# The names of this package, each with the module that has it.
+PLACES = {
+    "changes": "traces.explain.effects",
+    "EXPORTS": "traces.explain.export",
+    "to_itf": "traces.explain.export",
+    "to_json": "traces.explain.export",
+    "to_mermaid": "traces.explain.export",
+    "headline": "traces.explain.names",
+    "to_text": "traces.explain.text",
+    "why": "traces.explain.why",
+    "read_trace": "traces.record.file",
+    "write_trace": "traces.record.file",
+    "Runner": "traces.record.runner",
+    "build_trace": "traces.record.runner",
+    "Step": "traces.record.trace",
+    "Trace": "traces.record.trace",
+    "TraceError": "traces.record.trace",
+    "state_json": "traces.record.values",
+    "verify": "traces.record.verification",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this package, from where it is.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    if name not in PLACES:
+        raise AttributeError(f"module 'traces' has no attribute {name!r}")
+    value = getattr(import_module(PLACES[name]), name)
+    globals()[name] = value
+    return value

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
     from checker.api import NoVerdict, QuestionError, explore, judge, prove_inductive, replay, simulate
     from invariants.registry import Property
-    from traces.trace import Trace
-    from zabspec.protocols import Protocol
+    from traces.record.trace import Trace
+    from zabspec.protocols.registry import Protocol
 
 __all__ = [
     "Explored", "Inductive", "Judged", "NoVerdict", "Property", "Protocol", "QuestionError", "Replayed", "Simulated",
@@ -35,8 +35,8 @@ PLACES = {
     **dict.fromkeys(("QuestionError", "NoVerdict"), "checker.api"),
     **dict.fromkeys(("Explored", "Simulated", "Replayed", "Inductive", "Judged"), "checker.answers"),
     "Property": "invariants.registry",
-    "Protocol": "zabspec.protocols",
-    "Trace": "traces.trace",
+    "Protocol": "zabspec.protocols.registry",
+    "Trace": "traces.record.trace",
 }
 
 

@@ -5,24 +5,6 @@
 
 from __future__ import annotations
 
-from zabspec.authoring import (
-    OneOf,
-    Processes,
-    Size,
-    Variant,
-    action,
-    declare,
-    environment,
-    environment_step,
-    ghost,
-    invariant,
-    observation,
-    on_disk,
-    receives,
-    safety,
-    stored,
-    volatile,
-)
 from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import (
     NOBODY,
@@ -37,6 +19,25 @@ from zabspec.language.lang import (
     forget,
     step,
 )  # fmt: skip
+from zabspec.own.authoring import (
+    OneOf,
+    Processes,
+    Size,
+    Start,
+    Variant,
+    action,
+    declare,
+    environment,
+    environment_step,
+    ghost,
+    invariant,
+    observation,
+    on_disk,
+    receives,
+    safety,
+    stored,
+    volatile,
+)
 from zabspec.worlds.actor import (
     abcast,
     abdeliver,
@@ -60,7 +61,8 @@ from zabspec.worlds.actor import (
 
 __all__ = [
     "NOBODY", "NODE", "AnyMessage", "Bool", "Field", "History", "Int", "Message", "MessageName", "MessageUnion",
-    "Node", "NodeId", "OneOf", "Processes", "Record", "Role", "Seq", "SetOf", "Size", "State", "Txn", "Variant",
+    "Node", "NodeId", "OneOf", "Processes", "Record", "Role", "Seq", "SetOf", "Size", "Start", "State", "Txn",
+    "Variant",
     "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose", "connect", "declare",
     "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
     "environment_step", "establish",

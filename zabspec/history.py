@@ -15,7 +15,7 @@ What is kept, and why it loses nothing:
   later than any e' > e;
 - for each transaction the greatest established epoch whose initial history lacks it.
 
-`tests/test_history_abstraction.py` holds these against complete histories.
+`tests/protocols/test_history_abstraction.py` holds these against complete histories.
 """
 
 from __future__ import annotations

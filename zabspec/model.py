@@ -9,15 +9,16 @@ from types import ModuleType
 from typing import cast
 
 from zabspec import history
-from zabspec.authoring import ConfigError
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
-from zabspec.protocols import PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.vetting import check_fields
+from zabspec.own.authoring import ConfigError
+from zabspec.own.generated import ELECTIONS
+from zabspec.own.vetting import check_fields
+from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.worlds import actor, scratch
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
-from zabspec.worlds.steps import BUDGETS, StepKind
+from zabspec.worlds.steps import BUDGETS, KINDS, StepKind
 from zabspec.worlds.world import Capacity, World
 
 __all__ = ["ConfigError", "Configuration", "Model"]
@@ -50,11 +51,12 @@ class Configuration:
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
     budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
+    start: str = ""  # the state that runs begin in, of those that the protocol declares
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
         if found is None:
-            raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
+            raise ConfigError(f"there is no protocol {self.protocol!r}; there are {', '.join(NAMES)}")
         object.__setattr__(self, "variant", found.combined(self.variant))
         self._check_network(found)
         for name, (low, high) in LIMITS.items():
@@ -105,6 +107,7 @@ class Configuration:
 
     def _check_declared(self, found: Protocol) -> None:
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
+        object.__setattr__(self, "start", found.started(self.start))
 
     @cached_property
     def budget(self) -> Mapping[str, int]:
@@ -164,6 +167,8 @@ class Model:
         """
         text = self.protocol.text
         own = {"action": text.actions, "environment": text.changes}.get(kind.name, ()) if text is not None else ()
+        if kind is KINDS["elect"] and ELECTIONS in self.protocol.budgets:
+            return ELECTIONS
         return own[which].budget if which < len(own) else kind.spends
 
     @cached_property
@@ -176,6 +181,8 @@ class Model:
             return c.max_epoch
         if self.protocol.text is not None:
             return self.protocol.text.epochs(self.size(0))
+        if self.protocol.epochs is not None:
+            return self.protocol.epochs(c)
         return self.world.epochs(c)
 
     @cached_property
@@ -188,6 +195,8 @@ class Model:
         if self.protocol.text is not None:
             flight = self.protocol.text.flight(self.size(self.epochs))
             return flight, flight
+        if self.protocol.capacity is not None:
+            return self.protocol.capacity(c)
         return self.world.capacity(c)
 
     @cached_property
@@ -196,6 +205,8 @@ class Model:
         c = self.configuration
         own = c.nodes * len(self.protocol.actions) + len(self.protocol.changes)
         most = self.world.most_steps(c, self.channels) + own
+        if self.protocol.elects:
+            most += c.nodes * ((1 << c.nodes) + c.nodes)
         if self.fails:
             most = 3 * most + c.nodes * (self.protocol.unforced + 1)
         chooses = self.protocol.text is not None and self.protocol.text.chooses
@@ -228,7 +239,7 @@ class Model:
         text = self.protocol.text
         if text is None:
             return ()
-        world = text.world(self.union, self.crashes)
+        world = text.world(self.union, self.crashes, start=self.configuration.start)
         text.check_apart((actor, *self.observing, self.world.text, scratch, world, *self.disks.modules))
         return (world, text.quantified)
 
@@ -251,6 +262,11 @@ class Model:
             return Disks()
         own = self.protocol.overrides(self.configuration.variant)
         return disks_of(self.parts.fields, (self.world.text, *self.observing), text.shows, own)
+
+    @property
+    def world_text(self) -> tuple[ModuleType, ...]:
+        """The world's text, with what the protocol has in its place."""
+        return (self.world.text, *self.protocol.oracle)
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:
@@ -294,6 +310,7 @@ class Model:
             "ACTIONS": len(self.protocol.actions),
             "CHANGES": len(self.protocol.changes),
             "IMAGES": self.protocol.unforced + 1,
+            "ELECTS": int(self.protocol.elects),
             **{name.upper(): n for name, n in c.budget.items()},
         }
         text = self.protocol.text
@@ -303,7 +320,7 @@ class Model:
         return Program(
             Schema(c.nodes, fields, constants),
             self.parts.types,
-            world=(actor, *self.observing, self.world.text, *self.own_world, *self.disks.modules),
+            world=(actor, *self.observing, *self.world_text, *self.own_world, *self.disks.modules),
             protocol=self.protocol.modules,
             overrides=self.protocol.overrides(c.variant),
             actions=self.protocol.actions,

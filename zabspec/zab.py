@@ -9,7 +9,6 @@ stands here, and names the variant that takes the other.
 
 from __future__ import annotations
 
-from zabspec.authoring import OneOf
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import (
@@ -23,6 +22,7 @@ from zabspec.language.lang import (
     forget,
     step,
 )
+from zabspec.own.authoring import OneOf
 from zabspec.worlds.actor import choose, connect, disconnect, send_to_follower, send_to_leader
 
 # The states of a process (V); DOWN while it is crashed (II).

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from checker.bridge.model import CLAUSE, REFINES, Bridged
 from checker.bridge.table import attempt_of, instance_of, named, table_of
-from checker.compiled import Compiled
+from checker.explore.compiled import Compiled
+from checker.explore.result import Found
 from checker.proof.stepping import falsified
-from checker.result import Found
-from traces.runner import build_trace
-from traces.text import to_text
-from traces.trace import Trace
+from traces.explain.text import to_text
+from traces.record.runner import build_trace
+from traces.record.trace import Trace
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, SORT_OF
 from zabspec.language import StateView
 from zabspec.model import Model
@@ -57,10 +57,10 @@ def failure(code: Compiled, found: Found) -> Failure:
     assert isinstance(model, Bridged)
     data = model.program.initial().key()
     s = code.view(data)
-    for word in found.words:
+    for word in found.schedule:
         s = code.view(dict(code.next_states(data))[word])
         data = s.key()
-    trace = build_trace(Model(model.configuration), None, found.words)
+    trace = build_trace(Model(model.configuration), None, found.schedule)
     name = found.property.name
     broken = fault_words(model, s) if name == REFINES else clause_words(model, s, name)
     label = trace.steps[-1].label if trace.steps else "the beginning"

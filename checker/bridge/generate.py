@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checker.bridge.shapes import Attempt, parameters, place, places
-from checker.bridge.text import Ghosts, Text, shown
+from checker.bridge.text import Ghosts, Text, python_text
 from checker.proof.meaning import Environment, meaning
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, TRUE, Expression, Many, Quantified, Symbol, conj
@@ -127,7 +127,7 @@ class Writer:
         self.refusals: list[Refusal] = []
 
     def judge(self, name: str, formula: Expression) -> str:
-        return f"def {name}(s: State) -> bool:\n    return {shown(meaning(formula, {}, self.state))}"
+        return f"def {name}(s: State) -> bool:\n    return {python_text(meaning(formula, {}, self.state))}"
 
     def beginning(self, theory: Theory) -> str:
         lines = ["def abstract_beginning(s: State) -> None:"]
@@ -151,7 +151,7 @@ class Writer:
             if v.sort == QUORUM:
                 lines.append(self.guard(action, "a quorum", f"count_bits({value}) >= s.MAJORITY"))
         for what, guard in action.guards.items():
-            lines.append(self.guard(action, what, shown(meaning(guard, bound, self.state))))
+            lines.append(self.guard(action, what, python_text(meaning(guard, bound, self.state))))
         for symbol, definition in action.updates.items():
             lines += self.store(symbol, definition, bound, "n")
         for symbol in action.updates:
@@ -177,7 +177,7 @@ class Writer:
         if not member:
             yield f"{indent}{where} = {meant}"
         else:
-            yield f"{indent}if {shown(meant)}:"
+            yield f"{indent}if {python_text(meant)}:"
             yield f"{indent}    {where}.add({member})"
             yield f"{indent}else:"
             yield f"{indent}    {where}.discard({member})"

@@ -44,7 +44,7 @@ from checker.bridge.actions import (
     world_initialize,
 )
 from checker.bridge.agreement import look_whether_agreed
-from checker.bridge.masks import alone, any_of_latest
+from checker.bridge.masks import any_of_latest, mask_of
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, step
 from zabspec.worlds.scratch import peer_in, process_in
 from zabspec.worlds.steps import (
@@ -136,12 +136,12 @@ def look_at(s: State, p: Node, f: Node) -> None:
     s.was_acked = 0
     for g in range(s.NODES):
         if g in s.acked[p]:
-            s.was_acked = s.was_acked | alone(g)
+            s.was_acked = s.was_acked | mask_of(g)
     for k in range(s.TXNS):
         s.was_acks[k] = 0
         for g in range(s.NODES):
             if g in s.acks[p][k]:
-                s.was_acks[k] = s.was_acks[k] | alone(g)
+                s.was_acks[k] = s.was_acks[k] | mask_of(g)
 
 
 # --- which actions a step is ---------------------------------------------------------------------
@@ -207,14 +207,14 @@ def follow_leader(s: State, l: Node, f: Node) -> None:
     if s.was_stage < SYNCHRONIZING and s.stage[l] >= SYNCHRONIZING:
         follow_choice(s, l, e)
     if s.was_stage < ESTABLISHED and s.stage[l] == ESTABLISHED:
-        abstract_l_2_2(s, l, e, s.was_acked | alone(f))
+        abstract_l_2_2(s, l, e, s.was_acked | mask_of(f))
     elif s.was_stage == ESTABLISHED:
         if s.event_message.kind == ACK_LD:
             if len(s.to_follower[f]) > s.was_sent:
                 abstract_l_3_4(s, f, l, e, named_in(s, s.to_follower[f][s.was_sent]))
         elif len(s.to_follower[f]) > s.was_sent and s.to_follower[f][s.was_sent].kind == NEWEPOCH:
             abstract_l_3_3(s, l, e, last(s.log[l]).value)
-    follow_commitment(s, l, e, alone(f))
+    follow_commitment(s, l, e, mask_of(f))
 
 
 def named_in(s: State, m: COMMIT_LD) -> int:
@@ -229,7 +229,7 @@ def follow_choice(s: State, l: Node, e: int) -> None:
     h = last(s.log[l]).value
     for p in range(s.NODES):
         if p in s.Q[l]:
-            q = q | alone(p)
+            q = q | mask_of(p)
             if h in s.a_ack_hist[l][p][e] and came_from(s, l, p, e):
                 best = max(best, s.a_ack_current[l][p][e])
     abstract_l_1_2(s, l, e, q, any_of_latest(s, l, e, h, best), h)

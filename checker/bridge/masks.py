@@ -1,6 +1,6 @@
 """Quorums of the abstract protocol as the bits of numbers, and processes of which any will do.
 
-These are of the few functions that are trusted to do the same with every process (`checker/symmetry.py`).
+These are of the few functions that are trusted to do the same with every process (`checker/explore/symmetry.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ def is_in(q: int, p: Node) -> bool:
     return ((q >> p) & 1) == 1
 
 
-def alone(p: Node) -> int:
+def mask_of(p: Node) -> int:
     """The set of p alone."""
     return 1 << p
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from checker.bridge.failure import Failure
 from checker.bridge.generate import MARK
 from checker.bridge.model import CLAUSE, REFINES, Bridged
-from checker.report import Report, aligned, plural
+from checker.report.report import Report, plural
+from traces.explain.folding import aligned
 
 if TYPE_CHECKING:
     from invariants.registry import Property
@@ -96,9 +97,9 @@ class BridgeReport:
             parts.append(first.run.rstrip())
             parts += ["\n".join(f"{f.sentence}" for f in others)] if others else []
         counts = [(name, f"{n:,}" if n else "never") for name, n in self.taken.items()]
-        parts.append(aligned([("abstract action", "transitions"), *counts], right=1))
+        parts.append(aligned([("abstract action", "transitions"), *counts], right=1, head=True))
         rows = self.clause_rows()
-        parts += [aligned([("clause", "verdict"), *rows])] if rows else []
+        parts += [aligned([("clause", "verdict"), *rows], head=True)] if rows else []
         parts.append(aligned(self.figures()))
         notes = []
         if self.never:
@@ -132,7 +133,7 @@ class BridgeReport:
                     "step": f.label,
                     "action": f.action,
                     "broken": f.broken,
-                    "words": list(f.trace.words),
+                    "words": list(f.trace.schedule),
                 }
                 for f in self.failures.values()
             ],

@@ -12,7 +12,7 @@ from typing import Any
 from checker.bridge.model import Bridged
 from checker.bridge.shapes import KEPT
 from checker.proof.finite import Finite, Instance, Table
-from traces.names import process_name
+from traces.explain.names import process_name
 from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 from zabspec.language import StateView

@@ -16,7 +16,7 @@ from checker.bridge.shapes import STOPS, Attempt, Element, parameters, place
 from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol, Variable
 from zabspec.abstract.vocabulary import at_most, counter, ep, epoch, le, leads, member, origin, root
 
-__all__ = ["Atom", "Formula", "Ghosts", "Junction", "Text", "shown"]
+__all__ = ["Atom", "Formula", "Ghosts", "Junction", "Text", "python_text"]
 
 # Loops that have to be one inside the other: those over fewer elements outside.
 INSIDE = (PROCESS, HISTORY, COUNTER, QUORUM, EPOCH, ATTEMPT)
@@ -42,14 +42,14 @@ Formula = Atom | Junction
 Loop = tuple[Sort, Element]
 
 
-def shown(formula: Formula) -> str:
+def python_text(formula: Formula) -> str:
     """A formula as a test of the language."""
     if isinstance(formula, Atom):
         return f"not ({formula.text})" if formula.negated else formula.text
     if not formula.members:
         return str(formula.every)
     word = " and " if formula.every else " or "
-    return word.join(f"({shown(m)})" for m in formula.members)
+    return word.join(f"({python_text(m)})" for m in formula.members)
 
 
 def variables_in(text: str) -> set[str]:
@@ -109,11 +109,11 @@ class Text:
             return self.every([Atom(f"{left.epoch} == {right.epoch}"), same])
         if isinstance(left, str):
             return Atom(f"{left} == {right}")
-        return Atom(f"({shown(left)}) == ({shown(right)})")
+        return Atom(f"({python_text(left)}) == ({python_text(right)})")
 
     def choose(self, test: Formula, then: Any, otherwise: Any) -> Any:
         if isinstance(then, str):
-            return f"({then} if {shown(test)} else {otherwise})"
+            return f"({then} if {python_text(test)} else {otherwise})"
         return self.some([self.every([test, then]), self.every([self.neg(test), otherwise])])
 
     def quantified(
@@ -128,7 +128,7 @@ class Text:
 
     def function(self, every: bool, bound: Sequence[tuple[Sort, Element]], body: Formula) -> Formula:
         """A function that says whether the body holds for all, or some, values of the variables."""
-        used = variables_in(shown(body))
+        used = variables_in(python_text(body))
         loops = [(s, x) for s, x in bound if used & set(parameters([x]))]
         if not loops:
             return body
@@ -143,10 +143,10 @@ class Text:
                 lines += headed
                 indent = " " * (len(headed[-1]) - len(headed[-1].lstrip()) + 4)
                 ready |= set(parameters([x]))
-            now = [t for t in tests if variables_in(shown(t)) <= ready]
+            now = [t for t in tests if variables_in(python_text(t)) <= ready]
             tests = [t for t in tests if t not in now]
             if now:
-                lines.append(f"{indent}if {shown(self.every(now))}:")
+                lines.append(f"{indent}if {python_text(self.every(now))}:")
                 indent += "    "
         self.count += 1
         name = f"quantified_{self.count}"
@@ -159,7 +159,7 @@ class Text:
 def in_order(loops: Sequence[Loop], tests: Sequence[Formula], given: set[str]) -> list[Loop]:
     """The loops in an order in which a test that asks for few of them is asked early."""
     rest, out = sorted(loops, key=lambda loop: INSIDE.index(loop[0])), []
-    asked = [variables_in(shown(test)) - given for test in tests]
+    asked = [variables_in(python_text(test)) - given for test in tests]
     while rest:
         wanted = [[loop for loop in rest if names & set(parameters([loop[1]]))] for names in asked]
         nearest = min((w for w in wanted if w), key=lambda w: (len(w), sum(INSIDE.index(sort) for sort, _ in w)))

@@ -27,10 +27,11 @@ from checker.commands.common import (
     seconds,
     verified_trace,
 )
+from checker.commands.drawn import HTML, check_page, draw
 from checker.commands.explore import chosen_properties, configured, counterexample
 
 if TYPE_CHECKING:
-    from checker.report import Counterexample
+    from checker.report.report import Counterexample
     from checker.symbolic.bmc import Bounded
     from invariants.registry import Property
     from traces import Runner
@@ -41,7 +42,19 @@ __all__ = ["bmc"]
 LITERAL = "invariant-5-literal"
 DEEPEST = 1000
 # What may stand beside --from, whose trace has the configuration.
-BESIDE_FROM = ("depth", "source", "names", "every", "time_limit", "query_limit", "seed", "as_json", "trace", "no_trace")
+BESIDE_FROM = (
+    "depth",
+    "source",
+    "names",
+    "every",
+    "time_limit",
+    "query_limit",
+    "seed",
+    "as_json",
+    "trace",
+    "no_trace",
+    "page",
+)
 
 EXAMPLES = """\b
 Examples:
@@ -58,6 +71,7 @@ Examples:
 @click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 @click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options()
+@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
 @click.option("--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered.")
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
@@ -83,6 +97,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
+@HTML
 def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
     """Ask z3 whether some run of at most K steps breaks a property.
 
@@ -91,11 +106,11 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
     end = time.perf_counter() + options["time_limit"]
     refuse(options)
     configuration, start = question(source, options)
-    judged = chosen_properties(names, configuration.protocol)
+    judged = of_every_state(chosen_properties(names, configuration.protocol), names)
     if any(p.name == LITERAL for p in judged) and not configuration.literal:
         raise click.UsageError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
 
-    from checker.progress import StatusLine
+    from checker.report.progress import StatusLine
     from checker.symbolic.bmc import Bounds, check_in_time
     from zabspec.model import Model
 
@@ -107,6 +122,21 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
     with StatusLine() as status:
         found = check_in_time(model, judged, bounds, state, telling(status))
     return Answered(model, tuple(judged), start, found, options).publish()
+
+
+def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Property]:
+    """The properties that z3 can be asked about: for those of terminal states it would have to say that every step is
+    impossible. Of these the ones that nobody named are left out; the report lists what is judged.
+
+    Raises:
+        UsageError: one that was named is of terminal states.
+    """
+    from invariants.registry import TERMINAL
+
+    for p in chosen:
+        if p.of == TERMINAL and p.name in names:
+            raise click.UsageError(f"{p.name} is asked of terminal states, and bmc looks for none: explore it")
+    return [p for p in chosen if p.of != TERMINAL]
 
 
 def telling(status: Any) -> Callable[[int, float], None]:
@@ -128,6 +158,7 @@ def refuse(options: Mapping[str, Any]) -> None:
         if options["no_trace"]:
             raise click.UsageError("--trace and --no-trace contradict each other")
         check_writable(options["trace"], "--trace", regular=True)
+    check_page(options["page"], [options["trace"]])
     if options["depth"] > DEEPEST:
         raise click.UsageError(f"--depth must be 1 to {DEEPEST}, not {options['depth']}: z3 is not asked about more")
     if not 0 <= options["seed"] < 2**32:
@@ -216,7 +247,7 @@ class Broken:
     many of them z3 found."""
 
     properties: tuple[Property, ...]
-    words: tuple[int, ...]
+    schedule: tuple[int, ...]
     steps: int
 
 
@@ -233,14 +264,14 @@ class Answered:
     ) -> None:
         self.model, self.judged, self.start, self.found, self.options = model, judged, start, found, options
         self.broken: Broken | None = None
-        self.shown: Counterexample | None = None
+        self.counterexample: Counterexample | None = None
         if found.broken:
-            self.broken = first_broken(model, start, found.words, judged)
-            self.shown = self.replayed(self.broken)
+            self.broken = first_broken(model, start, found.schedule, judged)
+            self.counterexample = self.replayed(self.broken)
 
     def replayed(self, broken: Broken) -> Counterexample:
         """The run as a trace, held against the CPython world, replayed in the simulator, and saved."""
-        from checker.result import Exploration, Found
+        from checker.explore.result import Exploration, Found
 
         p = broken.properties[0]
         path: Path | None = None
@@ -248,13 +279,13 @@ class Answered:
             c = self.model.configuration
             called = c.variant.replace(",", "+") or Path(c.protocol).stem
             path = self.options["trace"] or Path(f"zabcheck-{called}-{p.name}.trace.json")
-        one = Exploration(self.judged, violations={p.name: Found(p, broken.words)})
+        one = Exploration(self.judged, violations={p.name: Found(p, broken.schedule)})
         return counterexample(self.model, one, p.name, path)
 
     @property
     def code(self) -> int:
-        if self.shown is not None:
-            return VIOLATED if self.shown.replayed and not self.shown.trouble else NO_VERDICT
+        if self.counterexample is not None:
+            return VIOLATED if self.counterexample.replayed and not self.counterexample.trouble else NO_VERDICT
         return NO_VERDICT if self.found.reason or self.found.left_range else HELD
 
     @property
@@ -286,26 +317,27 @@ class Answered:
     def publish(self) -> int:
         """Write the answer; returns the exit code."""
         code = say(json.dumps(self.as_json(), indent=1) if self.options["as_json"] else self.text(), self.code)
-        if self.shown is not None and self.shown.trouble:
-            complain(self.shown.trouble)
-        return code
+        if self.counterexample is not None and self.counterexample.trouble:
+            complain(self.counterexample.trouble)
+        return max(code, draw(self.options["page"], self.counterexample.trace if self.counterexample else None))
 
     def text(self) -> str:
-        from checker.report import bounds_of
+        from checker.report.report import bounds_of
+        from traces.explain.folding import fitted
 
         lines = [self.sentence, bounds_of(self.model.configuration)]
-        if self.shown is None:
+        if self.counterexample is None:
             lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
             lines.append("A bounded answer: deeper runs were not looked at.")
             if self.code == HELD:
                 lines.append("In the runs that were, no value leaves its range.")
         else:
-            lines += ["", self.shown.text.rstrip(), ""]
-            if self.broken is not None and self.shown.replayed and self.shown.digest:
-                lines.append(f"{len(self.broken.words)} steps replayed in the simulator, step by step equal")
-            if self.shown.path:
-                lines.append(f"saved in {self.shown.path}")
-        return "\n".join(lines)
+            lines += ["", self.counterexample.text.rstrip(), ""]
+            if self.broken is not None and self.counterexample.replayed and self.counterexample.digest:
+                lines.append(f"{len(self.broken.schedule)} steps replayed in the simulator, step by step equal")
+            if self.counterexample.path:
+                lines.append(f"saved in {self.counterexample.path}")
+        return fitted("\n".join(lines))
 
     def as_json(self) -> dict[str, Any]:
         names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
@@ -322,7 +354,9 @@ class Answered:
             "reason": self.found.reason or None,
             "error": self.found.left_range or None,
             "questions": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
-            "trace": self.shown.path or None if self.shown else None,
-            "replayed": bool(self.shown.replayed and self.shown.digest) if self.shown else None,
-            "why": self.shown.why if self.shown else None,
+            "trace": self.counterexample.path or None if self.counterexample else None,
+            "replayed": bool(self.counterexample.replayed and self.counterexample.digest)
+            if self.counterexample
+            else None,
+            "why": self.counterexample.why if self.counterexample else None,
         }

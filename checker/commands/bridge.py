@@ -90,9 +90,9 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
     from checker.bridge.failure import failure
     from checker.bridge.model import REFINES, Bridged
     from checker.bridge.report import BridgeReport
-    from checker.compiled import Compiled
-    from checker.report import Report
-    from checker.result import Limits
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Limits
+    from checker.report.report import Report
     from traces import TraceError
     from zabspec.model import ConfigError
 
@@ -122,7 +122,7 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
 def make_ready(work: Callable[[], object], what: str) -> None:
     """Compile, which is kept for whoever asks next. It takes seconds in which no signal would be seen, so it is done
     in a thread of its own; on Ctrl-C that is left behind, and the process ends where it stands."""
-    from checker.progress import StatusLine
+    from checker.report.progress import StatusLine
 
     problems: list[BaseException] = []
 

@@ -38,7 +38,7 @@ from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from traces import Trace
-    from zabspec.protocols import Protocol
+    from zabspec.protocols.registry import Protocol
 
 __all__ = [
     "HELD",
@@ -162,12 +162,14 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
-    from zabspec.open import is_elsewhere, open_text
+    from zabspec.own.open import is_elsewhere, open_text
 
     protocol = words[places[0] + 1]
-    if not is_elsewhere(protocol):
+    from zabspec.protocols.registry import TEXTS
+
+    if not is_elsewhere(protocol) and protocol not in TEXTS:
         return list(args)
-    own = {f"--{name.replace('_', '-')}": name for name in open_text(protocol).budgets}
+    own = {f"--{name.replace('_', '-')}": name for name in open_text(TEXTS.get(protocol, protocol)).budgets}
     out: list[str] = []
     ahead = list(args)
     while ahead:
@@ -249,7 +251,7 @@ def budget_options(
 
 
 OWN_BUDGETS_HELP = "A budget that the protocol declares; --NAME N says the same (repeatable)."
-PROTOCOL_HELP = "zab, db19, or your own: a file (protocol.py) or a module (package.module)."
+PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or your own: a file (protocol.py) or a module (package.module)."
 
 
 def protocol_named(name: str) -> Protocol:
@@ -258,11 +260,11 @@ def protocol_named(name: str) -> Protocol:
         UsageError: there is no such protocol.
         ConfigError: there is no such text, or it is not what a protocol has to be.
     """
-    from zabspec.protocols import PROTOCOLS
+    from zabspec.protocols.registry import NAMES, PROTOCOLS
 
     found = PROTOCOLS.get(name)
     if found is None:
-        hint = near(name, PROTOCOLS) or f"; there are {' and '.join(PROTOCOLS)}, or a file that ends in .py"
+        hint = near(name, NAMES) or f"; there are {', '.join(NAMES)}, or a file that ends in .py"
         raise click.UsageError(f"there is no protocol {name!r}{hint}")
     return found
 
@@ -340,9 +342,9 @@ def write_file(path: Path, data: bytes) -> str:
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
     """Print rows: as a table on a terminal, aligned otherwise."""
     if not sys.stdout.isatty():
-        from checker.report import aligned
+        from traces.explain.folding import aligned
 
-        return say(aligned([head, *rows]), HELD)
+        return say(aligned([head, *rows], head=True), HELD)
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
-LEFT = ("work", "z3", "compile")  # the threads of `checker.solver` and `commands.bridge`
+LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.bridge`
 INTERRUPTED = "interrupted; there is no verdict"
 LONGEST = 2000  # characters of a sentence: what it quotes may be larger than any screen
 
@@ -164,7 +164,7 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
 def wrong_text(problem: BaseException) -> str:
     """What is wrong with the text of a protocol, or with what was asked of it; empty: neither is."""
     kinds = []
-    for module, name in (("zabspec.authoring", "ConfigError"), ("zabspec.language.source", "LanguageError")):
+    for module, name in (("zabspec.own.authoring", "ConfigError"), ("zabspec.language.source", "LanguageError")):
         if module in sys.modules:
             kinds.append(getattr(sys.modules[module], name))
     return str(problem) if isinstance(problem, tuple(kinds)) else ""
@@ -189,7 +189,7 @@ def spent(problem: BaseException | None) -> str:
 def unforeseen(problem: BaseException, words: Sequence[str]) -> str:
     """Write down what nobody foresaw, in a file that was not there before; the sentence that names it."""
     what = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
-    data = told(problem, words).encode(errors="backslashreplace")
+    data = error_report(problem, words).encode(errors="backslashreplace")
     for path in places():
         try:
             with open(path, "xb") as out:
@@ -210,7 +210,7 @@ def places() -> Iterator[Path]:
             yield folder / f"{name}{again}.txt"
 
 
-def told(problem: BaseException, words: Sequence[str]) -> str:
+def error_report(problem: BaseException, words: Sequence[str]) -> str:
     """A report: the command, the versions, and where it happened."""
     import platform
     import shlex

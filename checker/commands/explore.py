@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
+from checker.commands.search import refuse_what_a_search_has_not, search
 
 if TYPE_CHECKING:
-    from checker.report import Counterexample, Report
-    from checker.result import Exploration, Limits
-    from checker.symbolic.beyond import Beyond
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Exploration, Limits
+    from checker.report.report import Counterexample, Report
+    from checker.symbolic.extension import Z3Answer
     from invariants.registry import Property
+    from traces import Trace
     from zabspec.model import Configuration, Model
 
 __all__ = ["answer", "explore"]
 
 LITERAL = "invariant-5-literal"
+SMALL = 500_000  # distinct states up to which nothing is reduced
 
 
 def explore(options: Mapping[str, Any]) -> int:
@@ -30,6 +34,9 @@ def explore(options: Mapping[str, Any]) -> int:
     Raises:
         UsageError: the question was wrong.
     """
+    refuse_what_a_search_has_not(options)
+    if options["search"] is not None:
+        return search(options)
     return publish(answer(options), options)
 
 
@@ -45,12 +52,12 @@ def answer(options: Mapping[str, Any]) -> Report:
     judged = chosen_properties(options["names"], options["protocol"])
     required = required_witnesses(options["required"], [p.name for p in judged])
     configuration = configured(options, literal=any(p.name == LITERAL for p in judged))
-    for option in ("junit", "trace"):
+    for option in ("junit", "html", "trace"):
         if options[option] is not None:
             check_writable(options[option], f"--{option}", regular=option == "trace")
 
-    from checker.report import Report
-    from checker.result import Limits
+    from checker.explore.result import Limits
+    from checker.report.report import Report
     from zabspec.model import Model
 
     model = Model(configuration)
@@ -69,39 +76,78 @@ def answer(options: Mapping[str, Any]) -> Report:
         {name: counterexample(model, exploration, name, trace_path(options, found, name)) for name in found},
         asked_of_z3(configuration, judged, exploration, options),
         required,
+        "" if exploration.reduced else reduction_off(model, limits, options) or f"at most {SMALL:,} states",
     )
 
 
 def asked_of_z3(
     configuration: Configuration, judged: Sequence[Property], exploration: Exploration, options: Mapping[str, Any]
-) -> dict[str, Beyond]:
+) -> dict[str, Z3Answer]:
     """What z3 says of the properties that were not broken, if --symbolic asks; after Ctrl-C, that nothing
     is decided: the report of the exploration is there all the same."""
     if options["symbolic"] is None:
         return {}
-    from checker.symbolic.beyond import UNDECIDED, Beyond, beyond
+    from checker.symbolic.extension import UNDECIDED, Z3Answer, z3_answers
 
     unbroken = [p for p in judged if p.name not in exploration.violations]
     try:
-        return beyond(configuration, unbroken, options["symbolic"], options["threads"] or 0)
+        return z3_answers(configuration, unbroken, options["symbolic"], options["threads"] or 0)
     except KeyboardInterrupt:
         complain("interrupted; z3 has decided nothing")
-        return {p.name: Beyond(UNDECIDED, interrupted=True) for p in unbroken}
+        return {p.name: Z3Answer(UNDECIDED, interrupted=True) for p in unbroken}
 
 
 def explored(
-    model: Model, judged: Sequence[Property], limits: Limits, options: Mapping[str, Any]
+    model: Model,
+    judged: Sequence[Property],
+    limits: Limits,
+    options: Mapping[str, Any],
+    compiled: Callable[[Model, Sequence[Property], bool], tuple[Compiled, str]] | None = None,
 ) -> tuple[Exploration, int, str]:
-    """Run the engine asked for; returns what it found, on how many threads (0: not applicable),
-    and why symmetry was not used (empty: it was)."""
+    """Run the engine asked for, once for each group of properties that it can judge at once; returns what it found, on
+    how many threads (0: not applicable), and why symmetry was not used (empty: it was).
+
+    Args:
+        compiled: what makes machine code of a model, where several explorations share it; None: `Compiled.of`.
+
+    Raises:
+        UsageError: one checkpoint is to keep several explorations.
+    """
+    from dataclasses import replace
+
+    from checker.explore.groups import groups_of, joined
+
+    groups = groups_of(judged)
+    found: list[tuple[Exploration, int, str]] = []
+    if len(groups) > 1 and options.get("checkpoint") is not None:
+        raise click.UsageError(f"--checkpoint goes with at most {len(groups[0])} properties; name them with --property")
+    for group in groups:
+        left = limits
+        if limits.seconds is not None and found:
+            spent = sum(r.seconds + r.compile_seconds for r, _, _ in found)
+            left = replace(limits, seconds=max(0.01, limits.seconds - spent))
+        found.append(explored_once(model, group, left, options, compiled))
+    together = [r for r, _, _ in found]
+    why = next((why for _, _, why in found if why), "")
+    whole = together[0] if len(found) == 1 else joined(together, judged, options["keep_going"])
+    return whole, found[0][1], why
+
+
+def explored_once(
+    model: Model,
+    judged: Sequence[Property],
+    limits: Limits,
+    options: Mapping[str, Any],
+    compiled: Callable[[Model, Sequence[Property], bool], tuple[Compiled, str]] | None = None,
+) -> tuple[Exploration, int, str]:
+    """`explored`, for as many properties as an engine can judge at once."""
     import time
     from dataclasses import replace
 
-    from checker.compiled import Compiled
-    from checker.progress import ProgressLine
-    from checker.symmetry import NotRenamings
+    from checker.explore.compiled import Compiled
 
     started = time.perf_counter()
+    compiled = compiled or Compiled.of
     symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
     engine: Any
     exploration: Exploration
@@ -114,30 +160,114 @@ def explored(
         exploration.compile_seconds = time.perf_counter() - started - exploration.seconds
         return exploration, 0, symmetry_off or asymmetry
     if options["engine"] == "interpret":
-        from checker.interpret import Interpreter
+        from checker.explore.interpret import Interpreter
 
         if not symmetry_off:  # whether it is sound is found out in the compiled world, for both engines
-            symmetry_off = Compiled.of(model, judged, True)[1]
+            symmetry_off = compiled(model, judged, True)[1]
         engine, threads = Interpreter(model, judged, not symmetry_off), 0
     else:
-        from checker.explore import Explorer
+        from checker.explore.breadth_first import Explorer
 
-        code, asymmetry = Compiled.of(model, judged, not symmetry_off)
+        code, asymmetry = compiled(model, judged, not symmetry_off)
         symmetry_off = symmetry_off or asymmetry
         engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
     ready = time.perf_counter() - started
     limits = replace(limits, spent=ready)
+    reduce = not reduction_off(model, limits, options)
+    most = min(limits.max_states or SMALL, SMALL) if reduce else limits.max_states
+    exploration = run_engine(engine, replace(limits, max_states=most), options)
+    exploration.compile_seconds = ready
+    if reduce and exploration.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL:
+        exploration = again_reduced(code, engine, limits, options, started)
+    return exploration, threads, symmetry_off
+
+
+def run_engine(engine: Any, limits: Limits, options: Mapping[str, Any]) -> Exploration:
+    """Explore, with a line of progress on a terminal.
+
+    Raises:
+        Cannot: symmetry was taken for sound, and is not.
+    """
+    from checker.explore.symmetry import NotRenamings
+    from checker.report.progress import ProgressLine
+
+    found: Exploration
     try:
-        if sys.stderr.isatty():
-            with ProgressLine() as progress:
-                exploration = engine.run(limits, options["keep_going"], progress)
-        else:
-            exploration = engine.run(limits, options["keep_going"])
+        with ProgressLine() as progress:
+            if options.get("checkpoint") is None:
+                found = engine.run(limits, options["keep_going"], progress)
+            else:
+                found = kept(engine, limits, options, progress)
     except NotRenamings as problem:
         raise Cannot(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
-    exploration.compile_seconds = ready
-    return exploration, threads, symmetry_off
+    return found
+
+
+def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> str:
+    """Why an exploration is not reduced however large it is; empty: it is, if it is large."""
+    if options.get("reduction") != "auto":
+        return "--reduction none"
+    for off, why in (
+        (options["engine"] != "compiled", f"--engine {options['engine']}"),
+        (limits.depth is not None, "--depth"),
+        (options["keep_going"], "--keep-going"),
+        (options.get("checkpoint") is not None, "--checkpoint"),
+        (limits.memory is not None, "--memory-limit"),  # what does not fit lies on disk, which streams do not
+    ):
+        if off:
+            return why
+    from checker.explore.reduction import why_not_reduced
+
+    return why_not_reduced(model)
+
+
+def again_reduced(
+    code: Compiled, engine: Any, limits: Limits, options: Mapping[str, Any], started: float
+) -> Exploration:
+    """Explore anew what has turned out to be large, with sleep sets.
+
+    Args:
+        code: the model in machine code.
+        engine: that has explored it so far.
+        started: when all began, in seconds of the clock.
+    """
+    import time
+    from dataclasses import replace
+
+    from checker.explore.reduced import ReducedExplorer
+    from checker.explore.reduction import Reducing
+
+    threads, so_far = engine.threads, engine.result.seconds
+    engine.forget()
+    model, judged = code.model, code.properties
+    explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
+    ready = time.perf_counter() - started
+    exploration = run_engine(explorer, replace(limits, spent=ready), options)
+    exploration.compile_seconds = ready - so_far
+    exploration.seconds += so_far
+    return exploration
+
+
+def kept(engine: Any, limits: Limits, options: Mapping[str, Any], progress: Any) -> Exploration:
+    """Explore with a checkpoint after each level, or go on from one.
+
+    Raises:
+        UsageError: the folder cannot be used, or does not go with the question.
+    """
+    from checker.distributed.checkpoint import Refused
+    from checker.distributed.files import StorageError
+    from checker.explore.checkpointed import Kept
+
+    folder: Path = Path(options["checkpoint"])
+    try:
+        with Kept(folder, engine.code, limits, options["resume"]) as keeper:
+            exploration: Exploration = engine.run(limits, options["keep_going"], progress, keeper)
+            if exploration.stopped and keeper.depth >= 0:
+                complain(f"the checkpoint {folder} is at depth {keeper.depth}; --resume goes on from it")
+    except (Refused, StorageError, OSError) as problem:
+        raise click.UsageError(str(problem)) from None
+    return exploration
 
 
 def check_initial(model: Model) -> None:
@@ -156,8 +286,8 @@ def check_initial(model: Model) -> None:
 
 def ready_in_time(model: Model, judged: Sequence[Property], seconds: float, options: Mapping[str, Any]) -> bool:
     """Whether the model is in machine code, which is kept, before the time is over."""
-    from checker.compiled import Compiled
-    from checker.deadline import done_in_time
+    from checker.explore.compiled import Compiled
+    from checker.explore.deadline import done_in_time
 
     symmetry, kind = not options["no_symmetry"], Compiled
     if options["engine"] == "interpret" and not symmetry:
@@ -171,7 +301,7 @@ def ready_in_time(model: Model, judged: Sequence[Property], seconds: float, opti
 
 def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:
     """What is known where the time is over before the model is ready: nothing."""
-    from checker.result import Exploration
+    from checker.explore.result import Exploration
 
     stopped = f"--time-limit {limits.seconds:g} s reached before the model was ready"
     nothing = Exploration(tuple(judged), engine=engine, levels=[0], stopped=stopped)
@@ -189,9 +319,9 @@ def on_spark(
         UsageError: there is no Spark, or the checkpoint does not go with the question.
         Cannot: it broke before anything was found.
     """
-    from checker.progress import ProgressLine
-    from traces.pipeline import NoSpark, SparkFailed
-    from traces.pipeline.session import LOCAL, check_installed, is_local
+    from checker.report.progress import ProgressLine
+    from traces.spark import NoSpark, SparkFailed
+    from traces.spark.session import LOCAL, check_installed, is_local
 
     master, folder = options["master"] or LOCAL, options["checkpoint"]
     if folder is None and not is_local(master):
@@ -240,14 +370,30 @@ def publish(report: Report, options: Mapping[str, Any]) -> int:
     for c in report.counterexamples.values():
         if c.trouble:
             complain(c.trouble)
-    if options["junit"] is not None:
-        from checker.junit import junit_xml
-
-        trouble = write_file(options["junit"], junit_xml(report))
+    for option in ("junit", "html"):
+        trouble = write_file(options[option], written(report, option)) if options[option] is not None else ""
         if trouble:
             complain(trouble)
             code = NO_VERDICT
     return code
+
+
+def written(report: Report, option: str) -> bytes:
+    """The report as JUnit, or as a page.
+
+    Raises:
+        Cannot: a counterexample does not replay, which has been said.
+    """
+    if option == "junit":
+        from checker.report.junit import junit_xml
+
+        return junit_xml(report)
+    from checker.report.page import ReportError, page_of
+
+    try:
+        return page_of(report.as_json()).encode()
+    except ReportError as problem:
+        raise Cannot(str(problem)) from None
 
 
 # --- the question ------------------------------------------------------------------------------
@@ -266,18 +412,22 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
                 raise click.UsageError(
                     f"--{option.replace('_', '-')} does not go with --engine spark: Spark's own settings say"
                 )
-        if options["resume"] and options["checkpoint"] is None:
-            raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
     else:
-        for option in ("master", "checkpoint", "resume", "fingerprint"):
+        for option in ("master", "fingerprint"):
             if options[option]:
                 raise click.UsageError(f"--{option} is for --engine spark")
+        if options["checkpoint"] is not None and options["engine"] == "interpret":
+            raise click.UsageError("--checkpoint does not go with --engine interpret")
+    if options["resume"] and options["checkpoint"] is None:
+        raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
     if options["engine"] == "interpret" and options["threads"] is not None:
         raise click.UsageError("--threads does not go with --engine interpret, which has one")
     if options["trace"] is not None and options["no_trace"]:
         raise click.UsageError("--trace and --no-trace contradict each other")
     if options["trace"] is not None and options["trace"] == options["junit"]:
         raise click.UsageError("--trace and --junit name the same file")
+    if options["html"] is not None and options["html"] in (options["trace"], options["junit"]):
+        raise click.UsageError("--html names the same file as --trace or --junit")
 
 
 def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
@@ -309,7 +459,7 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
 
 def properties_command(protocol: str) -> str:
     """What lists the properties of a protocol."""
-    from zabspec.open import is_elsewhere
+    from zabspec.own.open import is_elsewhere
 
     return f"`zabcheck properties --protocol {protocol}`" if is_elsewhere(protocol) else "`zabcheck properties`"
 
@@ -338,6 +488,7 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
 
     values = {name: options[name] for name in ("protocol", "variant", "nodes", "txns")}
     values["network"] = options.get("network", "")
+    values["start"] = options.get("start", "")
     values["budgets"] = ",".join(options.get("own_budgets", ()))
     values |= {name: options[name] for name in BUDGETS if options.get(name) is not None}
     protocol, variant = protocol_named(options["protocol"]), options["variant"]
@@ -348,6 +499,10 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
             hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
             raise click.UsageError(f"there is no variant {name!r}{whose}{hint}")
     try:
+        if release := options.get("release", ""):
+            from checker.zookeeper.releases import variant_of
+
+            variant = ",".join(filter(None, (variant_of(protocol.name, release), variant)))
         values["variant"] = protocol.combined(variant, options.get("repair", ""))
         return Configuration(
             **values, literal=literal, max_epoch=options["max_epoch"] or 0, channel=options["channel"] or 0
@@ -380,18 +535,38 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
 
 
 def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
-    """Build a violation's trace, hold it against the interpreted world, replay it in the simulator,
-    and save it."""
-    from checker.report import Counterexample
-    from traces import TraceError, build_trace, to_text, verify, why, write_trace
-    from traces.replay import replay
-
+    """A violation's trace, held against the other worlds and saved."""
     found = exploration.violations[name]
+    return counterexample_of(model, found.property, found.schedule, path)
+
+
+def counterexample_of(model: Model, prop: Property, schedule: Sequence[int], path: Path | None) -> Counterexample:
+    """Build the trace of a schedule that breaks a property, hold it against the interpreted world, replay it in the
+    simulator, and save it."""
+    from checker.report.report import Counterexample
+    from traces import TraceError, build_trace
+
     try:
-        trace = build_trace(model, found.property, found.words)
+        trace = build_trace(model, prop, schedule)
+    except TraceError as problem:
+        words = " ".join(f"{word:#x}" for word in schedule)
+        trouble = (
+            f"the counterexample to {prop.name} does not replay in the interpreted world ({problem}; steps {words})"
+        )
+        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+    return held_and_saved(trace, prop.name, path)
+
+
+def held_and_saved(trace: Trace, name: str, path: Path | None) -> Counterexample:
+    """Hold a trace against the interpreted world, replay it in the simulator, and save it."""
+    from checker.report.report import Counterexample
+    from traces import TraceError, to_text, verify, why, write_trace
+    from traces.replay.replay import replay
+
+    try:
         verify(trace)
     except TraceError as problem:
-        words = " ".join(f"{word:#x}" for word in found.words)
+        words = " ".join(f"{word:#x}" for word in trace.schedule)
         trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
         return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
     text, reason = to_text(trace), why(trace)

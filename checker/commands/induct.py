@@ -117,7 +117,7 @@ def answered(options: dict[str, Any], end: float) -> Outcome:
         options["k"],
         bool(options["clauses"]),
     )
-    from checker.progress import StatusLine
+    from checker.report.progress import StatusLine
 
     with StatusLine() as line:
         return run(question, options["jobs"] or 0, max(0.0, end - time.perf_counter()), Line(line))
@@ -274,7 +274,7 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
 
 def as_text(outcome: Outcome) -> str:
     """What was found, for people."""
-    from checker.report import aligned
+    from traces.explain.folding import aligned
 
     question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
     proved, supposed = proved_of(outcome)
@@ -328,17 +328,17 @@ def verdict_text(v: Verdict, obstacles: Sequence[str]) -> str:
 
 def counterexample(v: Verdict) -> list[str]:
     """A counterexample to induction, a line each."""
-    from checker.report import aligned
-    from checker.symbolic.shown import step_text
+    from checker.symbolic.counterexample import step_text
+    from traces.explain.folding import aligned
 
     assert v.failing is not None
     lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
-    if not v.shown:
+    if not v.fields:
         return [*lines, "there was no time left to look for what matters of the state that shows it"]
     if not v.failing.move:
         what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
-        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.shown]))]
-    changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in v.shown]
+        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.fields]))]
+    changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in v.fields]
     return [
         *lines,
         f"a state that satisfies what is assumed, and one step from it, {step_text(v.failing)}:",
@@ -363,7 +363,7 @@ def verdict_object(v: Verdict, obstacles: Sequence[str]) -> dict[str, Any]:
         "undecided": v.undecided,
     }
     if v.word == "not inductive" and v.failing is not None:
-        fields = [{"field": name, "before": was, "after": now} for name, was, now in v.shown]
+        fields = [{"field": name, "before": was, "after": now} for name, was, now in v.fields]
         out["counterexample"] = {"step": v.failing.move, "word": v.failing.word, "fields": fields}
     return out
 
@@ -378,8 +378,8 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
 
     from checker.commands.bridge import make_ready
     from checker.commands.explore import explored
-    from checker.compiled import Compiled
-    from checker.result import Limits
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Limits
     from traces import build_trace, to_text
     from zabspec.model import Model
 
@@ -393,15 +393,18 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"
     if bad:
         code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} not so in a reachable state: no invariant"
-    elif seen.error or (seen.stopped and not seen.complete and options["depth"] is None):
-        code, sentence = NO_VERDICT, f"no verdict: {seen.error or seen.stopped} after {seen.distinct:,} states"
+    elif seen.error:
+        code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"
+    elif seen.stopped and not seen.complete:  # whatever depth was asked for
+        whole = f"the clauses are so in every state up to depth {seen.expanded_levels}"
+        code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
     if options["as_json"]:
         content = {
             "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
             "sentence": sentence,
             "configuration": model.configuration.as_dict(),
             "clauses": [c.name for c in clauses],
-            "broken": {name: list(v.words) for name, v in bad.items()},
+            "broken": {name: list(v.schedule) for name, v in bad.items()},
             "symmetry_off": symmetry_off or None,
             "states": seen.distinct,
             "complete": seen.complete,
@@ -411,5 +414,5 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
         return say(json.dumps(content, indent=1), code)
     lines = [sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])]
     for v in bad.values():
-        lines += ["", to_text(build_trace(model, v.property, v.words)).rstrip()]
+        lines += ["", to_text(build_trace(model, v.property, v.schedule)).rstrip()]
     return say("\n".join(lines), code)

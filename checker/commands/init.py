@@ -10,7 +10,7 @@ from checker.commands.common import HELD, PATH, Subcommand, say, write_file
 
 __all__ = ["START", "init"]
 
-START = Path(__file__).parent.parent / "start" / "two_phase_commit.py"
+START = Path(__file__).parent / "start" / "two_phase_commit.py"
 CALLED = "tpc.py"  # what the text calls itself
 
 EXAMPLES = """\b

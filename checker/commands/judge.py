@@ -28,12 +28,12 @@ from checker.commands.common import (
 if TYPE_CHECKING:
     from traces.judging.gaps import Gap, Where
     from traces.judging.tally import Tally, Unit
-    from traces.pipeline.own import OwnTally, Source
+    from traces.tables.own import OwnTally, Source
 
 __all__ = ["answered", "as_text", "judge"]
 
 ENGINES = ("plain", "spark")
-SHOWN = 3  # violations of a property that are told in the text
+QUOTED = 3  # violations of a property that are told in the text
 EXAMPLES = """\b
 Examples:
   zabcheck simulate --seed 14 --table run.parquet
@@ -78,11 +78,11 @@ def own_source(table: Path, protocol: str) -> Source | None:
     Raises:
         UsageError: there is no table, or not that text.
     """
-    from traces.pipeline.table import TableError, check_arrow
+    from traces.tables.table import TableError, check_arrow
 
     try:
         check_arrow()
-        from traces.pipeline.own import source_of
+        from traces.tables.own import source_of
 
         found = source_of(table, protocol)
     except TableError as problem:
@@ -99,8 +99,8 @@ def judge_own_table(table: Path, source: Source, options: dict[str, Any]) -> int
         UsageError: the question was wrong.
     """
     from invariants import properties_of
-    from traces.pipeline.own import judge_own
-    from traces.pipeline.table import TableError
+    from traces.tables.own import judge_own
+    from traces.tables.table import TableError
 
     if options["engine"] == "spark" or options["master"] is not None:
         raise click.UsageError("a table of your own protocol is judged by its text, in this process: no --engine spark")
@@ -124,7 +124,7 @@ def judge_own_table(table: Path, source: Source, options: dict[str, Any]) -> int
 
 def tell_own(table: Path, tally: OwnTally, code: int, options: dict[str, Any]) -> int:
     """Tell what judging such a table came to; returns the exit code."""
-    from checker.report import aligned
+    from traces.explain.folding import aligned, fitted
 
     trouble = ""
     found = [asdict(b) for b in tally.broken]
@@ -141,12 +141,12 @@ def tell_own(table: Path, tally: OwnTally, code: int, options: dict[str, Any]) -
     else:
         rows = [("property", *words), *((n, *(f"{c[w]:,}" for w in words)) for n, c in tally.counts.items())]
         runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
-        lines = [f"{runs}, {tally.rows:,} observations", "", aligned(rows).rstrip("\n")]
-        for b in tally.broken[: SHOWN * len(tally.counts)]:
+        lines = [f"{runs}, {tally.rows:,} observations", "", aligned(rows, head=True).rstrip("\n")]
+        for b in tally.broken[: QUOTED * len(tally.counts)]:
             when = "" if b.time is None else f" at time {b.time}"
             lines += ["", f"{b.name} is violated in run {b.run}{when}: {b.why}"]
         lines += ["", *tally.notes] if tally.notes else []
-        code = max(code, say("\n".join(lines), code))
+        code = max(code, say(fitted("\n".join(lines)), code))
     if trouble:
         complain(trouble)
         return NO_VERDICT
@@ -160,7 +160,7 @@ def answered(table: Path, options: dict[str, Any]) -> tuple[Tally, list[str], in
         UsageError: the question was wrong.
         Cannot: Spark failed.
     """
-    from traces.pipeline.table import TableError, check_arrow
+    from traces.tables.table import TableError, check_arrow
 
     check_options(options)
     try:
@@ -210,10 +210,15 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
         UsageError: there is no such property, or none of histories.
     """
     from invariants import PROPERTIES
+    from invariants.registry import HISTORY
 
     for name in names:
         if name not in known:
-            if any(p.name == name for p in PROPERTIES):
+            found = [p for p in PROPERTIES if p.name == name]
+            if found and found[0].of == HISTORY:
+                whose = " and ".join(found[0].protocols)
+                raise click.UsageError(f"{name} is asked of {whose} alone, and a table does not say what it is of")
+            if found:
                 raise click.UsageError(f"{name} is over the state of a protocol, which a table does not hold")
             raise click.UsageError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
 
@@ -225,9 +230,9 @@ def judged(units: list[Unit], options: dict[str, Any]) -> Tally:
         TableError: a run cannot be judged.
         UsageError, Cannot: there is no Spark, or it failed.
     """
-    from checker.progress import StatusLine
+    from checker.report.progress import StatusLine
     from traces.judging.judge import LARGE, judge_on_spark, judge_plainly
-    from traces.pipeline import NoSpark, SparkFailed
+    from traces.spark import NoSpark, SparkFailed
 
     engine = options["engine"]
     rows = sum(u.rows for u in units)
@@ -311,17 +316,17 @@ def said_of_rows(tally: Tally) -> list[str]:
 
 def as_text(tally: Tally, asked: list[str]) -> str:
     """The counts as a table, then the first violations of each property."""
-    from checker.report import aligned
+    from traces.explain.folding import aligned, fitted
     from traces.judging.gaps import sentence
     from traces.judging.tally import COUNTS
 
     used = [what for what in COUNTS if what in COUNTS[:3] or any(tally.count(n, what) for n in asked)]
     rows = [("property", *used), *((n, *(f"{tally.count(n, what):,}" for what in used)) for n in asked)]
     runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
-    lines = [f"{runs}, {tally.rows:,} events", "", aligned(rows).rstrip("\n")]
+    lines = [f"{runs}, {tally.rows:,} events", "", aligned(rows, head=True).rstrip("\n")]
     for name in asked:
         found = [v for v in tally.violations if v.property == name]
-        for v in found[:SHOWN]:
+        for v in found[:QUOTED]:
             when = "" if v.time is None else f" at time {v.time}"
             lines += ["", f"{name} is violated in run {v.run}{when}: {v.why}"]
             for e in v.events:
@@ -329,11 +334,11 @@ def as_text(tally: Tally, asked: list[str]) -> str:
                 lines.append(f"  {e.who}, {place}: {' '.join(filter(None, (e.kind, e.txn)))}")
             if v.command:
                 lines.append(f"  {v.command}")
-        if len(found) > SHOWN:
-            lines += ["", f"{name}: {len(found) - SHOWN:,} more; --violations FILE writes them all"]
+        if len(found) > QUOTED:
+            lines += ["", f"{name}: {len(found) - QUOTED:,} more; --violations FILE writes them all"]
     for name in asked:
         gaps = gaps_of(tally, name)
         lines += ["", *(f"{name} is open: {sentence(gap, where)}." for _, gap, where in gaps)] if gaps else []
     notes = [*said_of_rows(tally), *tally.notes]
     lines += ["", *notes] if notes else []
-    return "\n".join(lines)
+    return fitted("\n".join(lines))

@@ -13,13 +13,16 @@ __all__ = ["properties", "variants"]
 @click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
 def variants(protocol: str | None) -> int:
     """The protocols' variants: one rule changed in each."""
-    from zabspec.protocols import PROTOCOLS
+    from zabspec.protocols.registry import PROTOCOLS
 
     rows = []
     for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
         for name, v in chosen.variants.items():
+            given = getattr(v, "budget", {}).items()
+            beside = [other for other in getattr(v, "beside", "").split(",") if other not in ("", name)]
             budget = " ".join(
-                f"--{field.replace('_', '-')} {value}" for field, value in getattr(v, "budget", {}).items()
+                [f"--repair {','.join(beside)}"] * bool(beside)
+                + [f"--{field.replace('_', '-')} {value}" for field, value in given]
             )
             breaks = "holds" if v.safe else ", ".join(getattr(v, "breaks", ())) or NOBODY_SAID[chosen.text is None]
             rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))

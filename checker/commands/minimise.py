@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, PATH, Cannot, Subcommand, check_writable, say, seconds, verified_trace
+from checker.commands.common import PATH, Cannot, Subcommand, check_writable, say, seconds, verified_trace
+from checker.commands.drawn import HTML, check_page, draw
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -29,8 +30,9 @@ MEMORY = 2 << 30  # bytes that the search for a shorter one may take
     metavar="SECONDS",
     help="How long to look for a shorter one by exploring what is left of the question.",
 )
+@HTML
 @click.option("--json", "as_json", is_flag=True, help="What was done, as JSON.")
-def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> int:
+def minimise(trace: Path, output: Path | None, search: float, page: Path | None, as_json: bool) -> int:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
@@ -40,11 +42,12 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
         raise click.UsageError(f"{trace}: this is a folder")
     target = output or trace.with_name(trace.name.removesuffix(".json").removesuffix(".trace") + ".min.trace.json")
     check_writable(target, "--output", regular=True)
+    check_page(page, [trace, target])
 
-    from checker.progress import StatusLine
+    from checker.report.progress import StatusLine
     from traces import TraceError, verify, write_trace
-    from traces.minimise import minimise as shortened
-    from traces.replay import replay
+    from traces.replay.replay import replay
+    from traces.shorten.minimise import minimise as shortened
 
     with StatusLine() as status:
 
@@ -64,6 +67,7 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
         write_trace(short, target)
     except TraceError as problem:
         raise Cannot(str(problem)) from None
+    code = draw(page, short)
     before, after = len(given.steps), len(short.steps)
     if as_json:
         import json
@@ -77,20 +81,21 @@ def minimise(trace: Path, output: Path | None, search: float, as_json: bool) -> 
             "configuration": short.configuration.as_dict(),
             "trace": str(target),
         }
-        return say(json.dumps(result, indent=1), HELD)
+        return say(json.dumps(result, indent=1), code)
     from traces import to_text
+    from traces.explain.folding import folded
 
     told = "none is shorter with this configuration" if proof else "a shorter one may exist"
     head = f"{before} steps are {after} now, and still break {short.property_name}; {told}. Saved as {target}"
-    return say(f"{head}\n\n{to_text(short)}", HELD)
+    return say(f"{folded(head)}\n\n{to_text(short)}", code)
 
 
 def searched(trace: Trace, limit: float, status: Any) -> tuple[Trace, bool]:
     """The shortest counterexample of the trace's configuration if exploring finds it in time, else
     the trace; and whether it is known that none is shorter."""
-    from checker.compiled import Compiled
-    from checker.explore import Explorer
-    from checker.result import Limits
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Limits
     from invariants import properties_of, property_named
     from traces import build_trace
 
@@ -101,6 +106,6 @@ def searched(trace: Trace, limit: float, status: Any) -> tuple[Trace, bool]:
     depth = len(trace.steps) - 1
     found = Explorer(code, 0).run(Limits(depth, seconds=limit, memory=MEMORY))
     if found.violations:
-        return build_trace(trace.model, prop, found.violations[prop.name].words), True
+        return build_trace(trace.model, prop, found.violations[prop.name].schedule), True
     whole = not found.stopped and not found.error and (found.complete or found.depth >= depth)
     return trace, whole

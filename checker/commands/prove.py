@@ -55,7 +55,7 @@ def proved(seeds: tuple[int, ...], limit: float, as_json: bool) -> int:
     """The proof, once for each seed."""
     from checker.proof.prove import prove as run
     from checker.proof.prove import text
-    from checker.solver import interruptibly
+    from checker.symbolic.solver import interruptibly
 
     proofs = []
     for seed in seeds:
@@ -70,7 +70,7 @@ def proved(seeds: tuple[int, ...], limit: float, as_json: bool) -> int:
 def broken(name: str, seed: int, limit: float, search: float | None, as_json: bool) -> int:
     """One mutant, or the list of them."""
     from checker.proof.break_it import break_it, text
-    from checker.solver import interruptibly
+    from checker.symbolic.solver import interruptibly
     from zabspec.abstract.mutants import MUTANTS
 
     if name == "list":

@@ -29,9 +29,9 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
     many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
     """
-    from checker.proof.ensemble import ConfigError, parse
-    from checker.solver import interruptibly
-    from traces.reading import read_bytes
+    from checker.symbolic.solver import interruptibly
+    from traces.record.reading import read_bytes
+    from traces.zookeeper.ensemble import ConfigError, parse
 
     try:
         ensemble = parse(read_bytes(config, LARGEST).decode())
@@ -48,7 +48,7 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
 def answered(ensemble: Any, limit: float, seed: int) -> tuple[dict[str, Any], int]:
     """Everything there is to say, and the exit code."""
     from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
-    from checker.solver import Answer
+    from checker.symbolic.solver import Answer
 
     general = arithmetic(limit, seed)
     result, two = intersection(ensemble, limit, seed, general)

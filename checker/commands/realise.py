@@ -34,9 +34,9 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
 
     Prints the command that shows it. Ends with 3 if no run that was tried does.
     """
-    from checker.progress import StatusLine
-    from traces.realise import Wanted, command_line
-    from traces.realise import realise as search
+    from checker.report.progress import StatusLine
+    from traces.shorten.realise import Wanted, command_line
+    from traces.shorten.realise import realise as search
 
     given = verified_trace(trace)
     if not given.property_name:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, PATH, Cannot, Subcommand, say
+from checker.commands.common import PATH, Cannot, Subcommand, say
+from checker.commands.drawn import HTML, check_page, draw
 
 if TYPE_CHECKING:
     from traces import Trace
-    from traces.replay import Replayed
+    from traces.replay.replay import Replayed
 
 __all__ = ["answered", "as_text", "replay"]
 
@@ -20,8 +21,9 @@ BUG = "a bug of zabcheck, please report it"
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=PATH)
+@HTML
 @click.option("--json", "as_json", is_flag=True, help="What was replayed, as JSON.")
-def replay(trace: Path, as_json: bool) -> int:
+def replay(trace: Path, page: Path | None, as_json: bool) -> int:
     """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
     trace says happens, and compare every step with the recorded one.
 
@@ -29,6 +31,8 @@ def replay(trace: Path, as_json: bool) -> int:
     step and not before; with 2 if the file is no trace, or says what its own schedule does not do;
     with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
     """
+    check_page(page, [trace])
+
     from traces import TraceError, read_trace
 
     try:
@@ -36,11 +40,12 @@ def replay(trace: Path, as_json: bool) -> int:
     except TraceError as problem:
         raise click.UsageError(str(problem)) from None
     result = answered(given, str(trace))
+    code = draw(page, given)
     if as_json:
         import json
 
-        return say(json.dumps(as_json_value(trace, given, result), indent=1), HELD)
-    return say(as_text(result), HELD)
+        return say(json.dumps(as_json_value(trace, given, result), indent=1), code)
+    return say(as_text(result), code)
 
 
 def answered(trace: Trace, what: str) -> Replayed:
@@ -54,7 +59,7 @@ def answered(trace: Trace, what: str) -> Replayed:
         Cannot: the explorer says that it is, and the simulator that it is not.
     """
     from traces import TraceError, verify
-    from traces.replay import replay as played
+    from traces.replay.replay import replay as played
 
     try:
         return played(trace)
@@ -70,7 +75,7 @@ def answered(trace: Trace, what: str) -> Replayed:
 
 def as_text(result: Replayed) -> str:
     """What is printed: a line a step, the verdict, the digest."""
-    from traces.replay import happened
+    from traces.replay.replay import happened
 
     width = len(str(len(result.steps)))
     lines = [f"{step.number:>{width}}  {happened(step)}" for step in result.steps]
@@ -79,7 +84,7 @@ def as_text(result: Replayed) -> str:
 
 def as_json_value(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:
     """What a machine is told."""
-    from traces.replay import happened
+    from traces.replay.replay import happened
 
     return {
         "format": 1,

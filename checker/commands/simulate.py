@@ -20,9 +20,10 @@ from checker.commands.common import (
     complain,
     protocol_named,
 )
+from checker.commands.drawn import HTML, check_page
 
 if TYPE_CHECKING:
-    from checker.simulated import Answer
+    from checker.report.simulated import Answer
     from zabspec.simulator.run import Fault, Run
 
 __all__ = ["answered", "simulate"]
@@ -46,6 +47,7 @@ Examples:
 @click.option("--proposals", type=int, help="Proposals, spread evenly over the ticks (5).")
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
 @click.option("--protocol", default="db19", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
 @click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
 @click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
 @click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
@@ -71,6 +73,7 @@ Examples:
 @click.option("--show", is_flag=True, help="Print the cluster as it is at the end.")
 @click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
+@HTML
 @click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 def simulate(**options: Any) -> int:
@@ -99,8 +102,8 @@ def answered(options: dict[str, Any]) -> Answer:
         UsageError: the question was wrong.
         Cannot: the run has no end.
     """
-    from checker.simulated import Answer
-    from traces.pipeline.table import TableError
+    from checker.report.simulated import Answer
+    from traces.tables.table import TableError
     from zabspec.model import ConfigError
     from zabspec.simulator.run import ENGINES, MOST_OBSERVED, SimulationError
 
@@ -140,6 +143,9 @@ def check_files(options: dict[str, Any]) -> None:
         for other in given[:k]:
             if options[option] == options[other]:
                 raise click.UsageError(f"--{other} and --{option} name the same file")
+    check_page(options["page"], [options[option] for option in given])
+    if options["page"] is not None and not options["check"]:
+        raise click.UsageError("--html draws what --check finds, and --check is not given")
     if options["trace"] is not None and not options["check"]:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
 
@@ -149,8 +155,8 @@ def check_table(protocol: str) -> None:
     Raises:
         UsageError: what writes tables is not installed, or the protocol has not what they are made from.
     """
-    from traces.pipeline.recorded import ready_field
-    from traces.pipeline.table import TableError, check_arrow
+    from traces.tables.recorded import ready_field
+    from traces.tables.table import TableError, check_arrow
 
     try:
         check_arrow()
@@ -163,12 +169,12 @@ def check_table(protocol: str) -> None:
 def write_table(run: Run, path: Path) -> str:
     """Play a run once more, listened to, and write what happens as an event table; what went wrong."""
     if protocol_named(run.protocol).text is not None:
-        from traces.pipeline.own import write_own
+        from traces.tables.own import write_own
 
         return write_own(run, path)
-    from checker.simulated import Progress
-    from traces.pipeline.recorded import observes, rows_of_run
-    from traces.pipeline.table import TableWriter
+    from checker.report.simulated import Progress
+    from traces.tables.recorded import observes, rows_of_run
+    from traces.tables.table import TableWriter
 
     with Progress(run.rounds) as progress:
         rows = rows_of_run(run, watch=progress.watch)
@@ -182,7 +188,7 @@ def write_table(run: Run, path: Path) -> str:
 
 def combined(options: dict[str, Any]) -> str:
     """The variants, with the repairs."""
-    from zabspec.protocols import PROTOCOLS
+    from zabspec.protocols.registry import PROTOCOLS
 
     found = PROTOCOLS.get(options["protocol"])
     return found.combined(options["variant"], options["repair"]) if found is not None else options["variant"]
@@ -216,6 +222,7 @@ def run_of(options: dict[str, Any]) -> Run:
         network=options["network"],
         oracle=options["oracle"],
         budgets=",".join(options["own_budgets"]),
+        start=options["start"],
         **delay,
     )
 

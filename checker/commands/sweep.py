@@ -16,12 +16,12 @@ import click
 from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Cannot, Subcommand, at_least, say, table
 
 if TYPE_CHECKING:
-    from traces.pipeline.sweep.again import Again
-    from traces.pipeline.sweep.findings import Finding
-    from traces.pipeline.sweep.question import Question
-    from traces.pipeline.sweep.seal import Sealed
-    from traces.pipeline.sweep.store import Store
-    from traces.pipeline.sweep.summary import Summary
+    from traces.sweep.again import Again
+    from traces.sweep.findings import Finding
+    from traces.sweep.grid import Grid
+    from traces.sweep.seal import Sealed
+    from traces.sweep.store import Store
+    from traces.sweep.summary import Summary
     from zabspec.simulator.run import Run
 
 __all__ = ["sweep"]
@@ -102,13 +102,13 @@ def sweep(folder: Path, master: str, as_json: bool, **options: Any) -> int:
 
     Exit codes: 0 nothing broke; 1 something did; 2 the question was wrong; 3 it is not finished.
     """
-    from traces.pipeline import NoSpark, SparkFailed
-    from traces.pipeline.session import check_installed
+    from traces.spark import NoSpark, SparkFailed
+    from traces.spark.session import check_installed
 
     try:
         check_installed("jinja2", "matplotlib")
-        from traces.pipeline.sweep.findings import NotRepeated
-        from traces.pipeline.sweep.store import StoreError
+        from traces.sweep.findings import NotRepeated
+        from traces.sweep.store import StoreError
         from zabspec.model import ConfigError
 
         try:
@@ -124,13 +124,13 @@ def sweep(folder: Path, master: str, as_json: bool, **options: Any) -> int:
         raise Cannot(f"{problem}; what is finished is in {folder}, and the same command goes on") from None
 
 
-def asked(options: dict[str, Any]) -> Question | None:
+def asked(options: dict[str, Any]) -> Grid | None:
     """The question; none: no flag asks one.
 
     Raises:
         UsageError, ConfigError: there is none such.
     """
-    from traces.pipeline.sweep.question import Question
+    from traces.sweep.grid import Grid
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if not given:
@@ -139,7 +139,7 @@ def asked(options: dict[str, Any]) -> Question | None:
         raise click.UsageError("--seeds says which seeds to run, as --seeds 1:1001")
     if "sample_seed" in given and "sample" not in given:
         raise click.UsageError("--sample-seed goes with --sample")
-    question = Question(**given)
+    question = Grid(**given)
     question.check()
     return question
 
@@ -151,9 +151,9 @@ class Sweep:
         StoreError: the folder cannot hold it.
     """
 
-    def __init__(self, folder: Path, question: Question | None, bar: Bar) -> None:
-        from traces.pipeline.sweep.job import block_for
-        from traces.pipeline.sweep.store import open_store
+    def __init__(self, folder: Path, question: Grid | None, bar: Bar) -> None:
+        from traces.sweep.job import block_for
+        from traces.sweep.store import open_store
 
         bar.say("planning")
         self.bar = bar
@@ -165,9 +165,9 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, NotRepeated, Cannot: there is no answer, or only a part of it.
         """
-        from traces.pipeline.sweep.again import run_again
-        from traces.pipeline.sweep.findings import NotRepeated, findings
-        from traces.pipeline.sweep.report import write_report
+        from traces.sweep.again import run_again
+        from traces.sweep.findings import NotRepeated, findings
+        from traces.sweep.report import write_report
 
         summary, kept = self.run(master)
         self.bar.say("some runs again")
@@ -194,11 +194,11 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, Cannot: it is not finished.
         """
-        from traces.pipeline import NoSpark, SparkFailed
-        from traces.pipeline.session import session
-        from traces.pipeline.sweep.job import run_missing
-        from traces.pipeline.sweep.store import StoreError
-        from traces.pipeline.sweep.summary import summarise
+        from traces.spark import NoSpark, SparkFailed
+        from traces.spark.session import session
+        from traces.sweep.job import run_missing
+        from traces.sweep.store import StoreError
+        from traces.sweep.summary import summarise
 
         try:
             self.bar.say("starting Spark")
@@ -231,7 +231,7 @@ class Sweep:
         Raises:
             SparkFailed: there are some.
         """
-        from traces.pipeline import SparkFailed
+        from traces.spark import SparkFailed
 
         damaged = len(self.store.finished()) - len(self.store.check())
         if damaged:
@@ -253,7 +253,7 @@ def run_of_command(command: str) -> Run:
 
 def show(store: Store, summary: Summary, found: tuple[Finding, ...], again: Again, files: tuple[Path, ...]) -> int:
     """Print the answer."""
-    from traces.pipeline.sweep.report import program_name, rate_text, verdict
+    from traces.sweep.report import program_name, rate_text, verdict
 
     code = say(verdict(store.question, summary) + "\n", HELD)
     if again.sentence:
@@ -277,9 +277,9 @@ def as_json_of(
     store: Store, summary: Summary, found: tuple[Finding, ...], again: Again, files: tuple[Path, ...], code: int
 ) -> dict[str, Any]:
     """The answer for machines."""
-    from traces.pipeline.sweep.again import CONFIDENCE
-    from traces.pipeline.sweep.report import verdict
-    from traces.pipeline.sweep.summary import Group
+    from traces.sweep.again import CONFIDENCE
+    from traces.sweep.report import verdict
+    from traces.sweep.summary import Group
 
     def group(g: Group) -> dict[str, Any]:
         tallies = {
@@ -332,7 +332,7 @@ class Bar:
         """It is over."""
 
 
-class ShownBar(Bar):
+class LateBar(Bar):
     """A bar on the terminal."""
 
     def __init__(self) -> None:
@@ -374,7 +374,7 @@ class ShownBar(Bar):
 @contextmanager
 def progress() -> Iterator[Bar]:
     """A bar, where stderr is a terminal."""
-    bar = ShownBar() if sys.stderr.isatty() else Bar()
+    bar = LateBar() if sys.stderr.isatty() else Bar()
     try:
         yield bar
     finally:

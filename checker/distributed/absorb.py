@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from checker.distributed.checkpoint import Level, Part, folder_of
-from checker.distributed.code import Question
-from checker.distributed.desk import Row, packed_array
+from checker.distributed.code import ExplorationTask
 from checker.distributed.expand import REPORT_CELL
 from checker.distributed.fingerprints import (
     Fingerprints,
@@ -27,7 +26,9 @@ from checker.distributed.fingerprints import (
     to_merge,
 )
 from checker.distributed.storage import File, Storage
-from checker.memory import peak_bytes
+from checker.distributed.workspace import Row, packed_array
+from checker.explore.kernel import MANY
+from checker.explore.memory import peak_bytes
 
 NOTHING = File("", 0, 0, 0)
 
@@ -35,7 +36,7 @@ __all__ = ["absorbed", "run_of", "write_run"]
 
 
 def absorbed(
-    question: Question, storage: Storage, level: Level, rows: Iterable[Row]
+    question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """What each owner among the rows makes of them. The driver counts what it gets from here, and nothing else."""
     by_owner = sorted(rows, key=lambda row: (row["owner"], row["cell"], row["source"], row["number"]))
@@ -66,7 +67,7 @@ def chosen(rows: Iterable[Row], kept: Any) -> Iterator[Any]:
 class Owner:
     """One owner, at the end of one level."""
 
-    def __init__(self, question: Question, storage: Storage, level: Level, owner: int) -> None:
+    def __init__(self, question: ExplorationTask, storage: Storage, level: Level, owner: int) -> None:
         self.question = question
         self.storage = storage
         self.runs = level.parts[owner].runs
@@ -86,7 +87,8 @@ class Owner:
         raw = len(kept)
         if self.question.symmetry:
             renamings = math.factorial(self.question.configuration.nodes)
-            raw = int(np.sum(renamings // numbers(rows, "renamings", np.uint8)[kept].astype(np.int64)))
+            same = numbers(rows, "renamings", np.uint8)[kept].astype(np.int64)
+            raw = int(np.sum(np.where(same < MANY, renamings // same, same - MANY)))
         part = Part(
             self.written("states", chosen(rows, kept), len(kept)),
             self.written("pred", [numbers(rows, "keys", np.uint64)[kept]], len(kept)),

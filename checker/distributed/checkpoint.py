@@ -15,17 +15,23 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from checker.distributed.code import Question
-from checker.distributed.fingerprints import split_key
-from checker.distributed.storage import File, Storage, StorageError
-from traces.reading import strict_json
+from checker.distributed.code import ExplorationTask
+from checker.distributed.files import File, Folder, StorageError
+from traces.record.reading import strict_json
 
-__all__ = ["Checkpoint", "Level", "Part", "Refused"]
+if TYPE_CHECKING:
+    from checker.distributed.storage import Storage
+    from checker.explore.result import Limits
+
+__all__ = ["Checkpoint", "Level", "Part", "Refused", "check_same", "files_of"]
 
 FORMAT = 1
 PREDECESSOR = 8  # bytes: see `fingerprints.split_key`
+
+
+Where = TypeVar("Where", bound="Storage | Folder")
 
 
 class Refused(Exception):
@@ -103,10 +109,10 @@ def folder_of(depth: int) -> str:
     return f"{depth:05}"
 
 
-class Checkpoint:
+class Checkpoint(Generic[Where]):
     """The checkpoints of one exploration."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Where) -> None:
         self.storage = storage
         self._lock: int | None = None
 
@@ -148,7 +154,7 @@ class Checkpoint:
         if [name for name in self.storage.names() if name != ".lock"]:
             raise Refused(f"{self.storage.where} is not empty, and holds no checkpoint")
 
-    def last(self) -> tuple[Question, Level]:
+    def last(self) -> tuple[ExplorationTask, Level]:
         """The last committed level, and the question that it is of.
 
         Raises:
@@ -167,7 +173,7 @@ class Checkpoint:
             raise Refused(f"the checkpoint {self.storage.where} is damaged: the manifest of a level is missing")
         return question, level
 
-    def load(self, depth: int) -> tuple[Question, Level]:
+    def load(self, depth: int) -> tuple[ExplorationTask, Level]:
         """A committed level.
 
         Raises:
@@ -181,13 +187,13 @@ class Checkpoint:
                 raise Refused(f"the checkpoint {self.storage.where} is of another version of zabcheck")
             if document["sha256"] != digest(document["question"], body):
                 raise ValueError("its digest does not fit")
-            return Question.from_json(document["question"]), Level.from_json(body)
+            return ExplorationTask.from_json(document["question"]), Level.from_json(body)
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise Refused(f"the checkpoint {self.storage.where} is damaged: {name} ({problem})") from None
 
     # --- writing -----------------------------------------------------------------------------------
 
-    def commit(self, question: Question, level: Level) -> None:
+    def commit(self, question: ExplorationTask, level: Level) -> None:
         """Make a level count, whole, in one step.
 
         Raises:
@@ -219,6 +225,8 @@ class Checkpoint:
         Raises:
             Damaged, Refused: what is needed for it is not there.
         """
+        from checker.distributed.fingerprints import split_key
+
         out: list[int] = []
         while level.depth:
             file = level.parts[owner].predecessors
@@ -236,3 +244,24 @@ def files_of(level: Level) -> list[File]:
 def digest(question: dict[str, Any], level: dict[str, Any]) -> str:
     """Of what a manifest says, however it is written down."""
     return hashlib.sha256(json.dumps([question, level], sort_keys=True).encode()).hexdigest()
+
+
+def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, limits: Limits, where: str) -> None:
+    """
+    Raises:
+        Refused: a checkpoint is of another question than the one asked.
+    """
+    old, new = dataclasses.asdict(found.configuration), dataclasses.asdict(asked.configuration)
+    for name, value in old.items():
+        if new[name] != value:
+            raise Refused(f"the checkpoint {where} is of another question: {name} {value!r}, not {new[name]!r}")
+    if found.properties != asked.properties:
+        raise Refused(f"the checkpoint {where} is of another question: it judges other properties")
+    if found.symmetry != asked.symmetry:
+        raise Refused(f"the checkpoint {where} is of another question: symmetry is {'on' if found.symmetry else 'off'}")
+    if found.wide != asked.wide:
+        raise Refused(f"the checkpoint {where} has fingerprints of {128 if found.wide else 64} bits")
+    if found.version != asked.version:
+        raise Refused(f"the checkpoint {where} was made by another version of the protocol or of zabcheck")
+    if limits.depth is not None and level.depth > limits.depth:
+        raise Refused(f"the checkpoint {where} is at depth {level.depth} already")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from checker.distributed.absorb import absorbed
 from checker.distributed.checkpoint import Checkpoint, Level
-from checker.distributed.code import Question, code_for
-from checker.distributed.desk import Row
+from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.expand import expanded
 from checker.distributed.storage import Damaged, File, Storage
+from checker.distributed.workspace import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ class Cancelled(Exception):
 class Here:
     """Runs the tasks of a level one after the other in this process: for levels that are not worth a job."""
 
-    def level(self, question: Question, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
+    def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
         """Expand a level; returns what every owner made of it.
 
         Raises:
@@ -62,7 +62,7 @@ class Cluster:
         self.worth = worth
         self._sources: dict[tuple[int, int], Any] = {}
 
-    def level(self, question: Question, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
+    def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
         """Expand a level; returns what every owner made of it.
 
         Raises:
@@ -100,7 +100,7 @@ class Cluster:
             self._sources[parts, tasks] = self.spark.sparkContext.parallelize(range(parts), tasks)
         return self._sources[parts, tasks]
 
-    def tasks(self, question: Question, storage: Storage, depth: int) -> tuple[Task, Task]:
+    def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Task, Task]:
         """What the two stages do. They find the level in its manifest."""
 
         def expand(sources: Iterable[int]) -> Iterator[tuple[int, Row]]:
@@ -152,7 +152,7 @@ class Cluster:
 
 
 @cache
-def begin(question: Question) -> None:
+def begin(question: ExplorationTask) -> None:
     """Make a task's process ready for a question. Spark collects garbage after every task, and would look at
     everything that a process keeps each time, which takes longer than a small task: that is set apart."""
     code_for(question)

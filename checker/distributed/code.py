@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
-from checker import compiled
-from checker import kernel as explorer
-from checker.compiled import I64, PTR, Compiled
 from checker.distributed import kernel
+from checker.explore import compiled
+from checker.explore import kernel as explorer
+from checker.explore.compiled import I64, PTR, Compiled
 from invariants import properties_of, property_named
 from invariants.registry import STEP, Property
 from zabspec.language import derive, llvm_text
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Configuration, Model
 
-__all__ = ["Code", "OtherVersion", "Question", "WideCode", "code_for"]
+__all__ = ["Code", "ExplorationTask", "OtherVersion", "WideCode", "code_for"]
 
 
 class OtherVersion(Exception):
@@ -74,7 +74,7 @@ class WideCode(Code):
 
 
 @dataclasses.dataclass(frozen=True)
-class Question:
+class ExplorationTask:
     """What is explored, and in how many parts: what a checkpoint answers.
 
     Attributes:
@@ -97,7 +97,7 @@ class Question:
         return {**dataclasses.asdict(self), "properties": list(self.properties)}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Question:
+    def from_json(cls, data: dict[str, Any]) -> ExplorationTask:
         """
         Raises:
             ValueError, TypeError, KeyError: this is no question, or not one of this version.
@@ -108,7 +108,7 @@ class Question:
     @classmethod
     def of(
         cls, configuration: Configuration, properties: Sequence[Property], symmetry: bool, wide: bool, parts: int
-    ) -> tuple[Question, str]:
+    ) -> tuple[ExplorationTask, str]:
         """A question, with symmetry if that is asked for and sound; with why it is not sound."""
         code, asymmetry = (WideCode if wide else Code).of(Model(configuration), properties, symmetry)
         names = tuple(p.name for p in properties)
@@ -116,7 +116,7 @@ class Question:
 
 
 @cache
-def code_for(question: Question) -> Code:
+def code_for(question: ExplorationTask) -> Code:
     """The code of a question: made once in a process.
 
     Raises:

@@ -7,19 +7,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from checker import kernel
 from checker.distributed.checkpoint import Level
-from checker.distributed.code import Question, code_for
-from checker.distributed.desk import Row, desk_for
+from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.storage import Storage
-from checker.memory import Block, peak_bytes
+from checker.distributed.workspace import Row, workspace_for
+from checker.explore import kernel
+from checker.explore.memory import Block, peak_bytes
 
 __all__ = ["REPORT_CELL", "expanded"]
 
 REPORT_CELL = -1  # of a task's last message, which goes to the owner of its part and has its report
 
 
-def expanded(question: Question, storage: Storage, level: Level, source: int) -> Iterator[Row]:
+def expanded(question: ExplorationTask, storage: Storage, level: Level, source: int) -> Iterator[Row]:
     """Expand one part of a level; gives what goes to the owners.
 
     Raises:
@@ -30,8 +30,8 @@ def expanded(question: Question, storage: Storage, level: Level, source: int) ->
     part = level.parts[source]
     report = Block(8 * kernel.REPORT)
     if part.count:
-        with desk_for(code) as desk:
-            yield from desk.found(question, storage, level, source, report)
+        with workspace_for(code) as workspace:
+            yield from workspace.found(question, storage, level, source, report)
     words = report.words(0, kernel.REPORT)
     yield {
         "owner": source,

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from checker import kernel
 from checker.distributed.absorb import NOTHING, write_run
 from checker.distributed.checkpoint import Checkpoint, Level, Part, folder_of
 from checker.distributed.cluster import Cancelled, Cluster, Here
-from checker.distributed.code import Question, code_for
+from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.fingerprints import Fingerprints, cell_of, cells
-from checker.memory import Block, peak_bytes
-from checker.result import Exploration, Found, Limits
+from checker.distributed.storage import Storage
+from checker.explore import kernel
+from checker.explore.memory import Block, peak_bytes
+from checker.explore.result import Exploration, Found, Limits
 from invariants.registry import STEP, Property
 
 __all__ = ["SparkExplorer"]
@@ -28,7 +29,7 @@ Progress = Callable[[Exploration, int, int], None]
 class SparkExplorer:
     """Explores a question breadth-first, from the start or from its last committed level."""
 
-    def __init__(self, question: Question, checkpoint: Checkpoint, level: Level | None = None) -> None:
+    def __init__(self, question: ExplorationTask, checkpoint: Checkpoint[Storage], level: Level | None = None) -> None:
         """
         Args:
             checkpoint: where levels are committed.
@@ -147,7 +148,7 @@ class SparkExplorer:
             predecessors = self.storage.write(f"{name}.pred", [bytes(8)], 1)
             run = write_run(self.storage, f"{name}.run", [Fingerprints(first, second)], question.wide)
             parts.append(Part(states, predecessors, (run,)))
-        level = Level(0, parts, [1], [1], [0] * kernel.R_BROKEN)
+        level = Level(0, parts, [1], [code.alike(state)], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
         broken, met, level.error = code.judged_state(state, all_)
         level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}
@@ -189,7 +190,7 @@ class SparkExplorer:
         """The steps to the first state of a level that breaks a property."""
         for owner, answer in enumerate(answers):
             if k in answer["broken"]:
-                return list(self.code.words_along(self.checkpoint.ordinals(new, owner, answer["broken"][k])))
+                return list(self.code.schedule_along(self.checkpoint.ordinals(new, owner, answer["broken"][k])))
         return None
 
     def broken_step(self, level: Level, words: list[list[int]], k: int) -> list[int] | None:
@@ -197,7 +198,7 @@ class SparkExplorer:
         for source, w in enumerate(words):
             if w[kernel.R_BROKEN + k]:
                 path = self.checkpoint.ordinals(level, source, w[kernel.R_BROKEN + k] - 1)
-                return list(self.code.words_along([*path, w[kernel.R_BROKEN_ORDINAL + k]], 1 << k))
+                return list(self.code.schedule_along([*path, w[kernel.R_BROKEN_ORDINAL + k]], 1 << k))
         return None
 
     # --- what is told ------------------------------------------------------------------------------

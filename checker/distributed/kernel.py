@@ -1,13 +1,13 @@
 """What the explorer's kernel does otherwise in a task, in the kernel language.
 
-`checker/kernel.py` expands; its `settle` is replaced by one for a single thread with a table of its
+`checker/explore/kernel.py` expands; its `settle` is replaced by one for a single thread with a table of its
 own, which holds what this task has met: a successor is looked up, put into the table and written
 out in one go, so that no state leaves a task twice. `columns` then takes candidates apart.
 
 With fingerprints of 128 bits (WIDE) the first 64 are the explorer's; the second 64 lie `where[SECONDS]`
 words behind the first in the table.
 
-Names not defined here are the program's, or `checker/kernel.py`'s.
+Names not defined here are the program's, or `checker/explore/kernel.py`'s.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def columns(source: Bytes, start: int, used: int, source_key: int, states: Bytes
         found.key[row] = source_key | (load_half(source, at + 8) << 16) | load_short(source, at + 12)
         found.length[row] = size
         word = load_word(source, at + 16)
-        found.renamings[row] = shr(word, 56)
-        if (word & ((1 << 56) - 1)) != 0:
+        found.renamings[row] = shr(word, MOST_PROPERTIES)
+        if (word & ((1 << MOST_PROPERTIES) - 1)) != 0:
             found.broken[found.pairs][0] = row
-            found.broken[found.pairs][1] = word & ((1 << 56) - 1)
+            found.broken[found.pairs][1] = word & ((1 << MOST_PROPERTIES) - 1)
             found.pairs = found.pairs + 1
         copy_bytes(as_bytes(state_at(states, found.used)), as_bytes(state_at(source, at + HEADER)), size)
         found.used = found.used + size

@@ -9,16 +9,17 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from checker.distributed.checkpoint import Checkpoint, Level, Refused, files_of
+from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
-from checker.distributed.code import Question
+from checker.distributed.code import ExplorationTask
 from checker.distributed.explore import SparkExplorer
+from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
-from checker.distributed.storage import Damaged, Storage, StorageError
-from checker.result import Exploration, Limits
+from checker.distributed.storage import Storage
+from checker.explore.result import Exploration, Limits
 from invariants.registry import Property
-from traces.pipeline import SparkFailed
-from traces.pipeline.session import own_folder, session
+from traces.spark import SparkFailed
+from traces.spark.session import own_folder, session
 from zabspec.model import Configuration
 
 __all__ = ["Request", "explore_on_spark"]
@@ -91,14 +92,14 @@ def explored(
     keep_going: bool,
     request: Request,
     progress: Callable[[Exploration, int, int], None] | None,
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoint[Storage],
 ) -> tuple[Exploration, str]:
     level: Level | None = None
     parts = 0
     if request.resume:
         found, level = checkpoint.last()
         parts = found.parts
-    question, asymmetry = Question.of(configuration, properties, symmetry, request.wide, parts)
+    question, asymmetry = ExplorationTask.of(configuration, properties, symmetry, request.wide, parts)
     if level is not None:
         check_same(found, question, level, limits, checkpoint.storage.where)
     explorer: SparkExplorer | None = None
@@ -123,27 +124,6 @@ def explored(
         explorer.result.stopped = str(problem) or type(problem).__name__
     assert explorer is not None
     return explorer.result, asymmetry
-
-
-def check_same(found: Question, asked: Question, level: Level, limits: Limits, where: str) -> None:
-    """
-    Raises:
-        Refused: a checkpoint is of another question than the one asked.
-    """
-    old, new = dataclasses.asdict(found.configuration), dataclasses.asdict(asked.configuration)
-    for name, value in old.items():
-        if new[name] != value:
-            raise Refused(f"the checkpoint {where} is of another question: {name} {value!r}, not {new[name]!r}")
-    if found.properties != asked.properties:
-        raise Refused(f"the checkpoint {where} is of another question: it judges other properties")
-    if found.symmetry != asked.symmetry:
-        raise Refused(f"the checkpoint {where} is of another question: symmetry is {'on' if found.symmetry else 'off'}")
-    if found.wide != asked.wide:
-        raise Refused(f"the checkpoint {where} has fingerprints of {128 if found.wide else 64} bits")
-    if found.version != asked.version:
-        raise Refused(f"the checkpoint {where} was made by another version of the protocol or of zabcheck")
-    if limits.depth is not None and level.depth > limits.depth:
-        raise Refused(f"the checkpoint {where} is at depth {level.depth} already")
 
 
 def usual_parts(cores: int) -> int:

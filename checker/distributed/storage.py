@@ -17,37 +17,11 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs as _fs
 
+from checker.distributed.files import PADDING, PIECE, Damaged, File, StorageError
+
 pafs: Any = _fs
 
 __all__ = ["Damaged", "File", "Storage", "StorageError"]
-
-PADDING = 64  # the kernel reads whole words past the end of what it unpacks
-PIECE = 8 << 20
-
-
-class StorageError(Exception):
-    """The storage cannot be used: a sentence."""
-
-
-class Damaged(Exception):
-    """A file is missing, short, or not what was written: a sentence."""
-
-
-@dataclass(frozen=True)
-class File:
-    """A file that counts.
-
-    Attributes:
-        name: below the checkpoint's folder.
-        size: bytes, padding included.
-        crc: CRC-32 of them.
-        count: of what it holds.
-    """
-
-    name: str
-    size: int
-    crc: int
-    count: int
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checker.proof.finite import Instance
+from checker.proof.phrases import induction_lines, run_lines
 from checker.proof.queries import CONSECUTION, COVER, DERIVED, Prover
+from checker.proof.run_text import Refused, take
 from checker.proof.search import Search
 from checker.proof.stepping import Induction, Run
-from checker.proof.told import Refused, take
-from checker.proof.words import induction_lines, run_lines
-from checker.solver import Answer
+from checker.symbolic.solver import Answer
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import disj, neg
 from zabspec.abstract.mutants import Mutant

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from checker.solver import Solver
+from checker.symbolic.solver import Solver
 
 __all__ = ["Bit", "Circuit", "Truth", "neg"]
 

@@ -1,4 +1,4 @@
-"""Finds which hypotheses each query needs, and rewrites `needs.py`: `python -m checker.proof.find_needs`.
+"""Finds which hypotheses each query needs, and rewrites `needs.txt`: `python -m checker.proof.find_needs`.
 
 A query starts from the clause itself; a counterexample to it breaks other clauses, which are added, until
 there is a proof, whose core is what is needed. Run it again when a clause or an action changes; the proof
@@ -8,12 +8,11 @@ does not depend on it, only the time it takes.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import z3
 
 from checker.proof.queries import Prover, Query
-from checker.solver import Answer
+from checker.symbolic.solver import Answer
 from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.theory import ZAB
 
@@ -92,8 +91,8 @@ def is_false(model: z3.ModelRef, formula: z3.BoolRef) -> bool:
 
 
 def main() -> None:
-    """Rewrite `needs.py`."""
-    from checker.proof.needs import NEEDS
+    """Rewrite `needs.txt`."""
+    from checker.proof.needs import FILE, NEEDS, needs_text
 
     found = {}
     for prover, query in ((p, q) for p in (Prover(ZAB), Prover(CONNECTED)) for q in p.queries()):
@@ -108,15 +107,7 @@ def main() -> None:
             print(f"not found: {query.key}", file=sys.stderr, flush=True)
         else:
             found[query.key] = needs
-    lines = ['"""Which hypotheses each query needs. Written by `checker.proof.find_needs`; do not edit."""', ""]
-    lines += ["from __future__ import annotations", "", '__all__ = ["NEEDS"]', "", "# fmt: off"]
-    lines += ["NEEDS: dict[str, tuple[str, ...]] = {"]
-    for key, names in found.items():
-        lines.append(f'    "{key}": (')
-        lines += (f'        "{name}",' for name in names)
-        lines.append("    ),")
-    lines.append("}")
-    Path(__file__).with_name("needs.py").write_text("\n".join(lines) + "\n")
+    FILE.write_text(needs_text(found), encoding="utf-8")
 
 
 def fresh(prover: Prover, query: Query, names: tuple[str, ...]) -> bool:

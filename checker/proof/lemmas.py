@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import z3
 
-from checker.proof.ensemble import Ensemble
-from checker.solver import Answer, Result, ask
+from checker.symbolic.solver import Answer, Result, ask
+from traces.zookeeper.ensemble import Ensemble
 
 __all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
 
@@ -145,11 +145,11 @@ def lemma(name: str, negated: list[z3.BoolRef], seconds: float, seed: int) -> Le
     example = ""
     if result.model is not None:
         values = {d.name(): result.model[d] for d in result.model.decls()}
-        example = ", ".join(f"{name} = {shown(values[name])}" for name in sorted(values))
+        example = ", ".join(f"{name} = {value_text(values[name])}" for name in sorted(values))
     return Lemma(name, result.answer, result.seconds, example)
 
 
-def shown(value: z3.ExprRef) -> str:
+def value_text(value: z3.ExprRef) -> str:
     return hex(value.as_long()) if isinstance(value, z3.BitVecNumRef) else str(value)
 
 

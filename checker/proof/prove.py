@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checker.proof.queries import CONSECUTION, COVER, DERIVED, IMPLIED, INITIATION, Outcome, Prover
+from checker.proof.run_text import Refused, take
 from checker.proof.stepping import Run, SearchError, truth
-from checker.proof.told import Refused, take
-from checker.solver import Answer
+from checker.symbolic.solver import Answer
 from zabspec.abstract.connections import CONNECTED
-from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Told
+from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Story
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.witnesses import WITNESSES
 
@@ -118,7 +118,7 @@ def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
     return found, untaken(run, theory)
 
 
-def sound(theory: Theory, told: Told) -> Run:
+def sound(theory: Theory, told: Story) -> Run:
     """A run, taken step by step, in which everything that was proved holds.
 
     Raises:

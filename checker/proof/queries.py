@@ -4,7 +4,7 @@ Initiation: the axioms and how it begins imply each clause. Consecution: for eac
 axioms, the invariant before and the action's guards imply the clause after; where the action changes no
 symbol of the clause there is nothing to ask. Implied properties: the invariant implies each. Where a theory
 stands over another, only its own clauses are asked about, and that the guards it does without follow. A query is
-first asked with the hypotheses it is known to need (`needs.py`), which is fast, and where that does not
+first asked with the hypotheses it is known to need (`needs.txt`), which is fast, and where that does not
 prove it, with all of them: what is left out can only make a proof fail.
 
 The choice of the initial history is proved for each value of one more variable, the attempt under which
@@ -22,7 +22,7 @@ import z3
 from checker.proof.meaning import After, meaning
 from checker.proof.needs import NEEDS
 from checker.proof.unbounded import Unbounded
-from checker.solver import Answer, Result, Solver
+from checker.symbolic.solver import Answer, Result, Solver
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import Expression, Quantified, Variable, forall, implies, mentions, parameters_of
 from zabspec.abstract.protocol import Action

@@ -16,7 +16,7 @@ from checker.proof.circuit import Bit
 from checker.proof.finite import Choice, Finite, Instance, Table
 from checker.proof.meaning import After, meaning
 from checker.proof.stepping import Induction, Run, SearchError, Step, beginning, falsified, may, shortened, step, truth
-from checker.solver import Result, Solver
+from checker.symbolic.solver import Result, Solver
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, Expression, Sort, Symbol, mentions
 from zabspec.abstract.protocol import Action
@@ -32,7 +32,7 @@ Values = Mapping[Symbol, dict[tuple[int, ...], Any]]
 
 
 @dataclass(frozen=True)
-class Word:
+class StepTaken:
     """Which step is taken: the action, the processes that take it, other parameters."""
 
     acts: dict[str, Bit]
@@ -168,7 +168,7 @@ class Search:
         if result.model is None:
             return result, None
         bits = solver.bits(result.model)
-        steps = [s for word in unrolled.words for s in self.taken(bits, word)]
+        steps = [s for taken_step in unrolled.steps_taken for s in self.taken(bits, taken_step)]
         return result, shortened(self.theory, beginning(self.theory, read(bits, rigid, world)), steps, goal.formula)
 
     def relevant(self, goal: Expression) -> tuple[Symbol, ...]:
@@ -186,12 +186,12 @@ class Search:
                 return tuple(s for s in self.theory.state if s in wanted)
             wanted = more
 
-    def taken(self, bits: frozenset[int], word: Word) -> list[Step]:
+    def taken(self, bits: frozenset[int], taken_step: StepTaken) -> list[Step]:
         """The steps that were taken at once, one after the other."""
         for a in self.theory.actions:
-            if word.acts[a.name] in bits:
-                ways = [p for p, bit in enumerate(word.sets) if bit in bits]
-                others = {sort: chosen(bits, value) for sort, value in word.others.items()}
+            if taken_step.acts[a.name] in bits:
+                ways = [p for p, bit in enumerate(taken_step.sets) if bit in bits]
+                others = {sort: chosen(bits, value) for sort, value in taken_step.others.items()}
                 return [
                     Step(a, tuple(p if v.sort == PROCESS else others[v.sort] for v in a.parameters))
                     for p in ways[: len(ways) if a.each else 1]
@@ -210,10 +210,10 @@ class Unrolled:
         first = self.state()
         self.size = circuit.variables - self.start  # of a state
         self.written = len(circuit.clauses)
-        word = self.word()
+        taken_step = self.taken_step()
         self.offset = circuit.variables - self.start  # from a state to the one after it, in the first step
-        self.states, self.words = [first, self.state()], [word]
-        self.relate(first, word, self.states[1])
+        self.states, self.steps_taken = [first, self.state()], [taken_step]
+        self.relate(first, taken_step, self.states[1])
         self.block = circuit.variables - self.start - self.size  # variables that one more step takes
         self.clauses = circuit.clauses[self.written :]
 
@@ -221,7 +221,7 @@ class Unrolled:
         """A state of which nothing is known."""
         return Table(self.world, {**self.rigid, **table(self.world, self.symbols)})
 
-    def word(self) -> Word:
+    def taken_step(self) -> StepTaken:
         """A step of which nothing is known, but that it is one, or none."""
         circuit = self.world.circuit
         acts = {a.name: circuit.variable() for a in self.theory.actions}
@@ -231,13 +231,13 @@ class Unrolled:
         for a in self.theory.actions:
             if not a.each:
                 at_most_one(self.world, sets, acts[a.name])
-        return Word(acts, sets, {s: unknown(self.world, s) for s in SORTS})
+        return StepTaken(acts, sets, {s: unknown(self.world, s) for s in SORTS})
 
     def another(self) -> None:
         """One more step."""
         circuit, (start, size) = self.world.circuit, (self.start, self.size)
         base = circuit.variables - start - size  # from the first step's own variables to this one's
-        last = 0 if len(self.words) == 1 else base - self.block
+        last = 0 if len(self.steps_taken) == 1 else base - self.block
         now = self.offset + last  # from the first state to this step's first
 
         def moved(literal: int) -> int:
@@ -247,12 +247,12 @@ class Unrolled:
 
         circuit.variables += self.block
         circuit.clauses.extend([tuple([moved(v) for v in clause]) for clause in self.clauses])
-        word, then = self.words[0], self.states[1]
-        self.words.append(
-            Word(
-                {name: Bit(moved(bit)) for name, bit in word.acts.items()},
-                tuple(Bit(moved(bit)) for bit in word.sets),
-                {s: shifted(c, moved) for s, c in word.others.items()},
+        taken_step, then = self.steps_taken[0], self.states[1]
+        self.steps_taken.append(
+            StepTaken(
+                {name: Bit(moved(bit)) for name, bit in taken_step.acts.items()},
+                tuple(Bit(moved(bit)) for bit in taken_step.sets),
+                {s: shifted(c, moved) for s, c in taken_step.others.items()},
             )
         )
         values = {
@@ -260,12 +260,12 @@ class Unrolled:
         }
         self.states.append(Table(self.world, {**self.rigid, **values}))
 
-    def relate(self, before: Table, word: Word, then: Table) -> None:
+    def relate(self, before: Table, taken_step: StepTaken, then: Table) -> None:
         """What holds of two states and the step between them."""
         world, demand_some = self.world, self.world.circuit.demand_some
         changes: dict[tuple[Symbol, tuple[int, ...]], list[tuple[Any, Any]]] = {}
         for a in self.theory.actions:
-            for p, (when, arguments) in enumerate(self.ways(a, word)):
+            for p, (when, arguments) in enumerate(self.ways(a, taken_step)):
                 guard = meaning(a.guard, dict(zip(a.parameters, arguments, strict=True)), before)
                 demand_some([world.neg(when), guard])
                 after = After(before, a, arguments)
@@ -280,15 +280,15 @@ class Unrolled:
                     demand_some([world.neg(when), world.equal(new, value)])
                 demand_some([*(when for when, _ in ways), world.equal(new, before.entry(symbol, place))])
 
-    def ways(self, a: Action, word: Word) -> list[tuple[Any, list[Any]]]:
+    def ways(self, a: Action, taken_step: StepTaken) -> list[tuple[Any, list[Any]]]:
         """When an action is taken, and its arguments: once for each process where several may take it at once."""
-        act = word.acts[a.name]
-        others: dict[Sort, Any] = {PROCESS: Choice(word.sets), **word.others}
+        act = taken_step.acts[a.name]
+        others: dict[Sort, Any] = {PROCESS: Choice(taken_step.sets), **taken_step.others}
         if not a.each:
             return [(act, [others[v.sort] for v in a.parameters])]
         return [
             (self.world.every([act, bit]), [p if v.name == a.each else others[v.sort] for v in a.parameters])
-            for p, bit in enumerate(word.sets)
+            for p, bit in enumerate(taken_step.sets)
         ]
 
 

@@ -12,14 +12,14 @@ from functools import cache
 from multiprocessing.pool import AsyncResult
 from typing import Any
 
+from checker.explore.symmetry import asymmetry
 from checker.signals import Held, unheard
-from checker.solver import Answer
+from checker.symbolic.counterexample import rows
 from checker.symbolic.granted import cut, faults, places
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
 from checker.symbolic.possible import EPOCHS, Possible, Taken
-from checker.symbolic.shown import rows
-from checker.symmetry import asymmetry
+from checker.symbolic.solver import Answer
 from invariants import properties_of
 from invariants.inductive import datagrams
 from invariants.inductive.argument import Argument, argument_of
@@ -83,7 +83,7 @@ class Verdict:
         undecided: the actions of which z3 did not say whether they keep it; first why, if it is not for want of time.
         k: the number of steps that make it k-inductive, where one is not enough.
         follows: it is not asked of each action: it follows from the clauses.
-        shown: what matters of the counterexample: fields, their values before the step and after it.
+        fields: what matters of the counterexample: fields, their values before the step and after it.
     """
 
     clause: Property
@@ -93,7 +93,7 @@ class Verdict:
     undecided: list[str] = field(default_factory=list)
     k: int = 1
     follows: bool = False
-    shown: tuple[tuple[str, str, str], ...] = ()
+    fields: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def word(self) -> str:
@@ -400,4 +400,4 @@ def tell_why(question: Question, verdicts: dict[str, Verdict], workers: Workers)
     """Find out what matters of each counterexample; of none where no time is left."""
     open_ = {n: v.failing for n, v in verdicts.items() if v.word == OPEN}
     for name, shown in workers.results({n: workers.ask(show, (question, f)) for n, f in open_.items()}):
-        verdicts[name].shown = shown
+        verdicts[name].fields = shown

@@ -20,7 +20,7 @@ from typing import Any
 
 import z3
 
-from checker.solver import Answer, Result, Solver, interruptibly
+from checker.symbolic.solver import Answer, Result, Solver, interruptibly
 from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
 from invariants.binding import full_namespace
@@ -63,7 +63,7 @@ class Bounded:
     Attributes:
         depth: steps within which nothing is broken.
         broken: the properties that the run breaks; none: there is no such run.
-        words: the run's steps from where it started.
+        schedule: the run's steps from where it started.
         rounds: in how many rounds they were found; 0 if they were not.
         reason: why it ended before the depth asked for; empty: it did not.
         left_range: where a value would leave its range in some run; empty: nowhere that was met.
@@ -72,7 +72,7 @@ class Bounded:
 
     depth: int = 0
     broken: tuple[Property, ...] = ()
-    words: tuple[int, ...] = ()
+    schedule: tuple[int, ...] = ()
     rounds: int = 0
     reason: str = ""
     left_range: str = ""
@@ -121,7 +121,7 @@ def check(
             found.reason = result.reason
             return found
         if result.model is not None:
-            found.broken, found.words = search.broken(result.model), search.words(result.model)
+            found.broken, found.schedule = search.broken(result.model), search.schedule(result.model)
             found.rounds = at
             return found
         found.depth = at
@@ -141,7 +141,7 @@ def check_in_time(
     try:
         interruptibly(partial(check, model, properties, bounds, start, progress, found), seconds)
     except TimeoutError:
-        return replace(found, reason="out of time", broken=(), words=(), seconds=[*found.seconds])
+        return replace(found, reason="out of time", broken=(), schedule=(), seconds=[*found.seconds])
     return found
 
 
@@ -253,7 +253,7 @@ class _Search:
         """The properties that the run z3 found breaks."""
         return tuple(p for p in self.properties if self.truth(model, self.at_end[p.name]))
 
-    def words(self, model: z3.ModelRef) -> tuple[int, ...]:
+    def schedule(self, model: z3.ModelRef) -> tuple[int, ...]:
         """Its steps."""
         return tuple(
             a.word

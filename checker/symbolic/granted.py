@@ -11,7 +11,7 @@ from invariants.inductive import datagrams
 from invariants.registry import Property
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
-from zabspec.vetting import is_ours
+from zabspec.own.vetting import is_ours
 
 __all__ = ["FLIGHT", "beside", "cut", "faults", "places", "sized"]
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import z3
 
-from checker.solver import Answer, Result, Solver
+from checker.symbolic.solver import Answer, Result, Solver
 from checker.symbolic.transition import Action, Transition
 from checker.symbolic.views import View, Views
 from invariants.binding import full_namespace
@@ -27,8 +27,8 @@ from zabspec.language.symbolic_memory import SLOTS, Values, bytes_of, well_forme
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variables_of
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
-from zabspec.protocols import Protocol
-from zabspec.worlds.steps import ACTION, ENVIRONMENT, NUMBERED, PROCESSES
+from zabspec.protocols.registry import Protocol
+from zabspec.worlds.steps import ACTION, ENVIRONMENT, MASKS, NUMBERED, PROCESSES
 
 __all__ = ["Finding", "Induction", "Move"]
 
@@ -144,7 +144,7 @@ class Induction:
         operands = NUMBERED[word >> 24 & 255].operands
         if "place" in operands and self.unordered and operand_values(word)[operands.index("place")]:
             return False
-        if not self.symmetric or "side" in operands:
+        if not self.symmetric or MASKS & {*operands}:
             return True
         seen: list[int] = []
         for name, value in zip(operands, operand_values(word), strict=False):
@@ -169,7 +169,7 @@ class Induction:
     @cached_property
     def unordered(self) -> bool:
         """Whether what is in flight is a bag, and every clause says the same of it in any order: those that look at it
-        go through it by themselves (`zabspec/open.py`), and what they say of one message looks at no other."""
+        go through it by themselves (`zabspec/own/open.py`), and what they say of one message looks at no other."""
         layout, text = self.transition.layout, self.model.protocol.text
         bags = {n for n, f in layout.fields.items() if isinstance(f.kind, Seq) and f.kind.bag}
         looks = [c.holds.__name__ for c in (*self.every, *self.targets)]

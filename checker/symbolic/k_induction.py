@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.solver import Answer, Solver
+from checker.symbolic.solver import Answer, Solver
 from checker.symbolic.unroll import Unrolling
 from invariants.registry import Property
 from zabspec.language.symbolic_terms import Term, Truth, not_, or_

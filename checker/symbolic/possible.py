@@ -17,8 +17,8 @@ from functools import cached_property
 
 import z3
 
-from checker.solver import Answer, Solver
 from checker.symbolic.induction import Induction, Move, describe, operand_values
+from checker.symbolic.solver import Answer, Solver
 from zabspec.language.symbolic_memory import SLOTS, at_its_end
 from zabspec.language.symbolic_terms import Term, Truth, and_, bit, equal, not_, or_
 from zabspec.language.tree import Site

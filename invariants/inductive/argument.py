@@ -9,7 +9,7 @@ from invariants import PROPERTIES, properties_of
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.inductive.impossible import impossible
 from invariants.registry import STEP, Property
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["Argument", "argument_of"]
 

@@ -26,8 +26,10 @@ def sent_in_line(s: State) -> bool:
             for k in range(len(s.in_flight)):
                 if s.in_flight[k].source == p and s.in_flight[k].target == q:
                     count = count + 1
-                    if s.in_flight[k].ahead >= s.in_line[p][q]:
-                        return broken(f"{s.in_flight[k]} from p{p} to p{q} is beyond the end of the line")
+            for k in range(len(s.in_flight)):
+                to_q = s.in_flight[k].source == p and s.in_flight[k].target == q
+                if to_q and s.in_flight[k].ahead >= s.in_line[p][q]:
+                    return broken(f"{s.in_flight[k]} from p{p} to p{q} is beyond the end of the line")
             if count != s.in_line[p][q]:
                 return broken(f"{count} messages are in flight from p{p} to p{q}, and {s.in_line[p][q]} in line")
     for k in range(len(s.in_flight)):

@@ -12,12 +12,12 @@ from checker.cli import main
 from invariants import PROPERTIES
 from invariants.inductive import CLAUSES
 from zabspec.abstract.mutants import MUTANTS
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["SAMPLES", "commands"]
 
 # The files that commands are given (made by `files.samples`).
-SAMPLES = ("zab.trace.json", "db19.trace.json", "run.trace.json", "zoo.cfg", "run.parquet", "swept")
+SAMPLES = ("zab.trace.json", "db19.trace.json", "run.trace.json", "zoo.cfg", "run.parquet", "swept", "zabcheck.toml")
 
 TINY = "--nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0"
 SMALL = "--nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0"
@@ -64,6 +64,11 @@ TYPED = {
     "quorums zoo.cfg": 6,
     "quorums zoo.cfg --json --query-limit 5 --seed 4": 6,
     "judge run.parquet": 8,
+    "check": 6,
+    "check zabcheck.toml --only tiny --junit j.xml --sarif s.sarif --json": 8,
+    "check --github --traces swept --changed-since HEAD": 4,
+    "gallery --list --source VI": 3,
+    "gallery small-quorum --json": 3,
     "judge run.parquet --property agreement --violations v.jsonl --json --engine plain --threads 1": 8,
     "sweep new --seeds 1:5 --nodes 3,5 --delay 1:3 --faults 0,1 --sample 3": 0,
     "variants": 2,

@@ -47,6 +47,7 @@ READERS = {
     "bmc --from {zab.trace.json}:2 --depth 1 --property integrity --time-limit 3": 3,
     "quorums {zoo.cfg} --json": 14,
     "judge {run.parquet} --json": 14,
+    "check {zabcheck.toml} --json": 20,
     "sweep {swept/sweep.json}": 8,
 }
 ODD = (
@@ -60,12 +61,34 @@ CRUDE = (
 )  # fmt: skip
 
 
+MATRIX = """
+[defaults]
+nodes = 2
+txns = 1
+timeouts = 0
+crashes = 0
+losses = 0
+time_limit = 20
+[[check]]
+name = "tiny"
+depth = 9
+expect = { verdict = "holds", premises = ["one-primary-an-epoch"], source = "DSN'11" }
+[[check]]
+name = "half"
+variant = "small-quorum"
+keep_going = true
+max_states = 150
+expect = { verdict = "violated", violated = { durability = 11, delivered-is-chosen = 11 }, source = "DSN'11, II.1" }
+"""
+
+
 def samples(folder: Path) -> None:
     """Make the files in a folder."""
     for words in MADE:
         made = run(words, folder, 60)
         assert made.code in (0, 1), made
     (folder / "zoo.cfg").write_text(ZOO)
+    (folder / "zabcheck.toml").write_text(MATRIX)
     (folder / "swept" / "runs").mkdir(parents=True)
     question = {
         "seeds": ["1:3"], "protocol": ["db19"], "variant": ["none"], "network": ["none"], "oracle": ["none"],

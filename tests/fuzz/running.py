@@ -46,10 +46,11 @@ def load() -> None:
     for module in sorted(set(COMMANDS.values())):
         importlib.import_module(f"checker.commands.{module}")
     for module in (
-        "checker.compiled", "checker.explore", "checker.interpret", "checker.report", "checker.simulated",
-        "checker.symbolic.bmc", "checker.symbolic.asking", "checker.proof.prove", "checker.proof.lemmas",
-        "traces.replay", "traces.minimise", "traces.realise", "traces.judging.judge", "traces.pipeline.table",
-        "traces.pipeline.recorded", "traces.pipeline.sweep.store",
+        "checker.explore.compiled", "checker.explore.breadth_first", "checker.explore.interpret",
+        "checker.report.report", "checker.report.simulated", "checker.symbolic.bmc", "checker.symbolic.asking",
+        "checker.proof.prove", "checker.proof.lemmas", "traces.replay.replay", "traces.shorten.minimise",
+        "traces.shorten.realise",
+        "traces.judging.judge", "traces.tables.table", "traces.tables.recorded", "traces.sweep.store",
     ):  # fmt: skip
         importlib.import_module(module)
 

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from checker.proof.ensemble import ConfigError, parse
-from traces.reading import strict_json
+from traces.record.reading import strict_json
+from traces.zookeeper.ensemble import ConfigError, parse
 
 from .commands import SAMPLES
 from .files import Damaged
@@ -20,6 +20,7 @@ __all__ = ["disputed", "faults", "lies"]
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 REASON = re.compile("(?i)no verdict|undecided|cannot|no quorum|none of|false|interrupted|reached|no end|not")
 RANGES = ("max_epoch", "channel")  # a run within some is one within others, and says nothing that is not so
+FOR_MACHINES = ("check", "gallery")
 MOST_BRUTE = 9  # servers of which all sets are tried
 
 
@@ -32,7 +33,8 @@ def faults(o: Outcome, folder: Path) -> list[str]:
         out.append("an error that was not foreseen")
     if ORDERS.search(o.out) or ORDERS.search(o.err):
         out.append("control characters")
-    if o.code == 2 and (o.out or not re.fullmatch(r"zabcheck: .+\n", o.err)):
+    unsaid = o.words[:1] and o.words[0] in FOR_MACHINES and "--json" in o.words  # these say there too what is wrong
+    if o.code == 2 and ((o.out and not unsaid) or not re.fullmatch(r"zabcheck: .+\n", o.err)):
         out.append("2 is one sentence on stderr and nothing on stdout")
     if o.code == 1 and not o.out:
         out.append("1 without a word of what was found")

@@ -56,7 +56,7 @@ def chosen(path: str, asked: argparse.Namespace) -> list[Mutant]:
     return [m for m in mutants if m.key not in done]
 
 
-def told(judged: Judged) -> str:
+def line_of(judged: Judged) -> str:
     m = judged.mutant
     if judged.how == "survived":
         return f"SURVIVED {m.sentence}\n    {m.line_words}"
@@ -89,7 +89,7 @@ def judged_together(killers: Killers, mutants: dict[str, list[Mutant]], asked: a
             here = []
             for one in campaign.judge_all(some, tree):
                 here.append(one)
-                print(json.dumps(one.as_dict()) if asked.json else told(one), flush=True)
+                print(json.dumps(one.as_dict()) if asked.json else line_of(one), flush=True)
             print(summed_up(path, here), file=sys.stderr, flush=True)
             judged += here
     return judged

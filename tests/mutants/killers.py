@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 __all__ = ["KILLERS", "LAST", "Killers", "killers_of"]
 
 # The texts of judging that are compiled.
-JUDGING = ("kernel", "handlers", "memory", "planes", "deliveries", "conclusions", "causality", "primaries", "quorums")
+JUDGING = ("kernel", "handlers", "memory", "numbers", "deliveries", "conclusions", "causality", "primaries", "quorums")
 
 # Tests that hold exact counts of states. They kill nearly anything, and say least about what is wrong: they come last,
 # so that a mutant killed by one of them is killed by nothing else here.
@@ -40,25 +40,32 @@ class Killers:
 
 
 PAPER, GOLDEN, PREMISES, EXPLORE, TRACES, REPLAY, SIMULATED, GHOSTS = (
-    f"tests/test_{name}.py"
+    f"tests/{name}.py"
     for name in (
-        "paper", "golden", "premises", "explore", "traces", "replay", "simulated_traces", "history_abstraction",
+        "protocols/test_paper",
+        "explore/test_golden",
+        "invariants/test_premises",
+        "explore/test_explore",
+        "record/test_traces",
+        "replay/test_replay",
+        "simulator/test_simulated_traces",
+        "protocols/test_history_abstraction",
     )
-)  # fmt: skip
+)
 BY_DEFINITION, BY_DEFINITION_LONG = (
-    f"tests/test_judge_definitions.py::test_random_tables_are_judged_{how}by_the_definitions"
+    f"tests/judging/test_judge_definitions.py::test_random_tables_are_judged_{how}by_the_definitions"
     for how in ("", "as_long_ones_")
 )
-WALKED = "tests/test_symmetry.py::test_random_walks_say_what_does_not_commute"
-THOUSANDS = "tests/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
-UNLIKE = "tests/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
+WALKED = "tests/language/test_symmetry.py::test_random_walks_say_what_does_not_commute"
+THOUSANDS = "tests/judging/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
+UNLIKE = "tests/explore/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
 AT_RANDOM = (
     f"{GHOSTS}::test_ghosts_agree_with_the_complete_history_on_many_histories",
     f"{GHOSTS}::test_strict_causality_of_a_process_that_delivers_in_any_order",
 )
-OBSERVED = "tests/test_observed_history.py"
-LITERAL = "tests/test_properties.py::test_invariant_5_literal_breaks_as_the_page_tells"
-PAGE = "tests/test_properties.py::test_counter_history_in_the_ghosts"
+OBSERVED = "tests/invariants/test_observed_history.py"
+LITERAL = "tests/invariants/test_properties.py::test_invariant_5_literal_breaks_as_the_page_tells"
+PAGE = "tests/invariants/test_properties.py::test_counter_history_in_the_ghosts"
 LAB = ("[datagrams]", "[ordered]")
 RARE = ("[alone]", "[inside]", "[unordered]", "[duplicating]", "[re-elected]", "[cut]", "[lossy]")
 UNUSUAL = ("[unordered]", "[inside]", "[duplicating]", "[cut]", "[lossy]")
@@ -71,24 +78,26 @@ KILLERS = (
     ),
     Killers(("zabspec/worlds/connections.py",), (PAPER, GOLDEN), without=LAB, late=RARE),
     Killers(
-        ("zabspec/worlds/actor.py",), (PAPER, "tests/test_datagrams.py", GOLDEN), without=(*ZAB, "ordered"), dearest=1.0
+        ("zabspec/worlds/actor.py",), (PAPER, "tests/worlds/test_datagrams.py", GOLDEN), without=(*ZAB, "ordered"),
+        dearest=1.0,
     ),
     Killers(("zabspec/worlds/scratch.py",), (PAPER, GOLDEN, TRACES), without=(*RARE, *LAB, "[three]"), dearest=0.5),
-    Killers(("zabspec/worlds/datagrams.py",), ("tests/test_datagrams.py", GOLDEN), without=ZAB),
-    Killers(("invariants/inductive/impossible.py",), ("tests/test_possible.py",), plain=True),
-    Killers(("invariants/inductive/*.py",), ("tests/test_clauses.py",), dearest=60.0),
+    Killers(("zabspec/worlds/datagrams.py",), ("tests/worlds/test_datagrams.py", GOLDEN), without=ZAB),
+    Killers(("invariants/inductive/impossible.py",), ("tests/invariants/test_possible.py",), plain=True),
+    Killers(("invariants/inductive/*.py",), ("tests/invariants/test_clauses.py",), dearest=60.0),
     Killers(
         ("invariants/*.py",), (PREMISES, GHOSTS, *AT_RANDOM, PAGE, LITERAL, GOLDEN),
         late=("[alone]", "[re-elected]", "[ordered]", "many_histories", "in_any_order"),
         without=(*UNUSUAL, "[datagrams]", "[three]", "on_any_history"),
     ),
-    Killers(("checker/kernel.py", "checker/compiled.py"), (GOLDEN, EXPLORE), late=RARE),
+    Killers(("checker/explore/kernel.py", "checker/explore/compiled.py"), (GOLDEN, EXPLORE), late=RARE),
     Killers(
-        ("checker/explore.py",), (EXPLORE, "tests/test_limits.py", GOLDEN), plain=True, without=(*UNUSUAL, "[three]"),
-        dearest=8.0,
+        ("checker/explore/breadth_first.py",), (EXPLORE, "tests/explore/test_limits.py", GOLDEN), plain=True,
+        without=(*UNUSUAL, "[three]"), dearest=8.0,
     ),
     Killers(
-        ("zabspec/language/derive.py",), ("tests/test_symmetry.py", "tests/test_worlds.py", "tests/test_datagrams.py"),
+        ("zabspec/language/derive.py",),
+        ("tests/language/test_symmetry.py", "tests/worlds/test_worlds.py", "tests/worlds/test_datagrams.py"),
         without=(
             "variant", "explorations", "successors", "verdicts", "one_step", "every_property", "overtak", "ghosts",
             "threads", "envelope", "received", "handler", "a_world", "too_many", "told_apart", "some_of", "quick",
@@ -96,40 +105,40 @@ KILLERS = (
         ),
     ),
     Killers(
-        ("traces/verification.py",), ("tests/test_verification.py", TRACES), plain=True,
+        ("traces/record/verification.py",), ("tests/record/test_verification.py", TRACES), plain=True,
         without=("no_true_run", "every_place_of_it", "names_the_events", "is_told", "mermaid"),
     ),
     Killers(
-        ("traces/replay.py",), ("tests/test_verification.py", REPLAY), plain=True,
+        ("traces/replay/replay.py",), ("tests/record/test_verification.py", REPLAY), plain=True,
         without=("whatever_the_words", "every_kind_of_step", "of_the_lab_replays", "is_named"),
     ),
     Killers(
-        ("traces/abstraction.py",), (REPLAY, SIMULATED), plain=True, dearest=2.5,
+        ("traces/replay/abstraction.py",), (REPLAY, SIMULATED), plain=True, dearest=2.5,
         without=("whatever_the_words", "every_kind_of_step", "is_named"),
     ),
     Killers(
-        ("checker/symmetry.py", "zabspec/language/symmetry.py", "zabspec/language/scalarset.py",
+        ("checker/explore/symmetry.py", "zabspec/language/symmetry.py", "zabspec/language/scalarset.py",
          "zabspec/language/loops.py", "zabspec/language/effects.py"),
-        ("tests/test_scalarset.py", UNLIKE, WALKED), dearest=3.0,
+        ("tests/language/test_scalarset.py", UNLIKE, WALKED), dearest=3.0,
     ),
     Killers(
         ("traces/judging/blocks_kernel.py",),
-        ("tests/test_judge_long.py", BY_DEFINITION_LONG), tables=True, dearest=0.6,
+        ("tests/judging/test_judge_long.py", BY_DEFINITION_LONG), tables=True, dearest=0.6,
     ),
     Killers(
         ("traces/judging/blocks.py", "traces/judging/history.py"),
-        ("tests/test_judge_long.py", BY_DEFINITION_LONG), tables=True, plain=True, dearest=0.6,
+        ("tests/judging/test_judge_long.py", BY_DEFINITION_LONG), tables=True, plain=True, dearest=0.6,
     ),
     Killers(
         tuple(f"traces/judging/{name}.py" for name in JUDGING),
-        ("tests/test_judge.py", "tests/test_judge_open.py", BY_DEFINITION, THOUSANDS), tables=True, dearest=0.6,
-        late=("thousands",),
+        ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION, THOUSANDS), tables=True,
+        dearest=0.6, late=("thousands",),
     ),
     Killers(
-        ("traces/judging/*.py",), ("tests/test_judge.py", "tests/test_judge_open.py", BY_DEFINITION), tables=True,
-        plain=True, dearest=0.9,
+        ("traces/judging/*.py",), ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION),
+        tables=True, plain=True, dearest=0.9,
     ),
-    Killers(("checker/symbolic/induction.py",), ("tests/test_induct.py",), plain=True, dearest=8.0),
+    Killers(("checker/symbolic/induction.py",), ("tests/symbolic/test_induct.py",), plain=True, dearest=8.0),
 )  # fmt: skip
 
 

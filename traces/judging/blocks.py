@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from traces.judging import blocks_kernel as k
+from traces.judging import blocks_kernel
 from traces.judging.gaps import GAPS
 from traces.judging.memory import Table
-from traces.judging.planes import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, NULL, OTHER
+from traces.judging.numbers import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, NULL, OTHER
 from traces.judging.runs import COLUMNS, ERRORS, IN_KERNEL, KIND_CODES, codes_of, kinds_of, table_of, words_of
-from traces.pipeline.table import Part, TableError, read_part
+from traces.tables.table import Part, TableError, read_part
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
@@ -91,20 +91,20 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
         raise TableError(f"{name}, row {sums.error_row}: {ERRORS[sums.error]}")
     known_times = columns["time"][columns["time"] != NULL]
     return Summary(
-        np.frombuffer(sums.entry.memory, np.int64).reshape(-1, k.ENTRY)[: sums.entries].copy(),
-        np.frombuffer(sums.epoch.memory, np.int64).reshape(-1, k.EPOCH)[: sums.epochs].copy(),
+        np.frombuffer(sums.entry.memory, np.int64).reshape(-1, blocks_kernel.ENTRY)[: sums.entries].copy(),
+        np.frombuffer(sums.epoch.memory, np.int64).reshape(-1, blocks_kernel.EPOCH)[: sums.epochs].copy(),
         np.array([list(sums.first_position), list(sums.last_position)], np.int64),
         (int(known_times[0]), int(known_times[-1])) if len(known_times) else None,
         looked_at(columns, kind_of.astype(np.int8)[kinds], base), int(run[0]), name,
     )  # fmt: skip
 
 
-def summed(table: Table, base: int, shift: int) -> k.Sums:
+def summed(table: Table, base: int, shift: int) -> blocks_kernel.Sums:
     """What the rows of a part come to, in as much room as that takes."""
     most, epochs = 1 << 12, MOST_EPOCHS
     while True:
-        sums = k.Sums(most=most, slots=4 * most, most_epochs=epochs)
-        machine(k.sum_blocks)(table, sums, base, shift)
+        sums = blocks_kernel.Sums(most=most, slots=4 * most, most_epochs=epochs)
+        machine(blocks_kernel.sum_blocks)(table, sums, base, shift)
         if not sums.full:
             return sums
         if sums.epochs == epochs:

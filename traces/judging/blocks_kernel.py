@@ -9,7 +9,7 @@ their counters grow.
 from __future__ import annotations
 
 from traces.judging.memory import Table
-from traces.judging.planes import (
+from traces.judging.numbers import (
     ABCAST,
     ABDELIVER,
     BEGIN,

@@ -15,7 +15,7 @@ import numpy as np
 
 from traces.judging import careful_deliveries as of_deliveries
 from traces.judging import careful_quorums as of_quorums
-from traces.judging import planes as k
+from traces.judging import numbers
 from traces.judging.careful_primaries import Primaries
 from traces.judging.facts import Answer, Columns, Facts, completions
 from traces.judging.gaps import Gap, Where
@@ -62,13 +62,13 @@ def judge_carefully(batch: Batch, place: int, names: Collection[str]) -> dict[st
     """
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
-    if end - start > MOST_ROWS or np.count_nonzero(kinds == k.ABCAST) > MOST_BROADCASTS:
+    if end - start > MOST_ROWS or np.count_nonzero(kinds == numbers.ABCAST) > MOST_BROADCASTS:
         return None
     columns = Columns(
         kinds.tolist(),
         np.isin(batch.kinds[start:end], batch.crashes).tolist(),
         {
-            name: [None if x == k.NULL else x for x in values[start:end].tolist()]
+            name: [None if x == numbers.NULL else x for x in values[start:end].tolist()]
             for name, values in batch.columns.items()
         },
     )
@@ -103,17 +103,17 @@ def first_row(batch: Batch, place: int, gap: Gap) -> Where:
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
     codes = [KIND_CODES[word] for word in gap.kinds]
-    here = np.isin(kinds, codes) if codes else (kinds != k.OTHER) & (kinds != k.BEGIN)
+    here = np.isin(kinds, codes) if codes else (kinds != numbers.OTHER) & (kinds != numbers.BEGIN)
     column = batch.columns[gap.column][start:end] if gap.column in batch.columns else None
     if gap.null:
         assert column is not None
-        here &= column == k.NULL
-    elif gap.bit == k.G_OTHER_EPOCH:
+        here &= column == numbers.NULL
+    elif gap.bit == numbers.G_OTHER_EPOCH:
         here &= batch.columns["primary_epoch"][start:end] != batch.columns["epoch"][start:end]
-    elif gap.bit == k.G_OUTSIDER:
+    elif gap.bit == numbers.G_OUTSIDER:
         assert column is not None
         here &= column >= max(1, int(batch.columns["index"][start]))
-    elif gap.bit == k.G_AGAIN:
+    elif gap.bit == numbers.G_AGAIN:
         here &= again(batch, start, end, here)
     rows = np.flatnonzero(here)
     return Where(int(batch.runs[place]), int(rows[0]) if len(rows) else -1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from traces.judging import planes as k
+from traces.judging import numbers
 from traces.judging.facts import Answer, Facts, answer
 
 __all__ = ["agreement", "delivered_stands", "integrity", "total_order"]
@@ -85,10 +85,10 @@ def delivered_stands(f: Facts) -> Answer:
     """A history that replaces another begins with what was delivered in the pass under way."""
     sure: Rows | None = None
     may = met = False
-    for r in f.columns.rows(k.REVISE):
+    for r in f.columns.rows(numbers.REVISE):
         entries = []
         end = r + 1
-        while end < len(f.columns.kinds) and f.columns.kinds[end] == k.ENTRY:
+        while end < len(f.columns.kinds) and f.columns.kinds[end] == numbers.ENTRY:
             entries.append(end)
             end += 1
         found = [stands(f, had, entries) for had in in_pass(f, r)]
@@ -130,7 +130,7 @@ class Passes:
 
 
 def passes_of(f: Facts, p: int) -> Passes:
-    rows = [r for r in f.columns.rows(k.ABDELIVER, k.REVISE) if f.of["process"][r] == p]
+    rows = [r for r in f.columns.rows(numbers.ABDELIVER, numbers.REVISE) if f.of["process"][r] == p]
     label = [f.of["pass"][r] for r in rows]
     between = [MAY] * len(rows)
     for j in range(1, len(rows)):
@@ -164,7 +164,7 @@ def in_pass(f: Facts, row: int) -> list[list[int]]:
         if of.between[j] == CUT or j == 0:
             return out
         j -= 1
-        if f.columns.kinds[of.rows[j]] == k.ABDELIVER:
+        if f.columns.kinds[of.rows[j]] == numbers.ABDELIVER:
             had.insert(0, of.rows[j])
 
 
@@ -195,7 +195,7 @@ def diverges(f: Facts, p: int, of: Passes) -> tuple[Rows | None, bool]:
     for j, r in enumerate(of.rows):
         between = joined(between, of.between[j]) if j else CUT
         cuts[j] = cuts[max(0, j - 1)]
-        if f.columns.kinds[r] != k.ABDELIVER:
+        if f.columns.kinds[r] != numbers.ABDELIVER:
             continue
         place = index[f.txn[r]]
         fits = between != ONE if place == 0 else between != CUT and place == last + 1
@@ -210,7 +210,7 @@ def diverges(f: Facts, p: int, of: Passes) -> tuple[Rows | None, bool]:
         perhaps |= between == MAY and last >= 0
         last, between = place, ONE
     for i, j, most in of.spans:
-        if all(f.columns.kinds[of.rows[x]] == k.ABDELIVER for x in range(i, j + 1)):
+        if all(f.columns.kinds[of.rows[x]] == numbers.ABDELIVER for x in range(i, j + 1)):
             if not 1 <= cuts[j] - cuts[i] <= most:
                 r = of.rows[j]
                 return (r, f.delivered[p][order[0]], r, -1, -1), True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from traces.judging import planes as k
+from traces.judging import numbers
 from traces.judging.facts import Answer, Facts, answer
 
 __all__ = ["chosen_in_later_histories", "delivered_is_chosen", "one_leader_an_epoch"]
@@ -14,7 +14,7 @@ FAR = 1 << 62
 
 def one_leader_an_epoch(f: Facts) -> Answer:
     """No two leaders are established in one epoch."""
-    rows = f.columns.rows(k.ESTABLISH)
+    rows = f.columns.rows(numbers.ESTABLISH)
     first: dict[int, int] = {}
     sure: tuple[int, ...] | None = None
     for r in rows:
@@ -55,7 +55,7 @@ def accepted(f: Facts) -> dict[int, Accepted]:
     out: dict[int, Accepted] = {}
     known: dict[int, dict[int, set[int]]] = {}
     unknown: dict[int, set[int]] = {}
-    for r in f.columns.rows(k.ACCEPT):
+    for r in f.columns.rows(numbers.ACCEPT):
         p, t, e = f.process(r), f.txn[r], f.of["primary_epoch"][r]
         if f.nodes is not None and p >= f.nodes:
             continue
@@ -106,11 +106,11 @@ def chosen_in_later_histories(f: Facts) -> Answer:
     kinds = f.columns.kinds
     sure: tuple[int, ...] | None = None
     may = met = False
-    for r in f.columns.rows(k.ESTABLISH):
+    for r in f.columns.rows(numbers.ESTABLISH):
         epoch = f.of["primary_epoch"][r]
         initial = set()
         at = r + 1
-        while at < len(kinds) and kinds[at] == k.INITIAL:
+        while at < len(kinds) and kinds[at] == numbers.INITIAL:
             initial.add(f.txn[at])
             at += 1
         for t, made in found.items():

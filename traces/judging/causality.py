@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.memory import Report, Run, broke, primary_of, row_of
-from traces.judging.planes import NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
+from traces.judging.numbers import NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
 
 # --- PO causal order -------------------------------------------------------------------------------
 

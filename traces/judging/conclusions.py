@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from traces.judging.causality import po_causal, strict
 from traces.judging.memory import Report, Run, Table, broke, epoch_of, is_broken, met, primary_of
-from traces.judging.planes import (
+from traces.judging.numbers import (
     CAUSAL_ORDER,
     DELIVERED_IS_CHOSEN,
     G_WHO,

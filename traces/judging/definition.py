@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from traces.explain import named
-from traces.judging import planes as k
+from traces.explain.why import named
+from traces.judging import numbers
+from traces.judging.numbers import NULL
 from traces.judging.observed import Observed, Unknown, asked
-from traces.judging.planes import NULL
 from traces.judging.runs import KIND_CODES, needs
-from traces.judging.told import Happened, Violation, behind, happened, moment_end, rows_of, used_in
+from traces.judging.sentence import Happened, Violation, behind, happened, moment_end, rows_of, used_in
 from zabspec.language.sentences import Broken, sentence_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
     places = start + np.flatnonzero(np.isin(kinds, codes(prop)))
     if len(places) > MOST_ROWS:
         return Judged("not judged")
-    time = batch.columns["time"][start:end][(kinds != k.OTHER) & (kinds != k.BEGIN)]
+    time = batch.columns["time"][start:end][(kinds != numbers.OTHER) & (kinds != numbers.BEGIN)]
     if (time == NULL).any() and (time != NULL).any():
         return Judged("open")  # where a moment ends is not known
     rows = rows_of(batch, places)
@@ -98,16 +98,16 @@ def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Propert
     """
     start = int(batch.starts[place])
     time = happened(batch, kinds, start, judged.by).time
-    events = tuple(shown(batch, kinds, start, prop, judged))
+    events = tuple(rows_named(batch, kinds, start, prop, judged))
     why = sentence_of(judged.said) or f"The run breaks {prop.name} in row {judged.by - start}."
     return Violation(int(batch.runs[place]), prop.name, why, time, events)
 
 
-def shown(batch: Batch, kinds: pa.ChunkedArray, start: int, prop: Property, judged: Judged) -> Sequence[Happened]:
+def rows_named(batch: Batch, kinds: pa.ChunkedArray, start: int, prop: Property, judged: Judged) -> Sequence[Happened]:
     """The last rows of what a sentence names, and the one by which it became true."""
     found: list[int] = []
     if isinstance(judged.said, Broken):
-        wanted, read = named(judged.said), set(codes(prop)) - {k.BEGIN}
+        wanted, read = named(judged.said), set(codes(prop)) - {numbers.BEGIN}
         for r in range(judged.by, start - 1, -1):
             if int(batch.kind_of[batch.kinds[r]]) not in read:
                 continue

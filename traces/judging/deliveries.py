@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.memory import Report, Run, broke, is_broken, met, row_of
-from traces.judging.planes import AGREEMENT, PREFIX, TOTAL_ORDER
+from traces.judging.numbers import AGREEMENT, PREFIX, TOTAL_ORDER
 from zabspec.language.wrapping import shl
 
 

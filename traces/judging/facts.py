@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from traces.judging import planes as k
+from traces.judging import numbers
 
 __all__ = ["COMPLETIONS", "Answer", "Columns", "Facts", "answer", "completions"]
 
@@ -63,7 +63,7 @@ class Columns:
     @cached_property
     def transactions(self) -> dict[int, Key]:
         """What each row with a transaction says of it; a column that no such row has does not count."""
-        rows = self.rows(k.ABCAST, k.ABDELIVER, k.ACCEPT, k.INITIAL, k.ENTRY)
+        rows = self.rows(numbers.ABCAST, numbers.ABDELIVER, numbers.ACCEPT, numbers.INITIAL, numbers.ENTRY)
         columns = [self.of[c] for c in ("epoch", "counter", "identity", "digest")]
         used = [c for c in columns if any(c[r] is not None for r in rows)]
         return {r: tuple(c[r] for c in used) for r in rows}
@@ -72,10 +72,10 @@ class Columns:
 def completions(keys: Mapping[int, Key], most: int = COMPLETIONS) -> list[dict[int, int]] | None:
     """Every way in which the rows of a run may be of transactions: a number for each row, the same for the
     same transaction. None: there are more than so many."""
-    numbers: dict[Key, int] = {}
-    known = {r: numbers.setdefault(key, len(numbers)) for r, key in keys.items() if None not in key}
+    numbered: dict[Key, int] = {}
+    known = {r: numbered.setdefault(key, len(numbered)) for r, key in keys.items() if None not in key}
     # classes of rows with the same transaction, each with what is known of it
-    ways: list[tuple[dict[int, int], list[Key]]] = [(known, list(numbers))]
+    ways: list[tuple[dict[int, int], list[Key]]] = [(known, list(numbered))]
     for row, key in keys.items():
         if row in known:
             continue
@@ -115,10 +115,10 @@ class Facts:
 
     def __init__(self, columns: Columns, txn: Mapping[int, int]) -> None:
         self.columns, self.txn, self.of = columns, txn, columns.of
-        begin = columns.rows(k.BEGIN)
+        begin = columns.rows(numbers.BEGIN)
         self.nodes: int | None = self.of["index"][begin[0]] if begin else None
-        self.abcasts = columns.rows(k.ABCAST)
-        self.deliveries = columns.rows(k.ABDELIVER)
+        self.abcasts = columns.rows(numbers.ABCAST)
+        self.deliveries = columns.rows(numbers.ABDELIVER)
         self.broadcast: dict[int, int] = {}  # of each transaction the first row that abcasts it
         for r in self.abcasts:
             self.broadcast.setdefault(txn[r], r)
@@ -160,7 +160,7 @@ class Facts:
         """Of each row the least and the greatest time it may have."""
         time, kinds = self.of["time"], self.columns.kinds
         n = len(kinds)
-        if all(x is None or kinds[r] == k.BEGIN for r, x in enumerate(time)):
+        if all(x is None or kinds[r] == numbers.BEGIN for r, x in enumerate(time)):
             return [0.0] * n, [0.0] * n  # without times a run is one moment
         least, most = [float("-inf")] * n, [float("inf")] * n
         now = float("-inf")
@@ -178,7 +178,7 @@ class Facts:
         """How many moments surely, and perhaps, end before each row: behind a row of the history."""
         least, most = self.times
         kinds = self.columns.kinds
-        rows = [r for r, kind in enumerate(kinds) if kind not in (k.OTHER, k.BEGIN)]
+        rows = [r for r, kind in enumerate(kinds) if kind not in (numbers.OTHER, numbers.BEGIN)]
         sure, may = np.zeros(len(kinds) + 1, np.int64), np.zeros(len(kinds) + 1, np.int64)
         for r, after in zip(rows, [*rows[1:], -1], strict=True):
             sure[r + 1] = after < 0 or least[after] > most[r]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from traces.judging import planes as k
+from traces.judging import numbers
 
 __all__ = ["EVERY", "GAPS", "Gap", "Where", "affected", "among", "merged", "sentence"]
 
@@ -48,39 +48,39 @@ class Gap:
 TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
 
 GAPS: tuple[Gap, ...] = (
-    Gap(k.G_WHO, "process", ("abcast",), BY_PRIMARY, "it is not said who broadcast"),
-    Gap(k.G_QUORUM, "index", ("run",), BY_QUORUM, "it is not said how many processes there are"),
-    Gap(k.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is not said"),
-    Gap(k.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is not said"),
-    Gap(k.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is not said"),
+    Gap(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "it is not said who broadcast"),
+    Gap(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "it is not said how many processes there are"),
+    Gap(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is not said"),
+    Gap(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is not said"),
+    Gap(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is not said"),
     Gap(
-        k.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
+        numbers.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
         "the epoch of the leader is not said",
     ),
     Gap(
-        k.G_PASS, "pass", ("abdeliver", "revise"), ("total-order", "agreement", "delivered-stands"),
+        numbers.G_PASS, "pass", ("abdeliver", "revise"), ("total-order", "agreement", "delivered-stands"),
         "it is not said in which pass",
     ),
-    Gap(k.G_IDENTITY, "identity", TRANSACTIONS, BY_TRANSACTION, "other rows have an identity, and this has none"),
-    Gap(k.G_DIGEST, "digest", TRANSACTIONS, BY_TRANSACTION, "other rows have a digest, and this has none"),
+    Gap(numbers.G_IDENTITY, "identity", TRANSACTIONS, BY_TRANSACTION, "other rows have an identity, and this has none"),
+    Gap(numbers.G_DIGEST, "digest", TRANSACTIONS, BY_TRANSACTION, "other rows have a digest, and this has none"),
     Gap(
-        k.G_TIME, "time", (), ("integrity", "agreement", "prefix", "delivered-is-chosen"),
+        numbers.G_TIME, "time", (), ("integrity", "agreement", "prefix", "delivered-is-chosen"),
         "other rows have a time, and this has none",
     ),
-    Gap(k.G_AGAIN, "kind", ("abcast",), BY_ABCAST, "a transaction is broadcast again", null=False),
+    Gap(numbers.G_AGAIN, "kind", ("abcast",), BY_ABCAST, "a transaction is broadcast again", null=False),
     Gap(
-        k.G_OTHER_EPOCH, "primary_epoch", ("abcast",), BY_ABCAST,
+        numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), BY_ABCAST,
         "the primary's epoch is not that of the zxid: what is said of primaries goes by the one, of transactions by "
         "the other", null=False,
     ),
     Gap(
-        k.G_OUTSIDER, "process", (), (),
+        numbers.G_OUTSIDER, "process", (), (),
         "this is none of the processes that the run has: it is judged as one, and in no quorum", null=False,
     ),
-    Gap(k.G_DISAGREES, "pass", ("revise",), ("delivered-stands",), "its passes do not agree", null=False),
+    Gap(numbers.G_DISAGREES, "pass", ("revise",), ("delivered-stands",), "its passes do not agree", null=False),
 )  # fmt: skip
 
-TOLD = (k.G_OTHER_EPOCH, k.G_OUTSIDER)  # said whatever the verdicts are
+ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # said whatever the verdicts are
 EVERY = (1 << len(GAPS)) - 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traces.judging.deliveries import diverge, first_delivery, gaps_more, stood
 from traces.judging.memory import Report, Run, Table, broke, intern, leaves_open, met, wrong
-from traces.judging.planes import (
+from traces.judging.numbers import (
     DELIVERED_STANDS,
     G_AGAIN,
     G_ATTEMPT,

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from traces.judging import blocks_kernel as b
+from traces.judging import blocks_kernel
 from traces.judging.blocks import HALF_KNOWN, SHIFT, Chosen, Summary, drilled, summary_of
-from traces.judging.gaps import TOLD, Where, affected, among
-from traces.judging.planes import G_OUTSIDER, MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
+from traces.judging.gaps import ALWAYS_SAID, Where, affected, among
+from traces.judging.numbers import G_OUTSIDER, MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
 from traces.judging.runs import BITS, ERRORS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
+from traces.judging.sentence import Violation, violation
 from traces.judging.tally import COUNTS, Span, Tally, Unit
-from traces.judging.told import Violation, violation
-from traces.pipeline.table import TableError
+from traces.tables.table import TableError
 
 __all__ = ["Each", "judge_history"]
 
@@ -98,7 +98,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
             out.counts[row, COUNTS.index(verdicts[p.name])] += 1
             said |= (1 << BITS[p.name]) if verdicts[p.name] == "violated" else 0
     if said:
-        out.violations = list(told(batch, texts, numbers, said))
+        out.violations = list(violations_of(batch, texts, numbers, said))
     out.spans.append(Span(run, run, unit.name, None))
     slow = [p.name for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
     left_out = [name for name in (*NOT_LONG, *slow) if name in verdicts and verdicts[name] == "not judged"]
@@ -106,7 +106,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
         out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not judged")
     if "undecided" in verdicts.values():
         why = "zxids are out of order" if not (found.order and found.abcasts) else "more is violated"
-        if more & ~sum(1 << bit for bit in TOLD) or gaps_of(summaries):
+        if more & ~sum(1 << bit for bit in ALWAYS_SAID) or gaps_of(summaries):
             why = "it has what the comparison of blocks does not see"
         if capped:
             why = "too much differs to be looked at"
@@ -146,11 +146,11 @@ def left_open(out: Tally, verdicts: dict[str, str], more: int, gaps: dict[int, i
             if gap.null:
                 out.note_gap(name, gap.bit, Where(run, gaps.get(gap.bit, -1)))
     for gap in among(mask):
-        if gap.bit in TOLD:
+        if gap.bit in ALWAYS_SAID:
             out.note_gap("", gap.bit, Where(run, gaps.get(gap.bit, -1)))
 
 
-def told(batch: Batch, texts: Any, numbers: Any, said: int) -> Iterator[Violation]:
+def violations_of(batch: Batch, texts: Any, numbers: Any, said: int) -> Iterator[Violation]:
     """The violations, with their rows as they are numbered in the whole run."""
     kinds = texts.column("kind")
     for name, rows in batch.witness(0).items():
@@ -242,13 +242,13 @@ def check_joints(summaries: Sequence[Summary]) -> None:
             if s.times[0] < time:
                 raise TableError(f"{s.name}: {ERRORS[TIME_BACK]}")
             time = s.times[1]
-        for entry in s.entries[s.entries[:, b.E_ROLE] == 1]:
-            p = entry[b.E_PROCESS]
-            if NULL != entry[b.E_PASS] < passes[p]:
+        for entry in s.entries[s.entries[:, blocks_kernel.E_ROLE] == 1]:
+            p = entry[blocks_kernel.E_PROCESS]
+            if NULL != entry[blocks_kernel.E_PASS] < passes[p]:
                 raise TableError(f"{s.name}: {ERRORS[PASS_BACK]}")
-        for entry in s.entries[s.entries[:, b.E_ROLE] == 1]:
-            p = entry[b.E_PROCESS]
-            passes[p] = max(passes[p], entry[b.E_PASS])
+        for entry in s.entries[s.entries[:, blocks_kernel.E_ROLE] == 1]:
+            p = entry[blocks_kernel.E_PROCESS]
+            passes[p] = max(passes[p], entry[blocks_kernel.E_PASS])
 
 
 @dataclass(frozen=True)
@@ -272,21 +272,21 @@ class Blocks:
     def __init__(self, summaries: Sequence[Summary], abcasts: bool) -> None:
         self.summaries = summaries
         entries = [s.entries for s in summaries]
-        self.entries = np.concatenate(entries) if entries else np.zeros((0, b.ENTRY), np.int64)
+        self.entries = np.concatenate(entries) if entries else np.zeros((0, blocks_kernel.ENTRY), np.int64)
         self.passes: dict[Key, dict[Key, Whole]] = {}
         self.complete_at: dict[Key, dict[Key, int]] = {}
         self.abcast: dict[Key, Whole] = {}
         self.counts: dict[Key, int] = {}
         for e in self.entries.tolist():
-            block = (e[b.E_EPOCH], e[b.E_BLOCK])
-            self.counts[block] = self.counts.get(block, 0) + e[b.E_COUNT]
-            if e[b.E_ROLE] == 0:
+            block = (e[blocks_kernel.E_EPOCH], e[blocks_kernel.E_BLOCK])
+            self.counts[block] = self.counts.get(block, 0) + e[blocks_kernel.E_COUNT]
+            if e[blocks_kernel.E_ROLE] == 0:
                 self.abcast[block] = more(self.abcast.get(block), e)
             else:
-                who = (e[b.E_PROCESS], e[b.E_PASS])
+                who = (e[blocks_kernel.E_PROCESS], e[blocks_kernel.E_PASS])
                 has = self.passes.setdefault(who, {})
                 has[block] = more(has.get(block), e)
-                self.complete_at.setdefault(who, {})[block] = e[b.E_LAST_ROW]
+                self.complete_at.setdefault(who, {})[block] = e[blocks_kernel.E_LAST_ROW]
         if not abcasts:
             for has in self.passes.values():
                 for block, part in has.items():
@@ -351,44 +351,49 @@ class Blocks:
         """Whether what is done in one pass, or abcast in one epoch, goes up in zxids."""
         last: dict[tuple[int, ...], list[int]] = {}
         latest: dict[int, int] = {}
-        for e in self.entries[np.argsort(self.entries[:, b.E_FIRST_ROW], kind="stable")].tolist():
-            role = e[b.E_ROLE]
-            key = (1, e[b.E_PROCESS], e[b.E_PASS]) if role else (0, e[b.E_EPOCH])
+        for e in self.entries[np.argsort(self.entries[:, blocks_kernel.E_FIRST_ROW], kind="stable")].tolist():
+            role = e[blocks_kernel.E_ROLE]
+            key = (1, e[blocks_kernel.E_PROCESS], e[blocks_kernel.E_PASS]) if role else (0, e[blocks_kernel.E_EPOCH])
             before = last.get(key)
-            zxid = (e[b.E_EPOCH], e[b.E_FIRST])
-            wrong = e[b.E_FAULT] != 0
+            zxid = (e[blocks_kernel.E_EPOCH], e[blocks_kernel.E_FIRST])
+            wrong = e[blocks_kernel.E_FAULT] != 0
             if before is not None:
-                wrong |= e[b.E_FIRST_ROW] <= before[b.E_LAST_ROW] or zxid <= (before[b.E_EPOCH], before[b.E_LAST])
+                wrong |= e[blocks_kernel.E_FIRST_ROW] <= before[blocks_kernel.E_LAST_ROW] or zxid <= (
+                    before[blocks_kernel.E_EPOCH],
+                    before[blocks_kernel.E_LAST],
+                )
             if wrong:
-                found.blocks.add((e[b.E_EPOCH], e[b.E_BLOCK]))
+                found.blocks.add((e[blocks_kernel.E_EPOCH], e[blocks_kernel.E_BLOCK]))
                 if before is not None:
-                    found.blocks.add((before[b.E_EPOCH], before[b.E_BLOCK]))
+                    found.blocks.add((before[blocks_kernel.E_EPOCH], before[blocks_kernel.E_BLOCK]))
                 if role:
                     found.order = False
                 else:
                     found.abcasts = False
-            if before is None or e[b.E_LAST_ROW] > before[b.E_LAST_ROW]:
+            if before is None or e[blocks_kernel.E_LAST_ROW] > before[blocks_kernel.E_LAST_ROW]:
                 last[key] = e
             if not role:
-                if e[b.E_EPOCH] < latest.get(e[b.E_PROCESS], e[b.E_EPOCH]):
+                if e[blocks_kernel.E_EPOCH] < latest.get(e[blocks_kernel.E_PROCESS], e[blocks_kernel.E_EPOCH]):
                     found.grow = False
-                    found.blocks.add((e[b.E_EPOCH], e[b.E_BLOCK]))
-                latest[e[b.E_PROCESS]] = max(latest.get(e[b.E_PROCESS], e[b.E_EPOCH]), e[b.E_EPOCH])
+                    found.blocks.add((e[blocks_kernel.E_EPOCH], e[blocks_kernel.E_BLOCK]))
+                latest[e[blocks_kernel.E_PROCESS]] = max(
+                    latest.get(e[blocks_kernel.E_PROCESS], e[blocks_kernel.E_EPOCH]), e[blocks_kernel.E_EPOCH]
+                )
 
     def look_at_instances(self, found: Open) -> None:
         """Whether an epoch has one instance; the first abcast of each."""
         self.first: dict[int, tuple[int, int]] = {}  # of each epoch: row and process of its first abcast
         instance: dict[int, tuple[int, int]] = {}
-        abcasts = self.entries[self.entries[:, b.E_ROLE] == 0]
-        for e in abcasts[np.argsort(abcasts[:, b.E_FIRST_ROW], kind="stable")].tolist():
-            epoch, who = e[b.E_EPOCH], (e[b.E_PROCESS], e[b.E_PASS])
+        abcasts = self.entries[self.entries[:, blocks_kernel.E_ROLE] == 0]
+        for e in abcasts[np.argsort(abcasts[:, blocks_kernel.E_FIRST_ROW], kind="stable")].tolist():
+            epoch, who = e[blocks_kernel.E_EPOCH], (e[blocks_kernel.E_PROCESS], e[blocks_kernel.E_PASS])
             if epoch not in instance:
                 instance[epoch] = who
-                self.first[epoch] = (e[b.E_FIRST_ROW], e[b.E_PROCESS])
-                found.zxids.add((epoch, e[b.E_FIRST]))
+                self.first[epoch] = (e[blocks_kernel.E_FIRST_ROW], e[blocks_kernel.E_PROCESS])
+                found.zxids.add((epoch, e[blocks_kernel.E_FIRST]))
             elif instance[epoch] != who:
                 found.one = False
-                found.zxids.add((epoch, e[b.E_FIRST]))
+                found.zxids.add((epoch, e[blocks_kernel.E_FIRST]))
 
     def look_at_arrivals(self, found: Open) -> None:
         """Whether anything is delivered in a row before that of its abcast: each epoch's go up."""
@@ -426,7 +431,7 @@ class Blocks:
 
     def look_at_primaries(self, found: Open) -> None:
         """Whether the primary of each epoch had delivered all of every earlier block before it abcast."""
-        for process in {p for _, p in self.first.values() if p != b.NOBODY}:
+        for process in {p for _, p in self.first.values() if p != blocks_kernel.NOBODY}:
             complete: dict[Key, int] = {}
             for (p, passing), has in self.passes.items():
                 if p == process:
@@ -448,5 +453,5 @@ class Blocks:
 def more(known: Whole | None, e: Sequence[int]) -> Whole:
     """What an entry adds to a block."""
     known = known or Whole(0, (0, 0))
-    sums = ((known.sums[0] + e[b.E_SUM]) % (1 << 64), (known.sums[1] + e[b.E_SUM2]) % (1 << 64))
-    return Whole(known.count + e[b.E_COUNT], sums)
+    sums = ((known.sums[0] + e[blocks_kernel.E_SUM]) % (1 << 64), (known.sums[1] + e[blocks_kernel.E_SUM2]) % (1 << 64))
+    return Whole(known.count + e[blocks_kernel.E_COUNT], sums)

@@ -15,7 +15,7 @@ from traces.judging.history import judge_history
 from traces.judging.kernel import judge_runs
 from traces.judging.runs import JUDGED, mask_of
 from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit, units_of
-from traces.pipeline.table import LONGEST, TableError, parts_of
+from traces.tables.table import LONGEST, TableError, parts_of
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def judge_on_spark(
         SparkFailed: a job failed.
         TableError: a unit cannot be judged.
     """
-    from traces.pipeline.session import LOCAL, session
+    from traces.spark.session import LOCAL, session
 
     asked, total = asked_for(names), Tally()
     units = [away(u) for u in units]

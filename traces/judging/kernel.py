@@ -21,7 +21,7 @@ from traces.judging.handlers import (
     transaction,
 )
 from traces.judging.memory import Found, Report, Run, Table, forget_entries, leaves_open, wrong
-from traces.judging.planes import (
+from traces.judging.numbers import (
     ABCAST,
     ABDELIVER,
     ACCEPT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traces.judging.planes import ODD, PROPERTIES
+from traces.judging.numbers import ODD, PROPERTIES
 from zabspec.language.structs import Struct, column, part, size, word, words
 from zabspec.language.wrapping import wrap_add, wrap_mul
 

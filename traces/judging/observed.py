@@ -14,7 +14,7 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from traces.judging import planes as k
+from traces.judging import numbers
 from zabspec import history
 from zabspec.language.sentences import MARK, Broken, with_sentences
 
@@ -22,7 +22,13 @@ __all__ = ["TXN", "WITH_TXN", "Observed", "Transaction", "Unknown", "asked", "na
 
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
 TXN = ("epoch", "counter", "identity", "digest")
-WITH_TXN = (k.ABCAST, k.ABDELIVER, k.ACCEPT, k.INITIAL, k.ENTRY)  # the kinds of row that a transaction is of
+WITH_TXN = (
+    numbers.ABCAST,
+    numbers.ABDELIVER,
+    numbers.ACCEPT,
+    numbers.INITIAL,
+    numbers.ENTRY,
+)  # the kinds of row that a transaction is of
 
 
 class Unknown(Exception):
@@ -100,7 +106,7 @@ class Observed:
 
     def __init__(self, rows: Sequence[Row], used: Sequence[str]) -> None:
         self.used = used
-        begun = next((r["index"] for r in rows if r["kind"] == k.BEGIN), None)
+        begun = next((r["index"] for r in rows if r["kind"] == numbers.BEGIN), None)
         seen = [p for r in rows if (p := r["process"]) is not None]
         self.NODES = max([*seen, (begun or 1) - 1, 0]) + 1
         self.members = begun  # the processes that the run has; the others are in no quorum
@@ -124,9 +130,9 @@ class Observed:
         self.instances: dict[int, list[tuple[int, int | None]]] = {}  # of each epoch, in order of the first abcast
 
     def name_epochs(self, rows: Sequence[Row]) -> None:
-        numbers = sorted({e for r in rows for c in ("epoch", "primary_epoch") if (e := r[c]) is not None})
-        self.epochs = {e: Epoch(place, e) for place, e in enumerate(numbers, 1)}
-        self.EPOCHS = Epochs(len(numbers))
+        known = sorted({e for r in rows for c in ("epoch", "primary_epoch") if (e := r[c]) is not None})
+        self.epochs = {e: Epoch(place, e) for place, e in enumerate(known, 1)}
+        self.EPOCHS = Epochs(len(known))
         self.EPOCHS.every = (0, *self.epochs.values())
 
     def name_transactions(self, rows: Sequence[Row]) -> None:
@@ -134,12 +140,12 @@ class Observed:
         self.transactions: dict[tuple[int | None, ...], Transaction] = {}
         with_txn = [r for r in rows if r["kind"] in WITH_TXN]
         written: set[str] = set()
-        for r in sorted(with_txn, key=lambda r: r["kind"] != k.ABCAST):
+        for r in sorted(with_txn, key=lambda r: r["kind"] != numbers.ABCAST):
             key = self.key_of(r)
             if None in key:
                 raise Unknown
             if key in self.transactions:
-                if r["kind"] == k.ABCAST:
+                if r["kind"] == numbers.ABCAST:
                     raise Unknown  # it is broadcast again
                 continue
             zxid = f"<{r['epoch']},{r['counter']}>"
@@ -167,18 +173,20 @@ class Observed:
         """
         kind, p = row["kind"], row["process"]
         epoch = self.epochs.get(row["primary_epoch"]) if row["primary_epoch"] is not None else None
-        if kind in (k.OTHER, k.BEGIN, k.INITIAL, k.ENTRY):
+        if kind in (numbers.OTHER, numbers.BEGIN, numbers.INITIAL, numbers.ENTRY):
             return
-        if (p is None and kind != k.ESTABLISH) or (epoch is None and kind in (k.ABCAST, k.ACCEPT, k.ESTABLISH)):
+        if (p is None and kind != numbers.ESTABLISH) or (
+            epoch is None and kind in (numbers.ABCAST, numbers.ACCEPT, numbers.ESTABLISH)
+        ):
             raise Unknown
         names = writers()
-        if kind == k.ESTABLISH:
+        if kind == numbers.ESTABLISH:
             names["establish"](self, epoch, [self.transactions[self.key_of(r)] for r in behind])
             return
         assert p is not None
-        if kind == k.ABCAST:
+        if kind == numbers.ABCAST:
             self.abcast(row, p, epoch)
-        elif kind == k.ACCEPT:
+        elif kind == numbers.ACCEPT:
             if self.members is None:
                 raise Unknown
             if p < self.members:
@@ -189,7 +197,7 @@ class Observed:
             if self.passing.setdefault(p, row["pass"]) != row["pass"]:
                 self.passing[p] = row["pass"]
                 names["end_pass"](self, p)
-            if kind == k.ABDELIVER:
+            if kind == numbers.ABDELIVER:
                 names["abdeliver"](self, p, self.transactions[self.key_of(row)])
             elif self.diverged[p]:
                 raise Unknown  # of passes that do not agree the observed history has no place of what was delivered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.memory import Report, Run, broke, epoch_of, intern, is_broken, met, primary_of
-from traces.judging.planes import NEVER, NULL, PRIMARY_INTEGRITY
+from traces.judging.numbers import NEVER, NULL, PRIMARY_INTEGRITY
 
 
 def primary_integrity(run: Run, out: Report) -> None:

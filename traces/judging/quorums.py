@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.memory import Report, Run, Table, broke, intern, met
-from traces.judging.planes import CHOSEN_IN_LATER_HISTORIES, INITIAL, NEVER
+from traces.judging.numbers import CHOSEN_IN_LATER_HISTORIES, INITIAL, NEVER
 
 
 def later_histories(table: Table, run: Run, out: Report, end: int) -> None:

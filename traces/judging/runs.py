@@ -11,11 +11,11 @@ import numpy as np
 
 from invariants import PROPERTIES
 from invariants.registry import HISTORY, STATE, Property, property_named
-from traces.judging import planes as k
+from traces.judging import numbers
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import Found, Report, Table, room_for
 from traces.judging.observed import names_of
-from traces.pipeline.table import TableError
+from traces.tables.table import TableError
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
@@ -23,14 +23,23 @@ if TYPE_CHECKING:
 
 __all__ = ["BITS", "COLUMNS", "JUDGED", "KERNEL", "Batch", "judgeable", "mask_of", "needs", "of_name"]
 
-JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.of == HISTORY or (p.of == STATE and not p.protocols))
+
+def number_of(p: Property) -> int | None:
+    """The number by which a kernel judges a property; None: none does."""
+    return getattr(numbers, p.name.replace("-", "_").upper(), None)
+
+
+JUDGED: tuple[Property, ...] = tuple(
+    p
+    for p in PROPERTIES
+    if (p.of == HISTORY and (not p.protocols or number_of(p) is not None)) or (p.of == STATE and not p.protocols)
+)
 """The properties of what every protocol has, in the order of `PROPERTIES`: of histories, and of each process's stable
-one, which rows do not tell."""
+one, which rows do not tell. What one protocol alone is asked is not among them unless a kernel judges it: a table does
+not say of which protocol it is."""
 
 # Those that a kernel judges, each by the number of its name.
-KERNEL: dict[str, int] = {
-    p.name: getattr(k, name) for p in JUDGED if hasattr(k, name := p.name.replace("-", "_").upper())
-}
+KERNEL: dict[str, int] = {p.name: n for p in JUDGED if (n := number_of(p)) is not None}
 # Those that no kernel judges have a bit too, by their places behind the others.
 BITS = KERNEL | {name: len(KERNEL) + i for i, name in enumerate(p.name for p in JUDGED if p.name not in KERNEL)}
 
@@ -56,21 +65,21 @@ IN_KERNEL = (
 )  # fmt: skip
 
 KIND_CODES = {
-    "abcast": k.ABCAST, "abdeliver": k.ABDELIVER, "accept": k.ACCEPT, "establish": k.ESTABLISH,
-    "initial": k.INITIAL, "revise": k.REVISE, "entry": k.ENTRY, "run": k.BEGIN,
+    "abcast": numbers.ABCAST, "abdeliver": numbers.ABDELIVER, "accept": numbers.ACCEPT, "establish": numbers.ESTABLISH,
+    "initial": numbers.INITIAL, "revise": numbers.REVISE, "entry": numbers.ENTRY, "run": numbers.BEGIN,
 }  # fmt: skip
 
 ERRORS = {
-    k.NO_PROCESS: "it does not say whose event this is",
-    k.MANY_PROCESSES: f"processes are numbered 0 to {k.MOST - 1}",
-    k.NO_ZXID: "a transaction has an epoch and a counter",
-    k.OUT_OF_ORDER: "the rows of a process come in the order of their positions",
-    k.PASS_BACK: "the passes of a process come one after another",
-    k.TIME_BACK: "time never goes back within a run",
-    k.TWO_BEGINS: "a run begins once",
-    k.LATE_BEGIN: "a run begins with the row that says so",
-    k.NO_PROCESSES: "a run has at least one process",
-    k.ASTRAY_ENTRY: "the entries of a history come directly behind the row of whose history they are",
+    numbers.NO_PROCESS: "it does not say whose event this is",
+    numbers.MANY_PROCESSES: f"processes are numbered 0 to {numbers.MOST - 1}",
+    numbers.NO_ZXID: "a transaction has an epoch and a counter",
+    numbers.OUT_OF_ORDER: "the rows of a process come in the order of their positions",
+    numbers.PASS_BACK: "the passes of a process come one after another",
+    numbers.TIME_BACK: "time never goes back within a run",
+    numbers.TWO_BEGINS: "a run begins once",
+    numbers.LATE_BEGIN: "a run begins with the row that says so",
+    numbers.NO_PROCESSES: "a run has at least one process",
+    numbers.ASTRAY_ENTRY: "the entries of a history come directly behind the row of whose history they are",
 }
 BOUND = 1 << 62  # no number but a hash is as large
 HASHES = ("identity", "digest")
@@ -117,10 +126,10 @@ class Batch:
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name, self.rows = name, table.num_rows
         self.columns = {c: words_of(table, c, name) for c in IN_KERNEL}
-        self.kinds, self.words = kinds_of(table, name)
-        self.kind_of = codes_of(self.words)
-        self.crashes = [i for i, word in enumerate(self.words) if word in CRASHES]
-        self.processes = max(1, min(k.MOST, int(self.columns["process"].max(initial=0)) + 1))
+        self.kinds, self.kind_names = kinds_of(table, name)
+        self.kind_of = codes_of(self.kind_names)
+        self.crashes = [i for i, word in enumerate(self.kind_names) if word in CRASHES]
+        self.processes = max(1, min(numbers.MOST, int(self.columns["process"].max(initial=0)) + 1))
         run = self.columns["run"]
         self.starts = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1]))) if self.rows else np.zeros(0, int)
         self.runs = run[self.starts]
@@ -133,7 +142,7 @@ class Batch:
         """A guess at how many transactions the largest run has."""
         if not self.rows:
             return SMALL
-        abcast = np.flatnonzero(self.kind_of == k.ABCAST)
+        abcast = np.flatnonzero(self.kind_of == numbers.ABCAST)
         if not len(abcast):
             return SMALL
         counts = np.add.reduceat(np.isin(self.kinds, abcast).astype(np.int64), self.starts)
@@ -215,16 +224,16 @@ def words_of(table: pa.Table, name: str, where: str) -> Any:
     if nulls:
         if name == "run":
             raise TableError(f"{where}: a row does not say of which run it is")
-        column = pc.fill_null(column, k.NULL)
+        column = pc.fill_null(column, numbers.NULL)
     values = (
         column.combine_chunks().to_numpy(zero_copy_only=False)
         if column.num_chunks != 1
         else column.chunk(0).to_numpy(zero_copy_only=False)
     )
     values = np.ascontiguousarray(values, np.int64)
-    bound = k.NEVER if name in HASHES else BOUND
-    beyond = values < -bound if nulls == 0 else (values < -bound) & (values != k.NULL)
-    if len(values) and (values.max() > bound or beyond.any() or nulls != np.count_nonzero(values == k.NULL)):
+    bound = numbers.NEVER if name in HASHES else BOUND
+    beyond = values < -bound if nulls == 0 else (values < -bound) & (values != numbers.NULL)
+    if len(values) and (values.max() > bound or beyond.any() or nulls != np.count_nonzero(values == numbers.NULL)):
         raise TableError(f"{where}: column {name!r} has a number that is out of range")
     return values
 
@@ -256,4 +265,4 @@ def kinds_of(table: pa.Table, where: str) -> tuple[Any, list[str]]:
 
 def codes_of(words: Sequence[str | None]) -> Any:
     """Which kind of event each word is."""
-    return np.array([KIND_CODES.get(word or "", k.OTHER) for word in words] or [0], np.int64)
+    return np.array([KIND_CODES.get(word or "", numbers.OTHER) for word in words] or [0], np.int64)

@@ -12,10 +12,10 @@ from traces.judging import definition
 from traces.judging.careful import first_row, judge_carefully
 from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
 from traces.judging.facts import Answer
-from traces.judging.gaps import TOLD, Gap, Where, affected, among, merged
+from traces.judging.gaps import ALWAYS_SAID, Gap, Where, affected, among, merged
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
-from traces.judging.told import Violation, violation
-from traces.pipeline.table import LONGEST, Part, TableError, printable, read_part
+from traces.judging.sentence import Violation, violation
+from traces.tables.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,7 +176,7 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
                 broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
     broken_runs = [b for b in broken_runs if b.mask or b.careful or b.defined]
     if broken_runs:
-        out.violations = told(unit, batch, broken_runs)
+        out.violations = violations_of(unit, batch, broken_runs)
     if batch.rows:
         growing = bool((batch.runs[1:] > batch.runs[:-1]).all())
         numbers = None if growing else tuple(batch.runs.tolist())
@@ -284,7 +284,7 @@ def with_gaps(out: Tally, batch: Batch, place: int, found: Sequence[int], asked:
                         out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
         out.counts[row, COUNTS.index(word)] += 1
     for gap in among(mask):
-        if gap.bit in TOLD:
+        if gap.bit in ALWAYS_SAID:
             out.note_gap("", gap.bit, first_row(batch, place, gap))
     return Broken(place, said, rows)
 
@@ -303,7 +303,7 @@ def too_large(gaps: Sequence[Gap]) -> Answer:
     return Answer("open" if any(gap.null for gap in gaps) else "undecided")
 
 
-def told(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
+def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
     """The violations of some runs of a unit, each with its witness."""
     texts = unit.read(("kind", "detail"))
     out = []

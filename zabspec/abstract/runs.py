@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EVERYTHING", "OVER_CONNECTIONS", "RUNS", "Told"]
+__all__ = ["EVERYTHING", "OVER_CONNECTIONS", "RUNS", "Story"]
 
 
 @dataclass(frozen=True)
-class Told:
+class Story:
     """A run in words.
 
     Attributes:
@@ -72,7 +72,7 @@ def digits(who: str) -> str:
     return "".join(c for c in who if c.isdigit())
 
 
-EVERYTHING = Told(
+EVERYTHING = Story(
     "Two epochs deliver, and in the first a follower joins late; a third begins while a process lacks the last of it.",
     ("p1 e1", "p2 e2", "p2 e3"),
     ("- e1 n1", "h1 e1 n2", "h2 e2 n1"),
@@ -108,7 +108,7 @@ def start(c: str, l: str, who: str, h: str, links: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-OVER_CONNECTIONS = Told(
+OVER_CONNECTIONS = Story(
     "A follower joins late; another loses its connection and comes back to the same leader with a new one.",
     ("p1 e1",),
     ("- e1 n1", "h1 e1 n2", "h2 e1 n3"),
@@ -123,7 +123,7 @@ OVER_CONNECTIONS = Told(
     connections=("p1 a1", "p2 a1", "p3 a1", "p2 a1"),
 )  # fmt: skip
 
-TWO_LEADERS = Told(
+TWO_LEADERS = Story(
     "p3 supports a1 and then a2, of the same epoch; both are established.",
     ("p1 e1", "p2 e1"),
     (),
@@ -146,18 +146,18 @@ ITS_LINKS = ("p1 a1", "p2 a1", "p2 a2", "p2 a1", "p3 a2")
 LOST = (("p1 e1", "p2 e2"), ("- e1 n1", "- e2 n1"))
 AND_ON = ("l.3.1 p2 a2 h2",)
 
-RUNS: dict[str, Told] = {
+RUNS: dict[str, Story] = {
     "no-promise": TWO_LEADERS,
     "equal-epoch": TWO_LEADERS,
     "epoch-from-log": TWO_LEADERS,
-    "choice-below-quorum": Told(
+    "choice-below-quorum": Story(
         "a1 and a2, of one epoch, each choose with one promise; p3, which promised the epoch, acknowledges both.",
         ("p1 e1", "p2 e1"),
         (),
         ("f.1.2 p1+p3 a1", "l.1.2 a1 q12 p1 -", "f.1.2 p2 a2", "l.1.2 a2 q12 p2 -",
          *phase_2("a1", "p1+p3", "-"), *phase_2("a2", "p2+p3", "-")),
     ),
-    "disjoint-quorums": Told(
+    "disjoint-quorums": Story(
         "{p1} and {p2, p3} each have a leader in epoch 1.",
         ("p1 e1", "p2 e1"),
         (),
@@ -165,31 +165,31 @@ RUNS: dict[str, Told] = {
          *phase_1("a2", "p2+p3", "p2", "-"), *phase_2("a2", "p2+p3", "-")),
         quorums=("1", "23"),
     ),
-    "established-below-quorum": Told(
+    "established-below-quorum": Story(
         "p2 alone acknowledged epoch 2 when its primary broadcast; epoch 3, of p1 and p3, takes up what epoch 2 lacks.",
         *OLD_ONE_COMES_BACK,
         (*OLD_ONE, *phase_1("a2", "p2+p3", "p2", "-"), "f.2.1 p2 a2 -", "l.2.2 a2 q23", "f.3.1 p2 a2", *AND_ON,
          "restart p1", *phase_1("a3", "p1+p3", "p1", "h1"), *BACK),
     ),
-    "broadcast-before-established": Told(
+    "broadcast-before-established": Story(
         "The primary of epoch 2 broadcasts while nobody else has acknowledged it; epoch 3 takes up what epoch 2 lacks.",
         *OLD_ONE_COMES_BACK,
         (*OLD_ONE, *phase_1("a2", "p2+p3", "p2", "-"), "f.2.1 p2 a2 -", "f.3.1 p2 a2", *AND_ON,
          "restart p1", *phase_1("a3", "p1+p3", "p1", "h1"), *BACK),
     ),
-    "history-by-zxid": Told(
+    "history-by-zxid": Story(
         "Epoch 3 prefers p1's transaction of epoch 1 to the empty history that p3 has of epoch 2.",
         *OLD_ONE_COMES_BACK,
         (*OLD_ONE, *lead("a2", "p2", "p2+p3"), *AND_ON,
          "restart p1", "restart p3", *phase_1("a3", "p1+p3", "p1", "h1"), *BACK),
     ),
-    "history-by-length": Told(
+    "history-by-length": Story(
         "Epoch 3 prefers p1's history, of one transaction of epoch 1, to the empty one that p3 has of epoch 2.",
         *OLD_ONE_COMES_BACK,
         (*OLD_ONE, *lead("a2", "p2", "p2+p3"), *AND_ON,
          "restart p1", "restart p3", *phase_1("a3", "p1+p3", "p1", "h1"), *BACK),
     ),
-    "history-by-epoch": Told(
+    "history-by-epoch": Story(
         "Of p2 and p3, both of epoch 1, epoch 2 takes p3's history, which lacks what p1 and p2 accepted.",
         ("p1 e1", "p3 e2"),
         ("- e1 n1", "- e2 n1"),
@@ -197,26 +197,26 @@ RUNS: dict[str, Told] = {
          *commit("a1", "p1+p2", "h1", "p1"), *lead("a2", "p3", "p2+p3"), *propose("a2", "p3", "h2", "p2+p3"),
          *commit("a2", "p2+p3", "h2", "p3")),
     ),
-    "commit-below-quorum": Told(
+    "commit-below-quorum": Story(
         "p1 commits what it alone accepted, and delivers it; epoch 2, of p2 and p3, never hears of it.",
         *LOST,
         (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1"), *commit("a1", "p1+p2", "h1", "p1"),
          *lead("a2", "p2", "p2+p3"), *AND_ON),
     ),
-    "joiner-commit": Told(
+    "joiner-commit": Story(
         "p1, as if it came late, delivers a proposal that nobody else accepted; epoch 2 never hears of it.",
         *LOST,
         (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1"), "l.3.4 p1 a1 h1", "f.2.2 p1 a1 h1",
          *lead("a2", "p2", "p2+p3"), *AND_ON),
     ),
-    "proposal-against-promise": Told(
+    "proposal-against-promise": Story(
         "p2 promises epoch 2 and then accepts the proposal of epoch 1 that makes it committed.",
         *LOST,
         (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1"), *phase_1("a2", "p2+p3", "p2", "-"),
          "f.3.2 p2 a1 h1", *commit("a1", "p1+p2", "h1", "p1"), *phase_2("a2", "p2+p3", "-"), *ready("a2", "p2", "-"),
          *AND_ON),
     ),
-    "newleader-without-promise": Told(
+    "newleader-without-promise": Story(
         "p2, which has a committed transaction of epoch 2, accepts the empty NEWLEADER of epoch 1, and epoch 3 "
         "starts from that.",
         ("p1 e1", "p2 e2", "p1 e3"),
@@ -225,27 +225,27 @@ RUNS: dict[str, Told] = {
          *lead("a2", "p2", "p2+p3"), *propose("a2", "p2", "h1", "p2+p3"), *commit("a2", "p2+p3", "h1", "p2"),
          "restart p2", "f.2.1 p2 a1 -", *lead("a3", "p1", "p1+p2"), "l.3.1 p1 a3 h2"),
     ),
-    "stale-newleader": Told(
+    "stale-newleader": Story(
         "p2 accepts, a second time, the empty NEWLEADER of epoch 1, and so loses what it had acknowledged since.",
         *LOST,
         (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1+p2"), *commit("a1", "p1+p2", "h1", "p1"),
          "f.2.1 p2 a1 -", *lead("a2", "p2", "p2+p3"), *AND_ON),
     ),
-    "accept-with-gap": Told(
+    "accept-with-gap": Story(
         "p2 accepts the second proposal without the first, and delivers it so.",
         ("p1 e1",),
         ("- e1 n1", "h1 e1 n2"),
         (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1"), *propose("a1", "p1", "h2", "p1+p2"),
          *commit("a1", "p1+p2", "h2", "p2")),
     ),
-    "ready-before-delivery": Told(
+    "ready-before-delivery": Story(
         "p3, which has not delivered what epoch 1 committed, broadcasts in epoch 2.",
         ("p1 e1", "p3 e2"),
         ("- e1 n1", "h1 e2 n1"),
         (*lead("a1", "p1", "p1+p2"), *propose("a1", "p1", "h1", "p1+p2"), *commit("a1", "p1+p2", "h1", "p1"),
          *phase_1("a2", "p2+p3", "p2", "h1"), *phase_2("a2", "p2+p3", "h1"), "f.3.1 p3 a2", "l.3.1 p3 a2 h2"),
     ),
-    "counter-reused": Told(
+    "counter-reused": Story(
         "h1 and h2 have one zxid; epoch 2 takes p1's history, which ends with h1, though p2 and p3 accepted h2.",
         ("p1 e1", "p1 e2"),
         ("- e1 n1", "h1 e1 n1", "h1 e2 n1"),
@@ -253,7 +253,7 @@ RUNS: dict[str, Told] = {
          *propose("a1", "p1", "h2", "p2+p3"), *commit("a1", "p2+p3", "h2", "p2"),
          *lead("a2", "p1", "p1+p2", "h1"), "l.3.1 p1 a2 h3"),
     ),
-    "overtaken-proposal": Told(
+    "overtaken-proposal": Story(
         "p2 receives the second proposal before the first, and delivers it so.",
         ("p1 e1",),
         ("- e1 n1", "h1 e1 n2"),
@@ -261,7 +261,7 @@ RUNS: dict[str, Told] = {
          "f.3.2 p1+p2 a1 h2 i1+i2", *commit("a1", "p1+p2", "h2", "p2")),
         connections=("p1 a1", "p2 a1"),
     ),
-    "proposal-before-newleader": Told(
+    "proposal-before-newleader": Story(
         "p2 comes back to the leader, and receives the second proposal before the NEWLEADER that has the first.",
         ("p1 e1",),
         ("- e1 n1", "h1 e1 n2"),
@@ -270,7 +270,7 @@ RUNS: dict[str, Told] = {
          *commit("a1", "p1+p2", "h2", "p2")),
         connections=("p1 a1", "p2 a1", "p2 a1"),
     ),
-    "connection-reopened": Told(
+    "connection-reopened": Story(
         "The NEWLEADER of p2's first connection was in flight when that was lost, and comes when it is opened again.",
         *LOST,
         (*phase_1("a1", "p1+p2", "p1", "-"), *link("a1", "p1+p2", "-", "i1+i2"), "restart p2",
@@ -278,7 +278,7 @@ RUNS: dict[str, Told] = {
          "l.3.1 p1 a1 h1", *FORGOTTEN, "restart p2", "connect p2 a1 i2", "f.2.1 p2 a1 - i2", "restart p2", *WITHOUT),
         connections=ITS_LINKS,
     ),
-    "two-connections": Told(
+    "two-connections": Story(
         "p2 has two connections to one leader; the NEWLEADER of the one comes after the proposals of the other.",
         *LOST,
         (*phase_1("a1", "p1+p2", "p1", "-"), *link("a1", "p1+p2", "-", "i1+i2"), *link("a1", "p2", "-", "i4"),
@@ -286,7 +286,7 @@ RUNS: dict[str, Told] = {
          "f.2.1 p2 a1 - i2", "restart p2", *WITHOUT),
         connections=ITS_LINKS,
     ),
-    "newleader-without-log": Told(
+    "newleader-without-log": Story(
         "p2 comes back to the leader, which sends it the NEWLEADER it had sent first.",
         *LOST,
         (*start("a1", "p1", "p1+p2", "-", "i1+i4"), "l.3.1 p1 a1 h1", *FORGOTTEN, "restart p2",

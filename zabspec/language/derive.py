@@ -578,8 +578,8 @@ def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> l
 def canonical_text(layout: Layout) -> str:
     """The least of the orbit: processes in the order of what each holds; if that leaves ties, in
     the order of their shared colours; among permutations that order ties differently, the one
-    whose state has the least hash. Returns that hash, and in c[n] how many renamings leave the
-    state as it is."""
+    whose state has the least hash. Returns that hash, in c[n] how many renamings leave the
+    state as it is, and in c[n + 1] which one led to it."""
     n = layout.schema.nodes
     total = len(Permutations(n).all)
     stride = Permutations(n).stride
@@ -596,7 +596,8 @@ def canonical_text(layout: Layout) -> str:
         return [
             *lines,
             f"    if seen == {(1 << n) - 1}:",
-            "        permute(s, to, table, load_short(rank, 2 * digit))",
+            f"        c[{n + 1}] = load_short(rank, 2 * digit)",
+            f"        permute(s, to, table, c[{n + 1}])",
             "        return hash_state(to)",
         ]
 
@@ -622,6 +623,7 @@ def canonical_text(layout: Layout) -> str:
         "                best = h",
         "                found = True",
         f"                c[{n}] = 0",
+        f"                c[{n + 1}] = which",
         f"                copy_bytes(as_bytes(to), as_bytes(spare), {layout.size})",
         "            if h == best:",
         f"                c[{n}] = c[{n}] + 1",

@@ -25,6 +25,7 @@ BINARY = {
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 # The kernel's operations on words: name -> (argument types, result)
+TOP = os.path.abspath(__file__).removesuffix(os.path.join("zabspec", "language", "expressions.py"))
 KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
     "mulhi": ((t.INT, t.INT), t.INT),
     "shr": ((t.INT, t.INT), t.INT),
@@ -53,6 +54,7 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
 
 
 OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
+AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
 NOTED = "error.state"  # the parameter, which no text can name, of a function that has no state and may meet an error
 
@@ -87,15 +89,15 @@ class Expressions:
         self.python = python
         self.apart: Mapping[str, str] = getattr(python, "apart", {})  # names of its own text, by their keys
         self.node = definition(python)
-        path = python.__code__.co_filename
-        self.file = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
+        self.file = said_file(python.__code__.co_filename)
         self.locals: dict[str, t.AnyType] = {}
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
-        self.is_kernel = not self.is_handler and works_on_words(self.node, front)
+        self.is_kernel = not self.is_handler and works_on_words(python, self.node, front)
         # the roles of the fields it may write; None: a text of this project, which is not asked
         self.writes: Collection[Role] | None = getattr(python, "writes", OWN_FIELDS if self.is_handler else None)
         self.surroundings = getattr(python, "surroundings", False)  # it is of the environment, which sees no ghosts
+        self.begins = getattr(python, "begins", False)  # it is a state that a run begins in
         self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
@@ -485,7 +487,8 @@ class Expressions:
             self.check_acts(key, target, args, node)
         may_choose = name == "choose" and (self.is_handler or self.surroundings)
         if self.writes is not None and (not self.writes or not (self.is_handler or may_choose)):
-            if hasattr(self.front.namespace[key], "acts"):
+            opens = self.begins and name in AT_THE_BEGINNING
+            if hasattr(self.front.namespace[key], "acts") and not opens:
                 raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call {name}")
         if len(wanted) < len(target.params):
             args.append(self.state_in_scope())
@@ -558,13 +561,22 @@ def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str])
     return None
 
 
-def works_on_words(node: ast.FunctionDef, front: Context) -> bool:
+def said_file(path: str) -> str:
+    """A file of this project from where its packages lie; any other by its folder's name and its own."""
+    if path.startswith(TOP):
+        return path.removeprefix(TOP)
+    return os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
+
+
+def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) -> bool:
     """Whether a function is a kernel's: it works on words, bytes and structs of arrays, and its integers wrap."""
     named = {ast.unparse(a.annotation).strip("'\"") for a in node.args.args if a.annotation is not None}
-    called = {part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
     typed = [front.type_of_annotation(name) for name in named]
     memory = any(kind in (t.WORDS, t.BYTES) or isinstance(kind, t.StructType) for kind in typed)
-    return memory or bool(called & KERNEL.keys())
+    if memory or KERNEL.keys().isdisjoint(python.__code__.co_names):  # what it calls is among its names
+        return memory
+    called = {part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+    return bool(called & KERNEL.keys())
 
 
 def kind_type(kind: Kind) -> t.AnyType:

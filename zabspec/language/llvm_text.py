@@ -478,11 +478,11 @@ class _Emitter(SlotEmitter):
         self.label_only(good)
         for field in self.layout.schema.fields:
             if field.role is Role.VOLATILE:
-                offset, strides = self.layout.strides(field)
-                start = self.value(f"getelementptr i8, ptr {base}, i64 {offset}")
-                move = self.value(f"mul i64 {p}, {strides[0]}")
-                place = self.value(f"getelementptr i8, ptr {start}, i64 {move}")
-                self.zero(place, self.layout.plain_count(field) * field.kind.size)
+                stride, pieces, size = self.layout.of_process(field)
+                move = self.value(f"mul i64 {p}, {stride}")
+                for offset in pieces:
+                    start = self.value(f"getelementptr i8, ptr {base}, i64 {offset}")
+                    self.zero(self.value(f"getelementptr i8, ptr {start}, i64 {move}"), size)
         self.jump(after)
         self.label_only(after)
         return ""

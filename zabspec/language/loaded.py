@@ -70,8 +70,10 @@ class _Known:
         self.open: set[int] = set()  # what is being said, which may hold itself
 
     def of(self, value: object) -> object:
+        if type(value) in PLAIN:  # nearly everything is
+            return value
         if isinstance(value, PLAIN):
-            return value if type(value) in PLAIN else (type(value).__name__, repr(value))
+            return type(value).__name__, repr(value)
         if isinstance(value, CodeType):
             return hashlib.sha256(marshal.dumps(value, MARSHAL)).hexdigest()
         if id(value) in self.open:
@@ -83,19 +85,17 @@ class _Known:
             self.open.discard(id(value))
 
     def inside(self, value: Any) -> object:
-        name = getattr(value, "__qualname__", type(value).__qualname__)
         if isinstance(value, FunctionType):
-            held = [value.__defaults__, value.__kwdefaults__, value.__annotations__, vars(value)]
-            cells = [cell.cell_contents for cell in value.__closure__ or ()]
-            return name, self.of(value.__code__), text_digest(value), self.of(held), self.of(cells)
+            return self.function(value)
         if isinstance(value, (list, tuple)):
-            return type(value).__name__, [self.of(v) for v in value]
-        if isinstance(value, (set, frozenset)):
-            return "set", sorted(repr(self.of(v)) for v in value)
+            return type(value).__name__, [v if type(v) in PLAIN else self.of(v) for v in value]
         if isinstance(value, Mapping):
             return "map", [(self.of(k), self.of(v)) for k, v in value.items()]
+        if isinstance(value, (set, frozenset)):
+            return "set", sorted(repr(self.of(v)) for v in value)
         if isinstance(value, ModuleType):
             return "module", self.of({k: v for k, v in vars(value).items() if belongs(k, v, value.__name__)})
+        name = getattr(value, "__qualname__", type(value).__qualname__)
         if isinstance(value, type):
             return "class", name, self.of({k: v for k, v in vars(value).items() if not follows(k, v)})
         if isinstance(value, (staticmethod, classmethod)):
@@ -112,6 +112,11 @@ class _Known:
             return "wrapped", self.of(value.__wrapped__)
         said_by_itself = repr(value)
         return name, said_by_itself if " at 0x" not in said_by_itself else type(value).__module__
+
+    def function(self, f: FunctionType) -> object:
+        held = [self.of(v) if v else v for v in (f.__defaults__, f.__kwdefaults__, f.__annotations__, vars(f))]
+        cells = [self.of(cell.cell_contents) for cell in f.__closure__ or ()]
+        return f.__qualname__, self.of(f.__code__), text_digest(f), held, cells
 
 
 def belongs(name: str, value: object, module: str) -> bool:

@@ -25,16 +25,17 @@ from zabspec.language.scalarset import Asymmetry
 __all__ = ["in_loop"]
 
 
-def in_loop(s: t.For, function: t.Function, effects: EffectsOf) -> list[Asymmetry]:
+def in_loop(s: t.For, function: t.Function, effects: EffectsOf, what: str = "process") -> list[Asymmetry]:
     """What of a loop over processes depends on their order.
 
     Args:
+        what: it goes through, as a sentence says it: messages of a bag have no order either.
         effects: of the function, with the loops around this one entered.
     """
     round_ = effects.body(s)
-    found = list(early_ends(s, round_, effects))
+    found = list(early_ends(s, round_, effects, what))
     if not any(ends_in(s.body)):
-        found = [*left_in_state(s, round_), *left_in_names(s, round_)]
+        found = [*left_in_state(s, round_, what), *left_in_names(s, round_, what)]
     return [Asymmetry(function.file, line or s.line, why) for line, why in found]
 
 
@@ -46,7 +47,7 @@ def lasting(s: t.For, round_: Effects) -> list[tuple[str, str, int]]:
 # --- loops that go through -----------------------------------------------------------------------
 
 
-def left_in_state(s: t.For, round_: Effects) -> Iterable[tuple[int, str]]:
+def left_in_state(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, str]]:
     """What of the state depends on the order."""
     places: dict[str, list[Write]] = {}
     for w in round_.writes:
@@ -59,9 +60,12 @@ def left_in_state(s: t.For, round_: Effects) -> Iterable[tuple[int, str]]:
             ways = {w.how for w in writes}
             if "" in ways or len(ways) > 1:
                 line = next((w.line for w in writes if not w.how), writes[0].line)
-                yield line, f"what {shown(name)} holds depends on the order in which the loop visits processes"
+                yield (
+                    line,
+                    f"what {field_text(name)} holds depends on the order in which a loop visits {plural(what)}",
+                )
             elif reads:
-                yield writes[0].line, f"the loop over {s.name} reads {shown(name)}, which its other rounds write"
+                yield writes[0].line, f"the loop over {s.name} reads {field_text(name)}, which its other rounds write"
 
 
 def own(loop: str, writes: Sequence[Access], reads: Sequence[Access]) -> bool:
@@ -70,7 +74,7 @@ def own(loop: str, writes: Sequence[Access], reads: Sequence[Access]) -> bool:
     return any(all(a.keys[k] == loop for a in (*writes, *reads)) for k in range(axes))
 
 
-def left_in_names(s: t.For, round_: Effects) -> Iterable[tuple[int, str]]:
+def left_in_names(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, str]]:
     """What of the local names depends on the order."""
     names: dict[str, list[tuple[str, int]]] = {}
     for name, how, line in lasting(s, round_):
@@ -79,7 +83,7 @@ def left_in_names(s: t.For, round_: Effects) -> Iterable[tuple[int, str]]:
         ways = {how for how, _ in writes}
         if "" in ways or len(ways) > 1:
             line = next((line for how, line in writes if not how), writes[0][1])
-            yield line, f"what {name} holds depends on the order in which the loop visits processes"
+            yield line, f"what {name} holds depends on the order in which a loop visits {plural(what)}"
         elif name in round_.names_read:
             yield writes[0][1], f"the loop over {s.name} reads {name}, which its other rounds write"
 
@@ -102,7 +106,7 @@ def ends_in(body: list[t.Stmt], inner: bool = False) -> Iterable[list[t.Stmt]]:
                 yield body
 
 
-def early_ends(s: t.For, round_: Effects, effects: EffectsOf) -> Iterable[tuple[int, str]]:
+def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iterable[tuple[int, str]]:
     """What of a loop with early ends depends on the order."""
     blocks = list(ends_in(s.body))
     said, writes, names = set(), 0, 0
@@ -114,15 +118,15 @@ def early_ends(s: t.For, round_: Effects, effects: EffectsOf) -> Iterable[tuple[
         if isinstance(end, t.Return):
             value = repr(end.value.value) if isinstance(end.value, t.Const) else "" if end.value else "return"
         if not value:
-            yield end.line, f"what the loop over {s.name} returns depends on which process it visits first"
+            yield end.line, f"what the loop over {s.name} returns depends on which {what} it visits first"
         told = [fixed(r, effects) for r, d, k in zip(block, done, kept, strict=True) if d.writes or k]
         if "" in told:
-            yield end.line, f"what the loop over {s.name} does before it ends depends on which process it visits first"
+            yield end.line, f"what the loop over {s.name} does before it ends depends on which {what} it visits first"
         said.add((value, tuple(sorted(told))))
     if len(said) > 1:
         yield blocks[-1][-1].line, f"the loop over {s.name} ends in more than one way: which depends on its order"
     if blocks and (len(round_.writes) > writes or len(lasting(s, round_)) > names):
-        yield blocks[0][-1].line, f"the loop over {s.name} may end before it has done what it does for each process"
+        yield blocks[0][-1].line, f"the loop over {s.name} may end before it has done what it does for each {what}"
 
 
 def fixed(s: t.Stmt, effects: EffectsOf) -> str:
@@ -147,5 +151,9 @@ def place_of(place: t.Memory) -> str:
     return f"{place.field} {place.offset} {' '.join(names)}"
 
 
-def shown(field: str) -> str:
+def plural(what: str) -> str:
+    return f"{what}es" if what.endswith("s") else f"{what}s"
+
+
+def field_text(field: str) -> str:
     return f"what {field[1:]} refers to" if field.startswith("@") else field

@@ -423,10 +423,9 @@ class StateView:
             raise RangeError(NO_PROCESS.field, NO_PROCESS.problem)
         for field in self.layout.schema.fields:
             if field.role is Role.VOLATILE:
-                base, strides = self.layout.strides(field)
-                at = base + p * strides[0]
-                size = self.layout.plain_count(field) * field.kind.size
-                self.buffer[at : at + size] = bytes(size)
+                stride, pieces, size = self.layout.of_process(field)
+                for at in pieces:
+                    self.buffer[at + p * stride : at + p * stride + size] = bytes(size)
 
     def key(self) -> bytes:
         """The state itself, without scratch: what two states are compared by."""

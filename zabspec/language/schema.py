@@ -140,6 +140,14 @@ class Layout:
             out *= a
         return out
 
+    def of_process(self, f: Field) -> tuple[int, tuple[int, ...], int]:
+        """Where a field of each process, or of each pair of them, lies for one: the bytes a process moves it by, the
+        offsets for the first process of all its pieces, and the bytes of each."""
+        base, strides = self.strides(f)
+        others = range(self.schema.nodes) if f.node_axes == 2 else range(1)
+        pieces = tuple(base + other * strides[1] if other else base for other in others)
+        return strides[0], pieces, self.plain_count(f) * f.kind.size
+
     def axis_sizes(self, f: Field) -> tuple[int, ...]:
         return tuple(self.schema.nodes if a == NODE else int(a) for a in f.axes)
 

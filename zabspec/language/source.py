@@ -21,6 +21,9 @@ class LanguageError(Exception):
         self.file, self.line, self.reason = file, line, reason
 
 
+HOLD_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of the nodes of statements
+
+
 @dataclass(frozen=True)
 class Text:
     """What a file says: its digest, and once it is asked for its functions, by name and line."""
@@ -38,15 +41,22 @@ class Text:
         tree = ast.parse(self.text, self.file)
         codes = dict(codes_in(compile(tree, self.file, "exec", dont_inherit=True)))
         found = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                for line in (node.lineno, *(d.lineno for d in node.decorator_list)):
-                    key = f"{node.name}:{line}"
-                    found[key] = node, codes.get(key)
+        for node in functions_in(tree):
+            for line in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                key = f"{node.name}:{line}"
+                found[key] = node, codes.get(key)
         return found
 
 
 _texts: dict[str, Text] = {}
+
+
+def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
+    """The functions defined under a node, those inside of others after them: only statements hold any."""
+    for part in (part for name in HOLD_STATEMENTS for part in getattr(node, name, ())):
+        if isinstance(part, ast.FunctionDef):
+            yield part
+        yield from functions_in(part)
 
 
 def codes_in(code: CodeType) -> Iterator[tuple[str, CodeType]]:

@@ -38,7 +38,7 @@ class Telling(ast.NodeTransformer):
             place = place.value
         return False
 
-    def told(self, node: ast.stmt, place: ast.expr) -> ast.stmt | list[ast.stmt]:
+    def noted_write(self, node: ast.stmt, place: ast.expr) -> ast.stmt | list[ast.stmt]:
         if not self.writes(place):
             return node
         self.found = True
@@ -47,18 +47,18 @@ class Telling(ast.NodeTransformer):
         return [node, ast.fix_missing_locations(ast.copy_location(call, node))]
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        return self.told(node, node.targets[0])
+        return self.noted_write(node, node.targets[0])
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
-        return self.told(node, node.target)
+        return self.noted_write(node, node.target)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
-        return self.told(node, node.target)
+        return self.noted_write(node, node.target)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         match node.value:
             case ast.Call(func=ast.Attribute(value=place, attr=method)) if method in CHANGES:
-                return self.told(node, place)
+                return self.noted_write(node, place)
         return node
 
 

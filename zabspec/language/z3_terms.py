@@ -1,7 +1,7 @@
 """Terms of the symbolic world as z3's: truth values as Bool, the rest as bit-vectors.
 
 z3's plain interface takes some twenty microseconds a term; here its C functions are called as they
-are, each term once. Nothing is asked of z3 here: that is `checker/solver.py`'s.
+are, each term once. Nothing is asked of z3 here: that is `checker/symbolic/solver.py`'s.
 """
 
 from __future__ import annotations

@@ -17,17 +17,22 @@ from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_
 from zabspec.worlds.actor import (
     ELECTION,
     LEADING,
+    after_event,
     is_down,
+    may_receive,
     may_time_out,
     on_crash,
     on_follower_lost,
     on_leader_lost,
     on_oracle,
+    on_start,
     on_timeout,
+    oracle_may_name,
     receivable,
     receive_as_follower,
     receive_as_leader,
     recovering,
+    went_down,
 )
 
 __all__ = ["connection_fields", "envelope"]
@@ -84,6 +89,7 @@ def begin(s: State, p: Node) -> None:
     """A process starts in ELECTION; the oracle answers after some ticks."""
     s.deadline[p] = HELD
     s.oracle_due[p] = HELD if s.scripted else 1 + drawn(s, p, 0, ORACLE_TICKS)
+    on_start(s, p)
 
 
 # --- what the world provides to handlers ---------------------------------------------------------
@@ -251,6 +257,8 @@ def deliver_due(s: State) -> None:
             deliver_up(s, word, f, l)
         elif way == DOWN_WAY and s.follower_end[f][l]:
             deliver_down(s, word, f, l)
+        elif way == NOTICE_DOWN and s.follower_end[f][l] and not may_receive(s, f):
+            push(s, word + TICK)
         else:
             release(s, slot)
             if way == NOTICE_UP and s.leader_end[f][l]:
@@ -270,6 +278,7 @@ def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
     if s.role[l] == LEADING and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
         s.taken_up[f][l] = max(number, s.taken_up[f][l])
         receive_as_leader(s, l, f, s.flight[slot])
+        after_event(s)
         release(s, slot)
     else:
         push(s, word + TICK)
@@ -279,14 +288,17 @@ def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
     """A message for the follower's end."""
     slot = slot_of(word)
     number = s.flight[slot].number
-    if in_turn(s, number, s.taken_down[f][l]):
+    if in_turn(s, number, s.taken_down[f][l]) and may_receive(s, f):
         s.taken_down[f][l] = max(number, s.taken_down[f][l])
         receive_as_follower(s, f, s.flight[slot])
+        after_event(s)
         release(s, slot)
         if s.crash_at > 0:  # the script lets it crash inside the handler
             s.crash_at = 0
             links_of_crashed(s, f)
             on_crash(s, f)
+            went_down(s, f)
+            after_event(s)
     else:
         push(s, word + TICK)
 
@@ -304,11 +316,13 @@ def leader_learns(s: State, l: Node, f: Node) -> None:
     """Leader l learns that its connection with f is lost."""
     s.leader_end[f][l] = False
     on_follower_lost(s, l, f)
+    after_event(s)
 
 
 def follower_learns(s: State, f: Node, l: Node) -> None:
     """Process f learns that its connection to its leader is lost; its handler closes it."""
     on_leader_lost(s, f)
+    after_event(s)
 
 
 # --- time ------------------------------------------------------------------------------------------
@@ -317,7 +331,7 @@ def follower_learns(s: State, f: Node, l: Node) -> None:
 def fire_timers(s: State, p: Node) -> None:
     """In ELECTION the oracle answers; in Phases 1 and 2 a process gives up after some time. Later a
     process relies on its connection."""
-    if s.role[p] == ELECTION:
+    if s.role[p] == ELECTION and not is_down(s, p):
         if s.moment >= s.oracle_due[p]:
             ask_oracle(s, p)
     elif not is_down(s, p) and s.moment >= s.deadline[p]:
@@ -328,14 +342,17 @@ def fire_timers(s: State, p: Node) -> None:
 
 
 def ask_oracle(s: State, p: Node) -> None:
-    """The oracle names a leader, the same to all for a while; one that p cannot reach is tried later."""
+    """The oracle names a leader, the same to all for a while; one that p cannot reach, or that it may not name, is
+    tried later."""
     l = oracle(s, p)
-    if s.follower_end[p][l] or s.leader_end[p][l] or s.blocked[p][l] or s.blocked[l][p]:
+    unreachable = s.follower_end[p][l] or s.leader_end[p][l] or s.blocked[p][l] or s.blocked[l][p]
+    if unreachable or not oracle_may_name(s, p, l):
         s.oracle_due[p] = s.moment + 1
     else:
         s.deadline[p] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
         s.oracle_due[p] = HELD if s.scripted else s.moment + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
         on_oracle(s, p, l)
+        after_event(s)
 
 
 def oracle(s: State, p: Node) -> int:
@@ -350,3 +367,4 @@ def time_out(s: State, p: Node) -> None:
     if (s.role[p] != ELECTION and not is_down(s, p)) and may_time_out(s, p):
         s.deadline[p] = HELD
         on_timeout(s, p)
+        after_event(s)

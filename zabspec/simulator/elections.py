@@ -3,9 +3,9 @@ connections' mail. These functions stand in for those of `connections` of the sa
 
 from __future__ import annotations
 
-from zabspec.electing import on_election_message
-from zabspec.election import campaign
 from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.protocols.electing import on_election_message
+from zabspec.protocols.election import campaign
 from zabspec.simulator.connections import DATAGRAM, ORACLE_TICKS, RECOVERY_TICKS, address, drop
 from zabspec.simulator.mail import drawn, post
 from zabspec.worlds.actor import ELECTION, is_down, on_oracle

@@ -22,6 +22,7 @@ from zabspec.simulator.network import (
 )
 from zabspec.worlds.actor import (
     after_event,
+    begin_at,
     came_up,
     fill_budgets,
     fill_power_losses,
@@ -88,6 +89,7 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
     fill_power_losses(s)
     for p in range(s.NODES):
         begin(s, p)
+    begin_at(s)
     after_event(s)
 
 

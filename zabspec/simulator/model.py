@@ -9,8 +9,8 @@ from types import ModuleType
 from zabspec import history
 from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
-from zabspec.protocols import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.simulator import elections, loop, mail, network, observed, unobserved
+from zabspec.protocols.registry import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
@@ -36,6 +36,7 @@ class Cluster:
         oracle: who plays the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
         budgets: how much there is of each budget that a protocol of somebody's own declares.
         text: the digest of such a protocol's text.
+        start: the state that the run begins in, of those that the protocol declares.
     """
 
     protocol: str
@@ -47,6 +48,7 @@ class Cluster:
     oracle: str = ""
     budgets: tuple[tuple[str, int], ...] = ()
     text: str = ""
+    start: str = ""
 
     @property
     def largest_epoch(self) -> int:
@@ -118,7 +120,7 @@ class Cluster:
             Field("met_within", seen, Role.SCRATCH, (), "properties whose premise an event of the tick met"),
         )
         down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
-        world = text.world(self.parts.union, True, tuple(text.budgets))
+        world = text.world(self.parts.union, True, tuple(text.budgets), self.start)
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
         return (world,), (down, *left, *(judged if self.observed else ()))
 
@@ -146,6 +148,7 @@ class Cluster:
             *self.disks[1],
             *mail.mail_fields(parts.union, self.slots),
             *self.parts_of.world.simulated_fields(),
+            *(appointed.appointed_fields() if self.parts_of.elects else ()),
             *loop.loop_fields(n, max(1, self.due)),
             *step_fields(parts.union, n),
         )
@@ -161,11 +164,12 @@ class Cluster:
             **{name.upper(): number for name, number in self.budgets},
         }
         text = self.parts_of.text
-        links = (self.parts_of.world.simulated, *((elections,) if self.oracle else ()))
+        stands_over = (*((elections,) if self.oracle else ()), *((appointed,) if self.parts_of.elects else ()))
+        links = (self.parts_of.world.simulated, *stands_over)
         return Program(
             Schema(n, fields, constants),
             parts.types,
-            world=(actor, *seen, network, mail, *links, loop, *own, *self.disks[0].modules),
+            world=(actor, *seen, network, mail, *links, loop, *self.parts_of.oracle, *own, *self.disks[0].modules),
             protocol=self.parts_of.modules,
             overrides=self.parts_of.overrides(self.variant),
             actions=self.parts_of.actions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from zabspec.model import ConfigError
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols.registry import NAMES, PROTOCOLS
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
 from zabspec.worlds.steps import BUDGETS
@@ -54,6 +54,7 @@ class Run:
             whether they may overtake each other; empty: they may.
         oracle: over connections, who plays the leader oracle; empty: the seed; `lab`: the lab's election.
         budgets: how much there is of the budgets that the protocol declares, as a configuration says it.
+        start: the state that the run begins in, of those that the protocol declares.
 
     Raises:
         ConfigError: there is no such run.
@@ -72,13 +73,15 @@ class Run:
     network: str = ""
     oracle: str = ""
     budgets: str = ""
+    start: str = ""
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
         if found is None:
-            raise ConfigError(f"there is no protocol {self.protocol!r}; there are {' and '.join(PROTOCOLS)}")
+            raise ConfigError(f"there is no protocol {self.protocol!r}; there are {', '.join(NAMES)}")
         object.__setattr__(self, "variant", found.combined(self.variant))
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
+        object.__setattr__(self, "start", found.started(self.start))
         if not found.transactions:
             object.__setattr__(self, "proposals", 0)
         if not self.network:
@@ -98,8 +101,12 @@ class Run:
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
         if self.oracle and self.oracle != "lab":
             raise ConfigError(f"there is no oracle {self.oracle!r}; there is lab, and unless it is named the seed")
-        if self.oracle and not found.world.asks_oracle:
+        if self.oracle and (not found.world.asks_oracle or found.text is not None):
             raise ConfigError(f"--oracle is for zab; {self.protocol} elects by itself")
+        if self.oracle and not found.lab_oracle:
+            raise ConfigError(
+                f"--oracle {self.oracle} is for zab; {self.protocol} says itself whom its oracle may name"
+            )
         for a, b in self.blocked:
             if not (0 <= a < self.nodes and 0 <= b < self.nodes):
                 raise ConfigError(f"blocked {a},{b}: processes are 0 to {self.nodes - 1}")

@@ -19,7 +19,7 @@ from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
 from zabspec.language.tree import TypedProgram
 from zabspec.model import ConfigError
-from zabspec.protocols import PROTOCOLS
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.model import EPOCHS, OBSERVED_EPOCHS, Cluster
 from zabspec.simulator.plan import Fault, Run
@@ -80,7 +80,9 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
             f"--check judges runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
         )
     if not PROTOCOLS[run.protocol].transactions:
-        yield Cluster(run.protocol, run.variant, run.nodes, 0, observed, budgets=run.budget, text=run.text)
+        yield Cluster(
+            run.protocol, run.variant, run.nodes, 0, observed, budgets=run.budget, text=run.text, start=run.start
+        )
         return
     sizes = OBSERVED_ROOMS if observed else ROOMS
     for epochs in (OBSERVED_EPOCHS, MOST_OBSERVED_EPOCHS) if observed else (EPOCHS,):

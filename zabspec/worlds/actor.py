@@ -43,6 +43,10 @@ def came_up(s: State, p: Node) -> None:
     """Process p, which was down, starts again."""
 
 
+def begin_at(s: State) -> None:
+    """The protocol's own start state stands over what processes begin with, if the question names one."""
+
+
 def may_act(s: State, p: Node, k: int) -> bool:
     """Whether process p may take the k-th of its internal steps now (0..ACTIONS-1)."""
     return False
@@ -96,8 +100,46 @@ def on_oracle(s: State, p: Node, l: Node) -> None:
     """The leader oracle of p, which is in ELECTION, names l."""
 
 
+def may_vote(s: State, p: Node) -> bool:
+    """Whether p, which is up and in ELECTION, takes part in an election that is one step."""
+    return True
+
+
+def outranks(s: State, p: Node, q: Node) -> bool:
+    """Whether what p votes with is no less than what q does; it follows from the fields that the text names."""
+    return True
+
+
+def elections_left(s: State) -> bool:
+    """Whether there may be another election in this run."""
+    return True
+
+
+def spend_election(s: State) -> None:
+    """There is one."""
+
+
+def on_elected(s: State, l: Node) -> None:
+    """A quorum has elected l, which from now on leads."""
+
+
+def on_follow(s: State, f: Node, l: Node) -> None:
+    """Process f has elected l with others, or hears that a quorum follows it; it follows l."""
+
+
+def oracle_may_name(s: State, p: Node, l: Node) -> bool:
+    """Whether the leader oracle of p, which is in ELECTION, may name l now. This is of the world: it may look at every
+    process, as no handler does."""
+    return True
+
+
 def receivable(s: State, p: Node, f: Node, m: AnyMessage) -> bool:
     """Whether leader p takes m, at the head of its channel from f, now."""
+    return True
+
+
+def may_receive(s: State, f: Node) -> bool:
+    """Whether process f reads its connection now: it takes what its leader sent, or learns that it is lost."""
     return True
 
 

@@ -6,6 +6,9 @@ the front, until it learns of the loss: whatever it has not received by then is 
 that is lost is chosen when the end learns, not when the connection breaks; the runs are the same
 and the states fewer. What is sent into a lost connection is lost.
 
+A protocol has a leader oracle, or its elections are one step of the world: a leader and a quorum that it is maximal in,
+by fields that the text names (`emit_elections`). The others of a larger quorum join (`may_join`).
+
 A new connection between the same two processes opens when both ends have learned of the loss of
 the one before (`docs/readings.md`: reconnection), so nothing of the old one arrives after.
 
@@ -15,31 +18,45 @@ each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
 
 from __future__ import annotations
 
-from zabspec.authoring import OneOf
 from zabspec.language import NODE, Field, MessageUnion, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
+from zabspec.own.authoring import OneOf
 from zabspec.worlds.actor import (
     ELECTION,
+    FOLLOWING,
     LEADING,
     abcasts_left,
+    begin_at,
+    came_up,
     durable_points,
+    elections_left,
+    fill_budgets,
     is_down,
     may_abcast,
     may_act,
     may_change,
+    may_receive,
     may_time_out,
+    may_vote,
     on_abcast,
     on_act,
     on_change,
     on_crash,
+    on_elected,
+    on_follow,
     on_follower_lost,
     on_leader_lost,
     on_oracle,
     on_recovery,
+    on_start,
     on_timeout,
+    oracle_may_name,
+    outranks,
     receivable,
     receive_as_follower,
     receive_as_leader,
+    spend_election,
+    went_down,
 )
 from zabspec.worlds.scratch import (
     begin_step,
@@ -58,8 +75,10 @@ from zabspec.worlds.steps import (
     CRASH_IN_RECEIPT,
     DROP_TO_FOLLOWER,
     DROP_TO_LEADER,
+    ELECT,
     ENVIRONMENT,
     FOLLOWER_LEARNS,
+    JOIN,
     LEADER_LEARNS,
     LOSE_CONNECTION,
     NOBODYS,
@@ -79,6 +98,40 @@ NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
 
 # The networks. FIFO is the paper's (II); the others break its assumptions.
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
+
+# What may change places although it touches the same connection: functions of this text by their names, what a kind of
+# step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its connections.
+# Each pair is tried on every state of a connection (`tests/worlds/test_commuting.py`); docs/reduction.md says why.
+COMMUTE = (
+    ("send_to_leader", "to_leader"),  # a message is appended, another taken
+    ("send_to_leader", "send_to_follower"),  # either way has a channel of its own
+    ("send_to_leader", "close_accepted"),  # what is sent before is gone, what is sent after is lost
+    ("send_to_leader", "leader_learns"),
+    ("send_to_follower", "to_follower"),
+    ("send_to_follower", "disconnect"),
+    ("send_to_follower", "send_to_follower"),  # of two leaders, one has an open connection to that follower
+    ("to_leader", "disconnect"),  # what was sent to the leader before stays
+    ("disconnect", "close_accepted"),  # each closes its end
+    ("disconnect", "leader_learns"),
+    ("disconnect", "closed"),
+    ("follower_learns", "close_accepted"),  # there is something to learn before and after
+    ("follower_learns", "leader_learns"),
+    ("accept", "accept"),  # of the history: who accepted what, and the least epoch with a quorum
+    ("establish", "establish"),  # counted as far as two, and the greatest epoch that lacks it
+)
+
+
+def connected_as_followed(s: State) -> bool:
+    """Whether each process has its end of the connection to the one that it follows, and of no other: where what is
+    declared in COMMUTE is true."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.link[f][l] == NONE or s.link[f][l] == LEADER_OPEN:
+                if s.leader[f] == l:
+                    return False
+            elif s.leader[f] != l:
+                return False
+    return True
 
 
 def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field, ...]:
@@ -102,6 +155,10 @@ def initialize(s: State) -> None:
     s.partitions_left = s.PARTITIONS
     s.drops_left = s.DROPS
     s.duplicates_left = s.DUPLICATES
+    fill_budgets(s)
+    for p in range(s.NODES):
+        on_start(s, p)
+    begin_at(s)
 
 
 # --- what the world provides to handlers -------------------------------------------------------
@@ -161,11 +218,15 @@ def enabled(s: State, out: Words) -> None:
             emit_alone(out, RECOVER, p)
         else:
             if s.role[p] == ELECTION:
-                for l in range(s.NODES):
-                    if s.link[p][l] == NONE:
-                        emit(out, ORACLE, p, l, 0)
+                if s.ELECTS == 0:
+                    for l in range(s.NODES):
+                        if s.link[p][l] == NONE and oracle_may_name(s, p, l):
+                            emit(out, ORACLE, p, l, 0)
+                else:
+                    enabled_at_elector(s, out, p)
             else:
-                enabled_at_follower(s, out, p)
+                if s.leader[p] != NOBODY:
+                    enabled_at_follower(s, out, p)
                 if s.role[p] == LEADING:
                     enabled_at_leader(s, out, p)
                 if s.timeouts_left > 0 and may_time_out(s, p):
@@ -182,6 +243,54 @@ def enabled(s: State, out: Words) -> None:
             emit_nobodys(out, ENVIRONMENT, k)
 
 
+def enabled_at_elector(s: State, out: Words, p: Node) -> None:
+    """What can happen to a process that looks for a leader, where elections are a step: it is elected, or it joins."""
+    if may_vote(s, p):
+        if elections_left(s):
+            emit_elections(s, out, p)
+        for l in range(s.NODES):
+            if s.link[p][l] == NONE and may_join(s, l):
+                emit(out, JOIN, p, l, 0)
+
+
+def emit_elections(s: State, out: Words, l: Node) -> None:
+    """Every smallest quorum that may elect l, by its others: whoever else would be of a larger one joins."""
+    for quorum in range(2**s.NODES):
+        others = 0
+        for f in range(s.NODES):
+            others = others + ((quorum >> f) & 1)
+        if others == s.MAJORITY - 1 and may_elect(s, l, quorum):
+            emit_which(out, ELECT, l, quorum)
+
+
+def may_elect(s: State, l: Node, quorum: int) -> bool:
+    """Whether these look for a leader and can reach l, and none of them outranks it."""
+    for f in range(s.NODES):
+        if (quorum >> f) & 1 == 1:
+            looks = f != l and not is_down(s, f) and s.role[f] == ELECTION
+            if not looks or s.link[f][l] != NONE or not may_vote(s, f) or not outranks(s, l, f):
+                return False
+    return True
+
+
+def may_join(s: State, l: Node) -> bool:
+    """Whether a process that looks for a leader can hear that a quorum is behind l."""
+    behind = 1
+    for f in range(s.NODES):
+        if f != l and not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l:
+            behind = behind + 1
+    return s.role[l] == LEADING and not is_down(s, l) and behind >= s.MAJORITY
+
+
+def elect(s: State, l: Node, quorum: int) -> None:
+    """These elect l."""
+    spend_election(s)
+    on_elected(s, l)
+    for f in range(s.NODES):
+        if (quorum >> f) & 1 == 1:
+            on_follow(s, f, l)
+
+
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:
     """What can happen at the follower's end of its connection."""
     l = s.leader[f]
@@ -189,15 +298,16 @@ def enabled_at_follower(s: State, out: Words, f: Node) -> None:
     if len(s.to_follower[f]) > 0:
         for k in range(s.DOWN):
             if k < len(s.to_follower[f]) and (k == 0 or s.NETWORK == UNORDERED):
-                emit(out, TO_FOLLOWER, f, l, k)
-                if s.duplicates_left > 0:
+                if may_receive(s, f):
+                    emit(out, TO_FOLLOWER, f, l, k)
+                if s.duplicates_left > 0 and may_receive(s, f):
                     emit(out, REPEAT_TO_FOLLOWER, f, l, k)
             if k < len(s.to_follower[f]) and s.drops_left > 0:
                 emit(out, DROP_TO_FOLLOWER, f, l, k)
-        if s.crashes_left > 0:
+        if s.crashes_left > 0 and may_receive(s, f):
             for point in range(durable_points(s, s.to_follower[f][0])):
                 emit(out, CRASH_IN_RECEIPT, f, l, point + 1)
-    if link == LOST or link == FOLLOWER_OPEN:
+    if (link == LOST or link == FOLLOWER_OPEN) and may_receive(s, f):
         emit(out, FOLLOWER_LEARNS, f, l, 0)
     if link == OPEN and f != l and s.losses_left > 0:
         emit(out, LOSE_CONNECTION, f, l, 0)
@@ -264,6 +374,10 @@ def apply(s: State, word: int) -> None:
         receive_as_follower(s, a, s.event_message)
     elif kind == ORACLE:
         on_oracle(s, a, b)
+    elif kind == ELECT:
+        elect(s, a, c)
+    elif kind == JOIN:
+        on_follow(s, a, b)
     elif kind == LEADER_LEARNS:
         s.to_leader[b][a].clear()
         s.link[b][a] = FOLLOWER_OPEN if s.link[b][a] == LOST else NONE
@@ -300,6 +414,7 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
         s.crashes_left = s.crashes_left - 1
         crash(s, a)
     elif kind == RECOVER:
+        came_up(s, a)
         on_recovery(s, a)
     elif kind == LOSE_CONNECTION:
         s.losses_left = s.losses_left - 1
@@ -335,6 +450,7 @@ def crash(s: State, p: Node) -> None:
     disconnect(s, p)
     close_accepted(s, p)
     on_crash(s, p)
+    went_down(s, p)
 
 
 def choose(s: State, alternatives: int) -> int:

@@ -22,6 +22,7 @@ from zabspec.worlds.actor import (
     ELECTION_TIMER,
     HEARTBEAT_TIMER,
     abcasts_left,
+    begin_at,
     begin_inside,
     breaks_off,
     came_up,
@@ -106,6 +107,7 @@ def initialize(s: State) -> None:
     fill_power_losses(s)
     for p in range(s.NODES):
         on_start(s, p)
+    begin_at(s)
 
 
 # --- what the world provides to handlers -------------------------------------------------------

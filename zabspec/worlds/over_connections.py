@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from zabspec import history
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
-from zabspec.worlds import connections
-from zabspec.worlds.steps import CONNECTIONS
+from zabspec.worlds import connections, scratch
+from zabspec.worlds.steps import CONNECTIONS, NUMBERED
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
+    from zabspec.language.footprints import Conventions
     from zabspec.model import Configuration
 
 __all__ = ["WORLD"]
@@ -28,6 +30,7 @@ class OverConnections(World):
         "duplicating": connections.DUPLICATING,
     }
     asks_oracle = True
+    trusted = frozenset({connections.__name__, history.__name__, scratch.__name__})
 
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
         return {}
@@ -57,6 +60,35 @@ class OverConnections(World):
         if c.partitions:
             bound += 1 << (n - 1)
         return bound
+
+    def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
+        """On the paper's channels, without cuts of the whole network."""
+        if c.network != "fifo" or c.partitions:
+            return None
+        from zabspec.language.footprints import Conventions
+
+        tags = {to: tuple(k for k, m in enumerate(message.messages, 1) if m.to == to) for to in ("leader", "follower")}
+        return Conventions(
+            kinds={number: kind.name for number, kind in NUMBERED.items()},
+            received={connections.TO_LEADER: tags["leader"], connections.TO_FOLLOWER: tags["follower"]},
+            paired=frozenset(number for number, kind in NUMBERED.items() if kind.has_peer),
+            labels=frozenset(name for pair in connections.COMMUTE for name in pair) | {"lose", "connect"},
+            decoders={"process_in": "a", "peer_in": "b", "emit": "list", "no_steps": "begin"},
+            follows="leader",
+            message="event_message",
+            kind_field="event",
+            process_field="event_process",
+            peer_field="event_peer",
+            role="role",
+            leading=connections.LEADING,
+            closing=("disconnect", "close_accepted"),
+            channels={
+                connections.TO_LEADER: ("to_leader", ("b", "a")),
+                connections.TO_FOLLOWER: ("to_follower", ("a",)),
+            },
+            where="connected_as_followed",
+            commute=connections.COMMUTE,
+        )
 
     def log(self, c: Configuration) -> int:
         """A copy of a proposal is accepted again."""

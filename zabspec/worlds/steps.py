@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["BUDGETS", "CONNECTIONS", "DATAGRAMS", "KINDS", "NUMBERED", "PROCESSES", "Budget", "StepKind", "mask"]
+__all__ = [
+    "BUDGETS", "CONNECTIONS", "DATAGRAMS", "KINDS", "MASKS", "NUMBERED", "PROCESSES", "Budget", "StepKind", "mask",
+]  # fmt: skip
 
 # The worlds, as a row names them.
 CONNECTIONS, DATAGRAMS = "connections", "datagrams"
 BOTH = (CONNECTIONS, DATAGRAMS)
 
 # The operands that are processes; of the others, a `place` is one among the messages in flight, a `point` one inside
-# a handler, a `side` a set of processes as a mask without process 0, `kept` so many writes, `inside` the number of the
-# kind of step that breaks off, and `which` the place, the timer or the number of the step that it is.
+# a handler, a `side` a set of processes as a mask without process 0, a `quorum` one of those who elect with the leader,
+# `kept` so many writes, `inside` the number of the kind of step that breaks off, and `which` the place, the timer or
+# the number of the step that it is.
 PROCESSES = frozenset({"process", "leader", "follower", "source"})
+MASKS = frozenset({"side", "quorum"})
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,14 @@ CRASH_INSIDE = row(StepKind(
 POWER_LOSS_INSIDE = row(StepKind(
     26, "power_loss_inside", ("process", "inside", "which"), "power loss inside a step", (DATAGRAMS,), "power_losses",
     runs="on_crash",
+))
+ELECT = row(StepKind(
+    27, "elect", ("leader", "", "quorum"), "elected", (CONNECTIONS,), runs="on_elected", given=("leader",),
+    said="{leader}: {label} by {quorum}", refused="these may not elect it",
+))
+JOIN = row(StepKind(
+    28, "join", ("process", "leader"), "join", (CONNECTIONS,), runs="on_follow", given=("process", "leader"),
+    said="{process}: {label} {leader}", refused="it may not join that leader",
 ))
 # fmt: on
 

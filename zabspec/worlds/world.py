@@ -11,6 +11,7 @@ from zabspec.language import Field, Int, MessageUnion
 from zabspec.worlds.steps import BUDGETS, Budget
 
 if TYPE_CHECKING:
+    from zabspec.language.footprints import Conventions
     from zabspec.model import Configuration
 
 __all__ = ["Capacity", "World"]
@@ -28,6 +29,7 @@ class World(ABC):
         networks: by name the number that the texts know it by; the first is the one taken unless one says.
         lacks: faults of the simulator's schedule that it does not have.
         asks_oracle: its processes ask a leader oracle.
+        trusted: the modules whose functions `conventions` speaks of.
     """
 
     name: ClassVar[str]
@@ -36,6 +38,7 @@ class World(ABC):
     networks: ClassVar[Mapping[str, int]]
     lacks: ClassVar[frozenset[str]] = frozenset()
     asks_oracle: ClassVar[bool] = False
+    trusted: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def budgets(self) -> dict[str, Budget]:
@@ -67,6 +70,10 @@ class World(ABC):
     @abstractmethod
     def log(self, c: Configuration) -> int:
         """The most entries of a history."""
+
+    def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
+        """What it says of its text, from which follows which steps may change places; none: nothing."""
+        return None
 
     # --- the simulator's ---------------------------------------------------------------------------
 

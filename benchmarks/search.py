@@ -1,0 +1,52 @@
+"""How long a search takes to find what each unsafe variant of zab breaks: the table of docs/search.md.
+
+    python benchmarks/search.py --seeds 20 --first 3000 --modes random swarm best
+
+Three transactions, three timeouts, two crashes, two lost connections; compiling is not counted. Seeds are drawn anew
+unless --first says: nothing was chosen by them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+
+from checker.search.code import SearchCode
+from checker.search.search import MODES, Search
+from invariants import properties_of
+from zabspec.model import Configuration, Model
+from zabspec.protocols.zab_variants import VARIANTS
+
+LIMIT = 30.0  # seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, help="the first seed; drawn if not given")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("variants", nargs="*", default=[v.name for v in VARIANTS.values() if not v.safe])
+    given = parser.parse_args()
+    first = secrets.randbelow(2**31) if given.first is None else given.first
+    judged = [p for p in properties_of("zab") if p.default and p.judges("zab")]
+    print(f"seeds {first} to {first + given.seeds - 1}, {LIMIT:g} s each")
+    print("| variant | " + " | ".join(f"{mode}: found, median, slowest" for mode in given.modes) + " |")
+    print("|---" * (1 + len(given.modes)) + "|")
+    for name in given.variants:
+        code = SearchCode(Model(Configuration(txns=3, timeouts=3, crashes=2, losses=2, variant=name)), judged)
+        cells = [timed(code, mode, range(first, first + given.seeds), given.threads) for mode in given.modes]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def timed(code: SearchCode, mode: str, seeds: range, threads: int) -> str:
+    """In how many of the seeds it was found, and how long that took."""
+    runs = [Search(code, mode, seed, threads).run(LIMIT) for seed in seeds]
+    found = sorted(run.seconds for run in runs if run.broken)
+    if not found:
+        return f"0 of {len(runs)}"
+    return f"{len(found)} of {len(runs)}, {found[len(found) // 2]:.2f} s, {found[-1]:.2f} s"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""`zabcheck check`: a matrix of named checks, each held against what it is to find."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import (
+    NO_VERDICT,
+    PATH,
+    WRONG,
+    Cannot,
+    Subcommand,
+    check_writable,
+    complain,
+    near,
+    say,
+    write_file,
+)
+from checker.report.progress import StatusLine
+
+if TYPE_CHECKING:
+    from checker.gate.configuration import Check, Matrix
+    from checker.gate.result import Result
+
+__all__ = ["check", "file_options", "for_machines", "published", "result_of"]
+
+EXAMPLES = """\b
+Examples:
+  zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
+  zabcheck check --only joins --only agrees
+  zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
+  zabcheck check --github --changed-since origin/main
+"""
+
+
+def file_options(command: Any) -> Any:
+    """The options that say where else the answer goes."""
+    for option in (
+        click.option("--traces", type=PATH, metavar="DIR", help="Save the runs of what is new there, to be replayed."),
+        click.option("--html", type=PATH, metavar="DIR", help="Save a picture of each there, a page to walk through."),
+        click.option("--json", "as_json", is_flag=True, help="The answer, or what is wrong, as JSON."),
+        click.option("--github", is_flag=True, help="Annotations for GitHub Actions, and the summary of the step."),
+        click.option("--sarif", type=PATH, metavar="FILE", help="Also write the findings as SARIF 2.1.0."),
+        click.option("--junit", type=PATH, metavar="FILE", help="Also write a JUnit report."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.argument("file", required=False, type=PATH)
+@click.option("--only", multiple=True, metavar="NAME", help="This check alone (repeatable).")
+@click.option("--changed-since", metavar="REV", help="Only what may differ since that commit: git says what changed.")
+@file_options
+def check(file: Path | None, **options: Any) -> int:
+    """Run the checks of zabcheck.toml and hold what they find against what it says.
+
+    Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
+    changed figure; 2 the file or the question is wrong; 3 of something there is no verdict.
+    """
+    from checker.gate.configuration import MatrixError, default_file, read_matrix
+
+    with for_machines(options["as_json"]):
+        refuse_both(options)
+        try:
+            matrix = read_matrix(default_file() if file is None else file)
+            why = chosen(matrix, options["only"], options["changed_since"])
+            result = result_of(matrix, why, datetime.datetime.now(datetime.UTC).date())
+        except MatrixError as problem:
+            raise click.UsageError(str(problem)) from None
+        return published(result, options)
+
+
+def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
+    """The checks that are left out, each with why.
+
+    Raises:
+        UsageError: there is no such check.
+        MatrixError: there is no such commit.
+    """
+    from checker.gate.changed import touched
+
+    names = [c.name for c in matrix.checks]
+    for name in only:
+        if name not in names:
+            raise click.UsageError(
+                f"there is no check {name!r}{near(name, names) or '; there are ' + ', '.join(names)}"
+            )
+    out = {name: "another was asked for" for name in names if only and name not in only}
+    if revision is not None:
+        kept = {c.name for c in touched(matrix, revision)}
+        out |= {name: f"nothing that it rests on has changed since {revision}" for name in names if name not in kept}
+    return out
+
+
+def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> Result:
+    """Ask what is not left out.
+
+    Raises:
+        MatrixError: a question is wrong.
+    """
+    from checker.gate.judging import left_out
+    from checker.gate.result import Result
+    from checker.gate.running import asked_by, outcomes
+
+    asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
+    with StatusLine() as line:
+        begun = iter(range(1, len(asked) + 1))
+
+        def watch(check: Check) -> None:
+            if line.terminal:
+                line.show(f"{check.name} ({next(begun)} of {len(asked)})")
+
+        found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
+    whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
+    return Result(matrix.path, whole, what)
+
+
+# --- the answer ------------------------------------------------------------------------------------
+
+
+def refuse_both(options: dict[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: two options contradict each other, or a file cannot be written.
+    """
+    if options["as_json"] and options["github"]:
+        raise click.UsageError("--json and --github both write to stdout")
+    for option in ("junit", "sarif"):
+        if options[option] is not None:
+            check_writable(options[option], f"--{option}")
+    if options["junit"] is not None and options["junit"] == options["sarif"]:
+        raise click.UsageError("--junit and --sarif name the same file")
+    for option in ("traces", "html"):
+        folder = options[option]
+        if folder is not None and not folder.is_dir():
+            raise click.UsageError(f"--{option} {folder}: there is no such folder")
+
+
+def published(result: Result, options: dict[str, Any]) -> int:
+    """Write the answer everywhere it is wanted; returns the exit code."""
+    from checker.gate import files
+
+    troubles = saved(result, {"traces": options["traces"], "html": options["html"]})
+    root = Path()
+    if options["junit"] is not None:
+        troubles.append(write_file(options["junit"], files.as_junit(result)))
+    if options["sarif"] is not None:
+        troubles.append(write_file(options["sarif"], files.as_sarif(result, root)))
+    code = result.exit_code
+    if options["as_json"]:
+        code = say(json.dumps(result.as_json(), indent=1), code)
+    else:
+        code = say(result.text(), code)
+    if options["github"]:
+        lines = files.annotation_lines(result, root)
+        code = max(code, say("\n".join(lines), code)) if lines else code
+        troubles.append(summarized(result))
+    for trouble in filter(None, troubles):
+        complain(trouble)
+        code = NO_VERDICT
+    return code
+
+
+def summarized(result: Result) -> str:
+    """Add to the summary of this step of GitHub Actions, if this is one; what went wrong."""
+    from checker.gate import files
+    from checker.report.github import summary_file
+
+    path = summary_file(os.environ)
+    if path is None:
+        return ""
+    try:
+        with path.open("a", encoding="utf-8", errors="replace") as out:
+            out.write(files.summary(result))
+    except OSError as problem:
+        return f"cannot write the step summary {path}: {problem.strerror}"
+    return ""
+
+
+def saved(result: Result, folders: Mapping[str, Path | None]) -> list[str]:
+    """Save the runs worth keeping, as traces and as pages; what went wrong."""
+    from traces import TraceError, write_trace
+    from traces.pictures import to_html
+
+    out = []
+    for name, trace in result.runs():
+        try:
+            if (folder := folders["traces"]) is not None:
+                write_trace(trace, folder / f"{name}.trace.json")
+            if (folder := folders["html"]) is not None:
+                out.append(write_file(folder / f"{name}.html", to_html(trace).encode()))
+        except TraceError as problem:
+            out.append(str(problem))
+    return out
+
+
+@contextmanager
+def for_machines(wanted: bool) -> Iterator[None]:
+    """Under --json what is wrong is said on stdout too, as JSON."""
+    from checker.commands.ending import INTERRUPTED
+
+    try:
+        yield
+    except click.ClickException as problem:
+        if wanted:
+            say_wrong(problem.format_message(), NO_VERDICT if isinstance(problem, Cannot) else WRONG)
+        raise
+    except KeyboardInterrupt:
+        if wanted:
+            say_wrong(INTERRUPTED, NO_VERDICT)
+        raise
+
+
+def say_wrong(sentence: str, code: int) -> None:
+    from checker.gate.result import FORMAT
+    from checker.report.report import installed_version
+
+    answer = {"format": FORMAT, "zabcheck": installed_version(), "exit_code": code, "error": sentence}
+    say(json.dumps(answer, indent=1), code)

@@ -1,0 +1,49 @@
+"""What every command shares that finds a run: the page that draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from checker.commands.common import PATH, check_writable, complain, write_file
+from checker.commands.ending import HELD, NO_VERDICT
+
+if TYPE_CHECKING:
+    from traces import Trace
+
+__all__ = ["HTML", "check_page", "draw"]
+
+HTML = click.option("--html", "page", type=PATH, metavar="FILE", help="Also draw the run, as a page to walk through.")
+
+
+def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
+    """
+    Raises:
+        UsageError: the page cannot be written, or is a file that the command reads or writes besides.
+    """
+    if page is None:
+        return
+    check_writable(page, "--html", regular=True)
+    for other in filter(None, others):
+        if page == other or (page.exists() and other.exists() and page.samefile(other)):
+            raise click.UsageError(f"--html {page} is a file that is read or written besides")
+
+
+def draw(page: Path | None, trace: Trace | None) -> int:
+    """Draw a run, if a page is asked for and there is one; returns the exit code of that.
+
+    Raises:
+        TraceError: the trace does not break the property that it is said to break.
+    """
+    if page is None or trace is None:
+        return HELD
+    from traces.pictures import to_html
+
+    trouble = write_file(page, to_html(trace).encode())
+    if trouble:
+        complain(trouble)
+        return NO_VERDICT
+    return HELD

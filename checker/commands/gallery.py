@@ -1,0 +1,52 @@
+"""`zabcheck gallery`: what the sources claim and what breaks it, each with the run behind it."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import click
+
+from checker.commands.check import file_options, for_machines, published, refuse_both, result_of
+from checker.commands.common import Subcommand, table
+
+__all__ = ["gallery"]
+
+EXAMPLES = """\b
+Examples:
+  zabcheck gallery                         every entry that takes under a minute
+  zabcheck gallery equal-epoch             one: its story, and the run
+  zabcheck gallery networks                those of a group: dsn11, variants, networks, db19, ...
+  zabcheck gallery --source "DSN'11, VI"   those that cite it
+  zabcheck gallery --list
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--source", default="", metavar="TEXT", help="Those that cite it, or are claimed there.")
+@click.option("--all", "heavy", is_flag=True, help="Those too that take more than a minute.")
+@click.option("--list", "listing", is_flag=True, help="Say what there is, and run nothing.")
+@file_options
+def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **options: Any) -> int:
+    """Run the gallery: each entry is a claim of the sources, or a known fault, held against what was found before.
+
+    Exit codes: as `zabcheck check`.
+    """
+    from checker.gate.configuration import MatrixError
+    from checker.gate.shipped import GalleryResult, listed
+    from checker.gate.shipped import gallery as shipped
+
+    with for_machines(options["as_json"]):
+        refuse_both(options)
+        try:
+            there = shipped()
+            left = there.named(names, source, heavy or listing)
+            if listing:
+                entries = [c for c in there.matrix.checks if c.name not in left]
+                head = ("entry", "group", "expected", "seconds", "claim", "source")
+                return table(head, listed(entries, there.groups))
+            found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
+        except MatrixError as problem:
+            raise click.UsageError(str(problem)) from None
+        return published(GalleryResult(found.path, found.outcomes, found.what), options)

@@ -1,0 +1,194 @@
+"""`zabcheck plan`: the throughput and the latency that an ensemble may be expected to have, and what bounds them."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import HELD, Subcommand, near, say
+
+if TYPE_CHECKING:
+    from zabspec.timed.planned import Plan
+    from zabspec.timed.setting import Disk, Setting
+
+__all__ = ["plan"]
+
+TIMES = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+SIZES = {"": 1, "b": 1, "k": 1024, "kb": 1024, "kib": 1024, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20}
+
+
+def quantity(units: dict[str, int], example: str) -> Any:
+    """Checks a number with its unit; errors name the option."""
+
+    def check(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+        if value is None:
+            return None
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([a-z]*)", value.strip().lower().replace("µ", "u"), re.ASCII)
+        if found is None or found[2] not in units:
+            raise click.UsageError(f"{param.opts[0]} must be like {example}, not {value!r}", ctx)
+        return round(float(found[1]) * units[found[2]])
+
+    return check
+
+
+@click.command(cls=Subcommand)
+@click.option("--servers", type=int, default=3, show_default=True, help="Servers of the ensemble, 2 to 13.")
+@click.option(
+    "--latency", default="0.1ms", show_default=True, callback=quantity(TIMES, "100us or 2ms"), metavar="TIME",
+    help="Between two servers there and back, as ping measures it.",
+)  # fmt: skip
+@click.option("--disk", default="cache", show_default=True, metavar="NAME", help="none, cache, hdd or ssd.")
+@click.option(
+    "--forced-write", callback=quantity(TIMES, "0.4ms"), metavar="TIME",
+    help="What forcing the log to this disk takes, if you have measured it.",
+)  # fmt: skip
+@click.option(
+    "--size", default="1k", show_default=True, callback=quantity(SIZES, "1k or 512"), metavar="SIZE",
+    help="Bytes of an operation.",
+)  # fmt: skip
+@click.option(
+    "--outstanding",
+    type=int,
+    default=1000,
+    show_default=True,
+    help="Operations not yet delivered at any time, 1 to 1000.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+def plan(
+    servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int, as_json: bool
+) -> int:
+    """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
+
+    A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
+    """
+    from zabspec.timed import planned
+    from zabspec.timed.setting import Setting
+
+    found = disk_named(disk, forced_write)
+    given = {"--servers": servers, "--latency": latency, "--size": size, "--outstanding": outstanding}
+    for name, value in given.items():
+        planned.check_held(name, value)
+    setting = Setting(servers, found, size=size, outstanding=outstanding, round_trip=latency, jitter=latency // 20)
+    answer = planned.plan(setting)
+    return say(json.dumps(as_dict(setting, answer), indent=1) if as_json else text(setting, answer), HELD)
+
+
+def disk_named(name: str, forced_write: int | None) -> Disk:
+    """
+    Raises:
+        UsageError: there is no such disk, or none to force to.
+        ConfigError: the model was not held against such forced writes.
+    """
+    from zabspec.timed.planned import check_held
+    from zabspec.timed.setting import DISKS
+
+    if name not in DISKS:
+        hint = near(name, DISKS) or f"; there are {', '.join(DISKS)}"
+        raise click.UsageError(f"there is no disk {name!r}{hint}")
+    disk = DISKS[name]
+    if forced_write is None:
+        return disk
+    if not disk.force:
+        raise click.UsageError("--forced-write does not go with --disk none, to which nothing is forced")
+    check_held("--forced-write", forced_write)
+    return replace(disk, force=forced_write, spread=forced_write // 4, why=f"{ms(forced_write)} as you say")
+
+
+def ms(nanoseconds: float) -> str:
+    """A time as a person reads it."""
+    return f"{nanoseconds / 1e6:.3g} ms"
+
+
+def rate(operations: float) -> str:
+    """Operations a second, no finer than the model is."""
+    digits = max(0, len(str(round(operations))) - 3)
+    return f"{round(operations, -digits):,.0f}"
+
+
+def crashes(count: int) -> str:
+    return "1 crash" if count == 1 else f"{count or 'no'} crashes"
+
+
+def folded(said: str, indent: int) -> str:
+    """A line of at most 80 columns and what of it goes on below."""
+    return textwrap.fill(said, 79, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def assumptions(setting: Setting) -> list[str]:
+    """What the answer takes for granted."""
+    disk = setting.disk
+    return [
+        f"{setting.servers} servers, one of which leads; all up, none behind, no reads, clients beside the leader",
+        f"one interface of 1 Gb/s a server; {ms(setting.round_trip)} there and back, a message up to "
+        f"{ms(setting.jitter)} more; a 20-byte packet head and TCP frames of 1,538 bytes that carry 1,448",
+        f"disk {disk.name}: {disk.why}"
+        + (f"; {ms(disk.force - disk.spread)} to {ms(disk.force + disk.spread)} a forced write" if disk.force else "")
+        + ("; all that gathers meanwhile is forced together" if disk.force else ""),
+        "processors, garbage collection, snapshots and what a disk's medium writes in the long run cost nothing",
+    ]
+
+
+def bound_said(setting: Setting, answer: Plan) -> str:
+    """What bounds throughput, in a sentence."""
+    if answer.bound == "interface":
+        others = setting.servers - 1
+        sent = "to its follower" if others == 1 else f"{others} times, once to each follower"
+        return f"the leader's interface, which sends every operation {sent}: at most {rate(answer.limit)} a second"
+    if answer.bound == "disk":
+        return f"the disk, forced {ms(setting.disk.force)} at a time, {answer.batch:,.0f} operations together"
+    return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(answer.busy)}"
+
+
+def text(setting: Setting, answer: Plan) -> str:
+    """For people."""
+    low, middle, high = answer.throughput
+    least, alone, most = answer.latency
+    lines = [
+        f"throughput   {rate(middle)} operations of {setting.size:,} bytes a second ({rate(low)} to {rate(high)}), "
+        f"{setting.outstanding:,} outstanding",
+        f"latency      {ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(answer.busy)} at that throughput",
+        f"bound by     {bound_said(setting, answer)}",
+    ]
+    if answer.more is None:
+        lines.append("one more     is beyond what the model was held against")
+    else:
+        throughput, latency = answer.more
+        now, then = (setting.servers - 1) // 2, setting.servers // 2
+        survives = f"survives {crashes(then)}, not {now}" if then > now else f"survives {crashes(now)}, as before"
+        lines.append(
+            f"one more     {rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
+            f"({latency / alone - 1:+.0%}); {survives}"
+        )
+    lines += ["", "Assumed; this is a model and no measurement"]
+    return "\n".join(
+        [*(folded(line, 13) for line in lines), *(folded(f"- {line}", 2) for line in assumptions(setting))]
+    )
+
+
+def as_dict(setting: Setting, answer: Plan) -> dict[str, Any]:
+    """For machines: operations a second, nanoseconds, bytes."""
+    said = answer.as_json()
+    for name in ("throughput", "latency"):
+        said[name] = dict(zip(("least", "mean", "most"), said[name], strict=True))
+    if answer.more is not None:
+        said["more"] = {
+            "servers": setting.servers + 1,
+            "throughput": answer.more[0],
+            "latency": answer.more[1],
+            "survives": setting.servers // 2,
+        }
+    asked = {
+        "servers": setting.servers,
+        "size": setting.size,
+        "outstanding": setting.outstanding,
+        "round_trip": setting.round_trip,
+        "disk": setting.disk.name,
+        "forced_write": setting.disk.force,
+        "survives": (setting.servers - 1) // 2,
+    }
+    return {"asked": asked, **said, "assumed": assumptions(setting)}

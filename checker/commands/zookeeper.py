@@ -1,0 +1,64 @@
+"""`zabcheck zookeeper`: the track record of ZooKeeper's known bugs (docs/zookeeper.md)."""
+
+from __future__ import annotations
+
+import click
+
+from checker.commands.common import Subcommand, seconds, table
+from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
+
+__all__ = ["zookeeper"]
+
+HELP = "How long each exploration may take."
+
+
+@click.command(cls=Subcommand)
+@click.argument("issues", nargs=-1, metavar="[ZK-NNNN]...")
+@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help=HELP)
+def zookeeper(issues: tuple[str, ...], time_limit: float | None) -> int:
+    """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
+
+    0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
+    from checker.zookeeper.record import Asked, ask
+    from checker.zookeeper.rows import NOT_FOUND, ROWS
+    from traces import to_text
+    from traces.explain.folding import fitted
+
+    wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in issues}
+    rows = [r for r in ROWS if not wanted or r.issue in wanted]
+    for name in sorted(wanted - {r.issue for r in ROWS}):
+        why = NOT_FOUND.get(name)
+        raise click.UsageError(f"ZK-{name} has no row: {why}" if why else f"there is no row ZK-{name}")
+    asked: list[Asked] = []
+    for row in rows:
+        one = ask(row, time_limit)
+        asked.append(one)
+        if wanted and one.without.trace is not None:
+            click.echo(to_text(one.without.trace))
+        if wanted:
+            click.echo(fitted(f"{row.says}\nThe paper's step that is split: {row.split}\n"))
+    table(
+        ("bug", "release", "breaks", "steps", "states", "seconds", "its fix", "with it", "states", "published", "row"),
+        [told(one) for one in asked],
+    )
+    undecided = [one for one in asked if one.undecided]
+    changed = [one for one in asked if not one.as_recorded and not one.undecided]
+    found = sum(one.found for one in asked)
+    more = f"; {len(undecided)} came to no verdict" if undecided else ""
+    click.echo(f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}")
+    return VIOLATED if changed else NO_VERDICT if undecided else HELD
+
+
+def told(one: object) -> tuple[str, ...]:
+    """A row of the table."""
+    from checker.zookeeper.record import Asked
+
+    assert isinstance(one, Asked)
+    row, a, b = one.row, one.without, one.repaired
+    verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
+    state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")
+    state = "no verdict" if one.undecided else state
+    return (
+        f"ZK-{row.issue}", row.release, row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",
+        f"{a.seconds:.1f}", ",".join(row.fix), verdict, f"{b.states:,}", row.published, state,
+    )  # fmt: skip

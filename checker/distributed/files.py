@@ -1,0 +1,145 @@
+"""Files of a checkpoint, and a folder of this machine that they lie in.
+
+Nothing here needs more than Python's own library: the local engine keeps its checkpoints so, and the distributed one,
+which reaches other machines too, by `storage.py`; what a checkpoint says is the same (`checkpoint.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+__all__ = ["PADDING", "PIECE", "Damaged", "File", "Folder", "StorageError"]
+
+PADDING = 64  # the kernel reads whole words past the end of what it unpacks
+PIECE = 8 << 20
+
+
+class StorageError(Exception):
+    """The storage cannot be used: a sentence."""
+
+
+class Damaged(Exception):
+    """A file is missing, short, or not what was written: a sentence."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that counts.
+
+    Attributes:
+        name: below the checkpoint's folder.
+        size: bytes, padding included.
+        crc: CRC-32 of them.
+        count: of what it holds.
+    """
+
+    name: str
+    size: int
+    crc: int
+    count: int
+
+
+class Folder:
+    """A folder of this machine.
+
+    Attributes:
+        where: its path.
+    """
+
+    local = True
+
+    def __init__(self, where: Path) -> None:
+        self.where = os.path.abspath(where)
+
+    def path(self, name: str = "") -> Path:
+        return Path(self.where) / name
+
+    def create(self, folder: str = "") -> None:
+        """
+        Raises:
+            StorageError: it cannot be made.
+        """
+        try:
+            self.path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise StorageError(f"--checkpoint {self.where}: {problem.strerror or problem}") from problem
+
+    def write(self, name: str, pieces: Iterable[Any], count: int) -> File:
+        """A new file of these pieces of bytes.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        size = crc = 0
+        with self.path(name).open("wb") as out:
+            for piece in chain(pieces, [bytes(PADDING)]):
+                view = memoryview(piece).cast("B")
+                out.write(view)
+                crc = zlib.crc32(view, crc)
+                size += len(view)
+        return File(name, size, crc, count)
+
+    def read(self, file: File) -> bytes:
+        """All of a file, checked.
+
+        Raises:
+            Damaged: it is not what was written.
+        """
+        try:
+            data = self.path(file.name).read_bytes()
+        except OSError as problem:
+            raise Damaged(f"{file.name} cannot be read ({type(problem).__name__})") from problem
+        if len(data) != file.size or zlib.crc32(data) != file.crc:
+            raise Damaged(f"{file.name} is damaged")
+        return data
+
+    def part(self, file: File, at: int, size: int) -> bytes:
+        """Some bytes of a file."""
+        return self.read(file)[at : at + size]
+
+    def replace(self, name: str, data: bytes) -> None:
+        """A file that is there whole, or as it was before.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        temporary = self.path(f".{name}.new")
+        temporary.write_bytes(data)
+        os.replace(temporary, self.path(name))
+
+    def settle(self, name: str) -> None:
+        """What a killed process has written the system keeps; what a power cut spoils is seen when it is read."""
+
+    def names(self, folder: str = "") -> list[str]:
+        """The names in a folder, folders among them; none where there is no such folder.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        try:
+            return sorted(os.listdir(self.path(folder)))
+        except FileNotFoundError:
+            return []
+        except OSError as problem:
+            raise StorageError(f"--checkpoint {self.where}: {problem.strerror or problem}") from problem
+
+    def small(self, name: str) -> bytes:
+        """A small file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return self.path(name).read_bytes()
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files, as far as they are there."""
+        for name in names:
+            with contextlib.suppress(OSError):
+                self.path(name).unlink()

@@ -1,0 +1,1 @@
+"""Exploration: every state within the budgets, in machine code or in CPython."""

@@ -1,0 +1,562 @@
+"""Breadth-first exploration in the compiled world, on any number of threads.
+
+A level is expanded in batches of units (a unit is a buffer of packed states). First every unit of
+a batch is expanded, the table being only read; then the sixteen groups of new fingerprints are
+inserted, each by one thread, in the order of the units. So counts, the order of every level and
+the parent kept for each state do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, Protocol
+
+from checker.explore import kernel
+from checker.explore.compiled import Compiled
+from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes
+from checker.explore.result import Exploration, Found, Limits
+from invariants.registry import STEP
+
+__all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
+
+GROUPS: int = kernel.GROUPS
+UNIT = 256 << 10  # bytes of packed states in a unit
+BATCH = 16  # units expanded between two rounds of insertion
+PIECE = 512  # states expanded between two looks at the clock
+FIRST_CAPACITY = 1 << 12
+LOAD = 0.82  # fill at which a group's table grows
+GROWTH = 1.5
+DISK = "/var/tmp"  # where a frontier goes for which there is no memory: /tmp may be memory, too
+PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
+
+
+class Keeper(Protocol):
+    """Who keeps what is known after each level."""
+
+    def last(self, explorer: Explorer) -> list[LevelGroup] | None:
+        """The level to go on from, all before it put back into the explorer; none: there is none."""
+
+    def keep(self, explorer: Explorer, level: list[LevelGroup]) -> None:
+        """Keep a level that is whole."""
+
+
+Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
+
+
+def available_cores() -> int:
+    """The cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass
+class Chunk:
+    """A buffer of packed states.
+
+    Attributes:
+        block: where they are; none: on disk.
+        at: where on disk.
+        start: where they begin in the block.
+    """
+
+    block: Block | None
+    used: int = 0
+    count: int = 0
+    at: int = 0
+    start: int = 0
+
+
+class Group:
+    """The fingerprints of one group."""
+
+    def __init__(self) -> None:
+        self.capacity = FIRST_CAPACITY
+        self.block = Block(8 * self.capacity)
+        self.count = 0
+
+
+class LevelGroup:
+    """The states of one level that fall in one group, in the order they were found."""
+
+    def __init__(self, budget: Budget, kept: bool = False) -> None:
+        """
+        Args:
+            kept: the fingerprints of its states are noted, for a checkpoint.
+        """
+        self.budget = budget
+        self.spilled: IO[bytes] | None = None
+        self.chunks: list[Chunk] = []
+        self.preds = Block(PREDECESSOR * 64)
+        self.prints = Block(64 * 8 if kept else 8)
+        self.info = Block(8 * kernel.INFO)
+        self.info.put(kernel.KEPT, int(kept))
+        self.info.put(kernel.MOST, 1 << 62)
+
+    @property
+    def count(self) -> int:
+        return self.info.get(2)
+
+    def room(self, states: int) -> None:
+        """Make room for that many more predecessors."""
+        self.room_for(self.count + states)
+
+    def room_for(self, states: int) -> None:
+        """Make room for that many predecessors."""
+        need = PREDECESSOR * states
+        if need > self.preds.size:
+            larger = Block(max(need, self.preds.size * 3 // 2), budget=self.budget)
+            larger.map[: self.preds.size] = self.preds.map[:]
+            self.preds = larger
+        if self.info.get(kernel.KEPT) and 8 * states > self.prints.size:
+            more = Block(max(8 * states, self.prints.size * 3 // 2), budget=self.budget)
+            more.map[: self.prints.size] = self.prints.map[:]
+            self.prints = more
+
+    def spill(self, pool: Pool) -> None:
+        """Write the last buffer, which is full, to a file that nobody else sees; its memory is the pool's again.
+
+        Raises:
+            OSError: there is no room on disk either.
+        """
+        if self.spilled is None:
+            where = os.environ.get("TMPDIR") or next(filter(os.path.isdir, (DISK,)), None)
+            self.spilled = tempfile.TemporaryFile(prefix="zabcheck-frontier-", dir=where)  # noqa: SIM115 - it lives as the level
+        chunk = self.chunks[-1]
+        assert chunk.block is not None
+        chunk.at = self.spilled.seek(0, os.SEEK_END)
+        self.spilled.write(memoryview(chunk.block.map)[: chunk.used])
+        self.spilled.flush()
+        pool.give(chunk.block)
+        chunk.block = None
+
+    def states(self, chunk: Chunk) -> bytes | memoryview:
+        """The packed states of a buffer, wherever they are."""
+        if chunk.block is not None:
+            return memoryview(chunk.block.map)[: chunk.used]
+        assert self.spilled is not None
+        return os.pread(self.spilled.fileno(), chunk.used, chunk.at)
+
+    def taken_predecessors(self) -> tuple[int, bytes]:
+        """How many states there are, and their predecessors, which are not kept here any more."""
+        packed = self.preds.bytes(0, PREDECESSOR * self.count)
+        self.preds = Block(PREDECESSOR)
+        return self.count, packed
+
+
+class Slot:
+    """What expanding one unit of a batch needs for itself."""
+
+    def __init__(self, work: int, section: int) -> None:
+        self.work = Block(work)
+        self.report = Block(8 * kernel.REPORT)
+        self.section = section
+        self.budget: Budget | None = None
+        self.outs: list[tuple[Block, Block]] = []
+        self.used = 0
+
+    def next_out(self) -> tuple[Block, Block]:
+        if self.used == len(self.outs):
+            self.outs.append((Block(GROUPS * self.section, budget=self.budget), Block(8 * GROUPS)))
+        out = self.outs[self.used]
+        out[1].map[:] = bytes(out[1].size)
+        self.used += 1
+        return out
+
+
+class Explorer:
+    """Explores a compiled model breadth-first."""
+
+    behind = 0  # bytes behind the first packed state
+
+    def __init__(self, compiled: Compiled, threads: int = 0) -> None:
+        """
+        Args:
+            compiled: the model, its properties and symmetry.
+            threads: how many cores to use; 0 for all.
+        """
+        self.code = compiled
+        self.threads = threads or available_cores()
+        self.groups = [Group() for _ in range(GROUPS)]
+        self.where = Block(16 * GROUPS)
+        self.pool = Pool(UNIT)
+        section = compiled.numbers["MARGIN"] + (96 << 10)
+        self.slots = [Slot(compiled.numbers["WORK"], section) for _ in range(BATCH)]
+        self.preds: list[list[tuple[int, bytes]]] = []  # per level and group: count, predecessors
+        self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
+        self.all = (1 << len(compiled.properties)) - 1
+
+    def forget(self) -> None:
+        """Give back the memory of what was explored."""
+        self.groups, self.slots, self.preds = [], [], []
+        self.pool = Pool(UNIT)
+
+    # --- one exploration -------------------------------------------------------------------------
+
+    def run(
+        self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
+    ) -> Exploration:
+        """Explore from the initial state.
+
+        Args:
+            limits: a depth, and where to give up.
+            keep_going: go on past violations, for the shortest of every property.
+            progress: called after each batch.
+            keeper: keeps each level, or gives the one to go on from.
+        """
+        started, cpu = time.perf_counter(), time.process_time()
+        self.cpu_started = cpu
+        result = Exploration(self.code.properties, self.code.symmetry)
+        self.result, self.limits = result, limits
+        self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
+        self.budget = self.pool.budget = Budget(limits.memory)
+        for slot in self.slots:
+            slot.budget = self.budget
+        self.started, self.progress, self.keeper = started, progress, keeper
+        pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        try:
+            level = (keeper.last(self) if keeper is not None else None) or self.first_level()
+            while not self.finished(level, keep_going):
+                level = self.next_level(level, pool)
+        except KeyboardInterrupt:  # between two levels
+            result.stopped = "interrupted"
+        finally:
+            if pool is not None:
+                pool.shutdown(wait=True, cancel_futures=True)
+        self.collect_counts()
+        result.seconds = time.perf_counter() - self.started
+        result.cpu_seconds += time.process_time() - cpu
+        result.memory = peak_bytes()
+        return result
+
+    def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
+        r = self.result
+        if r.stopped or r.error or (r.violations and not keep_going):
+            return True
+        if not any(g.count for g in level):
+            r.complete = True
+            r.levels.pop()
+            r.raw_levels.pop()
+            return True
+        return self.limits.depth is not None and r.depth >= self.limits.depth
+
+    def first_level(self) -> list[LevelGroup]:
+        """The initial state, judged and put in the table."""
+        code = self.code
+        initial = code.model.program.initial().key()
+        fingerprint, state = code.canonical(initial)
+        broken, met, self.result.error = code.judged_state(state, self.all & ~self.steps_properties)
+        self.result.expanded_levels = -1 if self.result.error else 0
+        level = [LevelGroup(self.budget) for _ in range(GROUPS)]
+        g = (fingerprint >> 60) & 15
+        capacity = self.groups[g].capacity
+        place = (((fingerprint << 4) & (2**64 - 1)) * capacity) >> 64
+        self.groups[g].block.put(place, fingerprint)
+        self.groups[g].count = 1
+        block = Block(UNIT)
+        chunk = Chunk(block, code.pack_state(code.state(state), block.address) + self.behind)
+        chunk.count = 1
+        level[g].chunks.append(chunk)
+        level[g].info.put(2, 1)
+        self.result.levels.append(1)
+        self.result.raw_levels.append(code.alike(initial))
+        self.keep_predecessors(level)
+        for k, p in enumerate(code.properties):
+            if broken >> k & 1:
+                self.result.violations[p.name] = Found(p, ())
+        self.meet(met, 0)
+        if self.keeper is not None and not self.result.error:
+            level[g].prints.put(0, fingerprint - (fingerprint >> 63 << 64))
+            self.keeper.keep(self, level)
+        return level
+
+    def next_level(self, level: list[LevelGroup], pool: ThreadPoolExecutor | None) -> list[LevelGroup]:
+        """Expand every state of a level; returns the level of their new successors."""
+        r = self.result
+        new = [LevelGroup(self.budget, self.keeper is not None) for _ in range(GROUPS)]
+        r.levels.append(0)
+        r.raw_levels.append(0)
+        try:
+            self.expand_all(level, new, pool)
+        except KeyboardInterrupt:
+            r.stopped = "interrupted"
+        except LimitReached:
+            r.stopped = self.budget.reason
+        except MemoryError:
+            r.stopped = "out of memory"
+        except OSError as problem:
+            r.stopped = f"out of memory, and the frontier cannot be put on disk: {problem.strerror or problem}"
+        if r.stopped and pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)  # before looking at what its threads write
+        r.levels[-1] = sum(g.count for g in new)
+        self.keep_predecessors(new)
+        self.look_at_reports(new)
+        if not r.stopped and not r.error:
+            r.expanded_levels += 1
+            if self.keeper is not None:
+                self.keeper.keep(self, new)
+        return new
+
+    def expand_all(self, level: list[LevelGroup], new: list[LevelGroup], pool: ThreadPoolExecutor | None) -> None:
+        """Expand a level batch by batch, until it is done or a limit cuts it short."""
+        r = self.result
+        size, expanded = r.levels[-2], 0
+        units = self.units(level)
+        batch = list(islice(units, BATCH))
+        while batch:
+            self.place_tables()
+            self.wanted = self.masks()
+            jobs = len(batch)
+            self.each(pool, self.expand, self.slots[:jobs], batch)
+            self.insert_all(pool, new, jobs)
+            for chunk, _ in batch:
+                self.give_back(chunk)
+                expanded += chunk.count
+            r.levels[-1] = sum(g.count for g in new)
+            r.raw_levels[-1] = sum(g.info.get(kernel.RAW) for g in new)
+            if self.progress is not None:
+                self.collect_counts()
+                r.seconds = time.perf_counter() - self.started
+                self.progress(r, expanded, size)
+            if self.cut_short():
+                return
+            batch = list(islice(units, BATCH))
+
+    def give_back(self, chunk: Chunk) -> None:
+        """A chunk whose states are expanded."""
+        assert chunk.block is not None
+        self.pool.give(chunk.block)
+
+    def units(self, level: list[LevelGroup]) -> Iterator[tuple[Chunk, int]]:
+        first = 0
+        for group in level:
+            for chunk in group.chunks:
+                if chunk.block is None:
+                    data, chunk.block = group.states(chunk), self.pool.take()
+                    chunk.block.map[: chunk.used] = data
+                yield chunk, first
+                first += chunk.count
+
+    @staticmethod
+    def each(pool: ThreadPoolExecutor | None, function: Callable[..., None], *items: Sequence[object]) -> None:
+        for _ in map(function, *items) if pool is None else pool.map(function, *items):
+            pass
+
+    # --- the two phases of a batch ---------------------------------------------------------------
+
+    def place_tables(self) -> None:
+        """Tell the kernel where every group's table is."""
+        base = self.groups[0].block.address
+        for g, group in enumerate(self.groups):
+            self.where.put(2 * g, (group.block.address - base) // 8)
+            self.where.put(2 * g + 1, group.capacity)
+
+    def masks(self) -> tuple[int, int, int, int]:
+        """The properties still to be judged, of states and of steps, and premises still to be met."""
+        r = self.result
+        live = sum(1 << k for k, p in enumerate(self.code.properties) if p.name not in r.violations)
+        want = sum(1 << k for k, p in enumerate(self.code.properties) if p.name not in r.witnessed)
+        steps = self.steps_properties
+        return live & ~steps, live & steps, want & ~steps, want & steps
+
+    def expand(self, slot: Slot, unit: tuple[Chunk, int]) -> None:
+        chunk, first = unit
+        code = self.code
+        assert chunk.block is not None
+        live, live_steps, want, want_steps = self.wanted
+        slot.used = 0
+        done, offset = 0, chunk.start
+        out, filled = slot.next_out()
+        while done < chunk.count and time.perf_counter() < self.deadline:
+            asked = min(PIECE, chunk.count - done)
+            made = code.expand(
+                chunk.block.address, offset, asked, first + done,
+                self.groups[0].block.address, self.where.address, out.address, slot.section, filled.address,
+                slot.work.address, slot.report.address, code.perms, code.rank, live, live_steps, want, want_steps,
+            )  # fmt: skip
+            done += made
+            offset = slot.report.get(kernel.R_OFFSET)
+            if made < asked:
+                out, filled = slot.next_out()
+
+    def insert_all(
+        self, pool: ThreadPoolExecutor | None, new: list[LevelGroup], jobs: int
+    ) -> list[list[tuple[Block, int, int]]]:
+        """Insert what a batch has found, or as much of it as there may be states: then in turns, in which every
+        group takes its share of what is left, so that the answer does not depend on the threads. Returns what of
+        each group was not inserted."""
+        before = sum(self.result.levels[:-1])
+        most = self.limits.max_states
+        work = [self.candidates(g, jobs) for g in range(GROUPS)]
+        while True:
+            found = sum(g.count for g in new)
+            left = (1 << 62) if most is None else max(0, most - before - found)
+            share = -(-left // GROUPS)
+            for g in new:
+                g.info.put(kernel.MOST, g.count + share)
+            self.each(pool, self.insert, range(GROUPS), new, work)
+            if not left or not any(work) or sum(g.count for g in new) == found:
+                return work
+
+    def candidates(self, g: int, jobs: int) -> list[tuple[Block, int, int]]:
+        """Where a batch has left candidates of a group: blocks, from where and to where."""
+        return [
+            (out, g * slot.section, g * slot.section + filled.get(g))
+            for slot in self.slots[:jobs]
+            for out, filled in slot.outs[: slot.used]
+            if filled.get(g)
+        ]
+
+    def insert(self, g: int, new: LevelGroup, work: list[tuple[Block, int, int]]) -> None:
+        """Insert a group's candidates until there are none, or it has as many states as it may; takes those that
+        were inserted out of `work`."""
+        group = self.groups[g]
+        most = self.make_room(group, new, work)
+        if most <= 0:
+            return
+        new.room(most)
+        before = new.count
+        while work:
+            out, at, end = work[0]
+            if not new.chunks:
+                new.chunks.append(Chunk(self.pool.take()))
+            chunk = new.chunks[-1]
+            assert chunk.block is not None
+            new.info.put(0, chunk.used)
+            new.info.put(1, chunk.count)
+            at = self.code.insert(
+                out.address, at, end, group.block.address, group.capacity, chunk.block.address,
+                UNIT, new.preds.address, new.prints.address, new.info.address,
+            )  # fmt: skip
+            chunk.used, chunk.count = new.info.get(0), new.info.get(1)
+            work[0] = (out, at, end)
+            if at == end:
+                work.pop(0)
+            elif new.count >= new.info.get(kernel.MOST):
+                break
+            else:
+                if self.budget.scarce():
+                    new.spill(self.pool)
+                new.chunks.append(Chunk(self.pool.take()))
+        group.count += new.count - before
+
+    def make_room(self, group: Group, new: LevelGroup, work: list[tuple[Block, int, int]]) -> int:
+        """Make room in a group's table for as many states as may be inserted; returns how many."""
+        most = min(sum(end - at for _, at, end in work) // kernel.HEADER, new.info.get(kernel.MOST) - new.count)
+        if most > 0 and group.count + most > LOAD * group.capacity:
+            self.grow(group, most)
+        return most
+
+    def grow(self, group: Group, more: int) -> None:
+        """A larger table for the group, with room for `more`."""
+        capacity = group.capacity
+        while group.count + more > LOAD * capacity:
+            capacity = int(capacity * GROWTH)
+        block = Block(8 * capacity, huge=True, budget=self.budget)
+        self.code.rehash(group.block.address, group.capacity, block.address, capacity)
+        group.block, group.capacity = block, capacity
+
+    # --- what the kernel reported ----------------------------------------------------------------
+
+    def keep_predecessors(self, level: list[LevelGroup]) -> None:
+        self.preds.append([g.taken_predecessors() for g in level])
+        self.budget.add(sum(len(packed) for _, packed in self.preds[-1]))
+
+    def meet(self, mask: int, depth: int) -> None:
+        for k, p in enumerate(self.code.properties):
+            if mask >> k & 1:
+                self.result.witnessed.setdefault(p.name, depth)
+
+    def look_at_reports(self, new: list[LevelGroup]) -> None:
+        """Premises met, violations found, and the first error, while this level was made."""
+        r, depth = self.result, self.result.depth
+        errors = [slot.report.words(0, kernel.R_BROKEN) for slot in self.slots if slot.report.get(kernel.R_ERROR)]
+        if errors:
+            r.error = self.code.sites[min(errors, key=lambda w: w[kernel.R_ERROR_AT])[kernel.R_ERROR] - 1]
+        for slot in self.slots:
+            self.meet(slot.report.get(kernel.R_WITNESSES) | slot.report.get(kernel.R_STEP_WITNESSES), depth)
+        broken = [group.info.words(3, len(self.code.properties)) for group in new]
+        for k, p in enumerate(self.code.properties):
+            if p.name in r.violations:
+                continue
+            if p.of == STEP:
+                self.look_at_steps(k)
+                continue
+            index = self.first_that_breaks(new, broken, k)
+            if index >= 0:
+                r.violations[p.name] = Found(p, self.schedule_to(depth, index))
+
+    def first_that_breaks(self, new: list[LevelGroup], broken: list[list[int]], k: int) -> int:
+        """The number of the first state of a level that breaks the k-th property; -1: there is none.
+
+        Args:
+            broken: by group and property the first state of the group, from 1.
+        """
+        first = 0
+        for group, places in zip(new, broken, strict=True):
+            if places[k]:
+                return first + places[k] - 1
+            first += group.count
+        return -1
+
+    def look_at_steps(self, k: int) -> None:
+        found = [
+            (slot.report.get(kernel.R_BROKEN + k) - 1, slot.report.get(kernel.R_BROKEN_ORDINAL + k))
+            for slot in self.slots
+            if slot.report.get(kernel.R_BROKEN + k)
+        ]
+        if found:
+            p = self.code.properties[k]
+            parent, ordinal = min(found)
+            self.result.violations[p.name] = Found(p, self.schedule_to(self.result.depth - 1, parent, ordinal, 1 << k))
+
+    def cut_short(self) -> bool:
+        """Whether a limit ends the exploration here. An error ends it with the level: what other steps of it
+        break is told too."""
+        r, limits = self.result, self.limits
+        if limits.max_states is not None and r.distinct >= limits.max_states:
+            r.stopped = f"--max-states {limits.max_states} reached"
+        elif time.perf_counter() > self.deadline:
+            r.stopped = f"--time-limit {limits.seconds:g} s reached"
+        elif self.budget.exceeded():
+            r.stopped = self.budget.reason
+        return bool(r.stopped)
+
+    def collect_counts(self) -> None:
+        """Add up what the slots have counted."""
+        r, code = self.result, self.code
+        totals = [0] * kernel.R_BROKEN
+        for slot in self.slots:
+            for k, v in enumerate(slot.report.words(0, kernel.R_BROKEN)):
+                totals[k] += v
+        r.generated = totals[kernel.R_GENERATED]
+        r.terminal = totals[kernel.R_DEADLOCKS]
+        r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
+        r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_BROKEN]) if v}
+
+    # --- the way back ------------------------------------------------------------------------------
+
+    def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
+        """The steps from the initial state to a state of a level, and on by one step.
+
+        Args:
+            last: the ordinal of one more step; it must break the step property `broken` (a mask),
+                which other steps into the same orbit need not.
+        """
+        ordinals = [] if last is None else [last]
+        for level in range(depth, 0, -1):
+            at = index
+            for count, preds in self.preds[level]:
+                if at < count:
+                    entry = preds[PREDECESSOR * at : PREDECESSOR * at + PREDECESSOR]
+                    index = int.from_bytes(entry[:4], "little")
+                    ordinals.insert(0, int.from_bytes(entry[4:], "little"))
+                    break
+                at -= count
+        return self.code.schedule_along(ordinals, broken)

@@ -1,0 +1,433 @@
+"""The compiled world of a model: the program, what follows from its schema, the properties and the
+explorer's kernel, as one piece of machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any, Self
+
+from checker.explore import kernel
+from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, refuse_order, why_not_symmetric
+from invariants.binding import full_namespace
+from invariants.registry import HISTORY, STEP, TERMINAL, Property
+from zabspec.language import derive, frontend, llvm_text
+from zabspec.language.derive import in_order
+from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
+from zabspec.language.loaded import compiler_digest, digest_of, program_digest
+from zabspec.language.program import own_names
+from zabspec.language.reference import StateView
+from zabspec.language.tree import TypedProgram
+from zabspec.model import Model
+from zabspec.own.authoring import ConfigError, said_at
+
+__all__ = ["Compiled", "full_namespace", "judge_text"]
+
+I64, PTR = ctypes.c_int64, ctypes.c_void_p
+GENERATED = "<derived from the schema>"
+
+EXPORTS: dict[str, tuple[Any, ...]] = {
+    "expand": (I64, PTR, I64, I64, I64, PTR, PTR, PTR, I64, PTR, PTR, PTR, PTR, PTR, I64, I64, I64, I64),
+    "insert": (I64, PTR, I64, I64, PTR, I64, PTR, I64, PTR, PTR, PTR),
+    "rehash": (None, PTR, I64, PTR, I64),
+    "successors": (I64, PTR, PTR, I64, PTR),
+    "fingerprint": (I64, PTR, PTR, PTR, PTR, PTR),
+    "renamed": (None, PTR, PTR, PTR, I64),
+    "take": (None, PTR, I64),
+    "pack_state": (I64, PTR, PTR),
+    "unpack_state": (I64, PTR, PTR),
+    "judge_one_state": (I64, PTR, I64, PTR),
+    "witness_one_state": (I64, PTR, I64, PTR),
+    "judge_one_step": (None, PTR, PTR, PTR, I64, I64),
+}
+
+
+def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
+    """The kernel text that judges a state, or a step, by the given properties; bit k of every mask
+    is the k-th property. One over nothing but the observed history is judged only where that
+    changed (`history_reads` names those)."""
+    lines = ["def judge(s: State, live: int, changed: bool) -> int:", "    broken = 0"]
+    again = ["def witness(s: State, want: int, changed: bool) -> int:", "    met = 0"]
+    for gated in (True, False):
+        indent = "        " if gated else "    "
+        body: list[str] = []
+        meet: list[str] = []
+        for k, p in enumerate(properties):
+            if p.of == STEP or (p.holds.__name__ in history_reads) != gated:
+                continue
+            body += [
+                f"{indent}if (live & {1 << k}) != 0 and not {p.holds.__name__}(s):",
+                f"{indent}    broken = broken | {1 << k}",
+            ]
+            meet += [
+                f"{indent}if (want & {1 << k}) != 0 and {p.witness.__name__}(s):",
+                f"{indent}    met = met | {1 << k}",
+            ]
+        if gated and body:
+            lines.append("    if changed:")
+            again.append("    if changed:")
+        lines += body
+        again += meet
+    lines += ["    return broken"]
+    again += ["    return met"]
+    step = ["def judge_step(before: State, after: State, live: int) -> int:", "    broken = 0"]
+    premise = ["def witness_step(before: State, after: State, want: int) -> int:", "    met = 0"]
+    for k, p in enumerate(properties):
+        if p.of == STEP:
+            step += [
+                f"    if (live & {1 << k}) != 0 and not {p.holds.__name__}(before, after, after):",
+                f"        broken = broken | {1 << k}",
+            ]
+            premise += [
+                f"    if (want & {1 << k}) != 0 and {p.witness.__name__}(before, after, after):",
+                f"        met = met | {1 << k}",
+            ]
+    step.append("    return broken")
+    premise.append("    return met")
+    return "\n\n\n".join("\n".join(text) for text in (lines, again, step, premise))
+
+
+def same_text(size: int) -> str:
+    """Whether a step left the observed history as it was."""
+    lines = [
+        "def observed_changed(before: State, after: State) -> bool:",
+        "    a = as_bytes(before)",
+        "    b = as_bytes(after)",
+        "    d = 0",
+    ]
+    lines += [f"    d = d | (load_word(a, {k}) ^ load_word(b, {k}))" for k in range(0, size, 8)]
+    lines.append("    return d != 0")
+    return "\n".join(lines)
+
+
+def after_text(properties: Sequence[Property], steps: Sequence[str], after: Mapping[str, Collection[str]]) -> str:
+    """Which steps that matter to properties of states a step has entered (at most 15), and which properties these
+    may have changed; if there are none, all may change at any step."""
+    what, lines = ["def what_changed(s: State) -> int:"], ["def judged_after(entered: int) -> int:"]
+    if not after:
+        return "\n".join([*what, "    return 0", "", "", *lines, "    return -1"])
+    bits = [f"(((s.steps >> {steps.index(name)}) & 1) << {k})" for k, name in enumerate(after)]
+    lines.append("    asked = 0")
+    for k, names in enumerate(after.values()):
+        mask = sum(1 << j for j, p in enumerate(properties) if p.name in names)
+        lines += [f"    if (entered & {1 << k}) != 0:", f"        asked = asked | {mask}"]
+    return "\n".join([*what, f"    return {' | '.join(bits)}", "", "", *lines, "    return asked"])
+
+
+class Compiled:
+    """A model in machine code.
+
+    Args:
+        model: what is explored.
+        properties: what is judged, in the order of the bits of every mask.
+        symmetry: whether states that are renamings of each other count once.
+
+    Raises:
+        ValueError: more properties than a candidate has bits for: those beyond would never be seen to break.
+        Asymmetric: they are to, and the text tells processes apart.
+    """
+
+    # what another explorer's kernel has besides, or instead
+    exports: Mapping[str, tuple[Any, ...]] = EXPORTS
+    header: int = kernel.HEADER
+    also_modules: tuple[ModuleType, ...] = ()
+
+    def also_text(self) -> str:
+        """More kernel text that follows from the schema."""
+        return ""
+
+    def also_key(self) -> tuple[object, ...]:
+        """What else the machine code depends on."""
+        return (self.also_text(),)
+
+    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
+        self.model = model
+        self.properties = tuple(properties)
+        most: int = kernel.MOST_PROPERTIES
+        if len(self.properties) > most:
+            raise ValueError(f"{len(self.properties)} properties; the kernel can judge {most} at once")
+        self.symmetry = symmetry
+        self.layout = model.program.layout
+        nodes = model.configuration.nodes
+        tables = derive.Permutations(nodes)
+        self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
+        self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
+        code = compile_cached(self._key(), self._make, self._examine)
+        self._bind(code)
+        self.sites: list[str] = code.facts["sites"]
+        self.steps: list[str] = code.facts["steps"]
+        self.asymmetry: str = code.facts["asymmetry"]
+
+    @classmethod
+    def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Self, str]:
+        """A model compiled with symmetry if that is asked for and sound, else without; with the
+        sentence that says why it is not sound (empty: it is, or was not asked for)."""
+        try:
+            code = cls(model, properties, symmetry)
+        except Asymmetric as reason:
+            return cls(model, properties, False), str(reason)
+        if code.asymmetry:
+            return cls(model, properties, False), code.asymmetry
+        return code, ""
+
+    @cached_property
+    def identity(self) -> str:
+        """A digest of all that its answers follow from, beside limits: texts, sizes, properties, compiler."""
+        return self._key()
+
+    def _key(self) -> str:
+        """A digest of all that the machine code follows from."""
+        model, program = self.model, self.model.program
+        names = full_namespace(model)
+        for module in (kernel, *self.also_modules):
+            names |= {f"{module.__name__}.{name}": value for name, value in own_names(module).items()}
+        kinds = [kind for kind in type(self).__mro__ if kind is not object]
+        return digest_of(
+            program_digest(self.layout, names, program.types, program.handlers, program.steps),
+            compiler_digest(*(kind.__module__ for kind in kinds)),
+            [vars(kind)["exports"] for kind in kinds if "exports" in vars(kind)],
+            [(p.name, p.of, p.holds.__name__, p.witness.__name__) for p in self.properties],
+            (self.symmetry, self.numbers, model.judged_after, model.generated_files, self.also_key()),
+        )
+
+    def _bind(self, code: MachineCode) -> None:
+        self.code = code
+        for name, (result, *arguments) in self.exports.items():
+            setattr(self, name, code.function(name, result, *arguments))
+
+    def _examine(self, code: MachineCode) -> dict[str, str]:
+        self._bind(code)
+        return {"asymmetry": why_not_symmetric(self) if self.symmetry else ""}
+
+    expand: Any
+    insert: Any
+    rehash: Any
+    successors: Any
+    fingerprint: Any
+    renamed: Any
+    take: Any
+    pack_state: Any
+    unpack_state: Any
+    judge_one_state: Any
+    witness_one_state: Any
+    judge_one_step: Any
+
+    @property
+    def terminals(self) -> int:
+        """The properties of terminal states, as a mask."""
+        return sum(1 << k for k, p in enumerate(self.properties) if p.of == TERMINAL)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Sizes and offsets the kernel refers to by name."""
+        total, n = self.layout.total, self.model.configuration.nodes
+        ring: int = kernel.RING
+        limit = derive.packed_limit(self.layout)
+        steps_at = total
+        meta_at = steps_at + 8 * (self.model.most_steps + 1)
+        quiet_at = meta_at + 8 * 4 * ring
+        colour_at = quiet_at + 8 * (self.model.most_steps + 1) * (self.terminals != 0)
+        spare_at = colour_at + 8 * (n + 2)
+        ring_at = spare_at + total
+        image_at = ring_at + ring * total
+        return {
+            "SYMMETRY": int(self.symmetry),
+            "SKIPS": int(derive.skips(self.layout)),
+            "REDUCES": 0,
+            "NODES": n,
+            "RENAMINGS": math.factorial(n) if self.symmetry else 1,
+            "TOTAL": total,
+            "STEPS_AT": steps_at,
+            "META_AT": meta_at,
+            "QUIET_AT": quiet_at,
+            "TERMINALS": self.terminals,
+            "COLOUR_AT": colour_at,
+            "SPARE_AT": spare_at,
+            "RING_AT": ring_at,
+            "IMAGE_AT": image_at,
+            "WORK": image_at + ring * total,
+            "MARGIN": (self.model.most_steps + ring) * (self.header + limit),
+            "PACKED_LIMIT": limit,
+            "PROPERTIES": len(self.properties),
+        }
+
+    def front_end(self) -> frontend.FrontEnd:
+        """What types the functions of the model, with its names; each function is typed once."""
+        program = self.model.program
+        front = frontend.FrontEnd(self.layout, full_namespace(self.model), program.types, program.handlers)
+        front.program.steps = program.steps
+        return front
+
+    def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
+        """Every name the compiled code refers to, the generated functions among them.
+
+        Args:
+            reads: types the properties, if it has not yet, and has these names from then on.
+        """
+        reads = reads or self.front_end()
+        names = dict(reads.namespace)
+        observed = {f.name for f in self.layout.schema.fields if f.observed}
+        history = set()
+        for p in self.properties:
+            if p.of != STEP:
+                reads.function(p.holds.__name__)
+                reads.function(p.witness.__name__)
+                touched = reads.program.reads[p.holds.__name__] | reads.program.reads[p.witness.__name__]
+                if touched <= observed and p.of != TERMINAL:
+                    history.add(p.holds.__name__)
+                elif p.of == HISTORY:
+                    what = ", ".join(sorted(touched - observed))
+                    raise ConfigError(f"{said_at(p.holds)}{p.name} is over the history, and reads {what}")
+        text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
+        text += "\n\n" + self.also_text()
+        text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
+        text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
+        frontend.register_source(GENERATED, text)
+        made: dict[str, Any] = {}
+        exec(compile(text, GENERATED, "exec"), made)
+        names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        own: dict[str, Any] = {}
+        for module in (kernel, *self.also_modules):  # a later one's functions replace an earlier one's
+            own |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
+        for name, value in (own | self.numbers).items():
+            held = names.get(name, value)
+            if (isinstance(value, FunctionType) and name in names) or held != value:
+                said = f"{held.__module__} defines {name}" if isinstance(held, FunctionType) else f"{name} is {held}"
+                raise ConfigError(f"{said}, which is a word of the explorer's: call it something else")
+        names |= own
+        names |= self.numbers
+        names["SYMMETRY"] = bool(self.symmetry)
+        names["SKIPS"] = bool(names["SKIPS"])
+        reads.namespace = names
+        names["REDUCES"] = bool(names["REDUCES"])
+        return names
+
+    def _typed(self) -> TypedProgram:
+        """Everything that is exported, and what it calls."""
+        refuse_order(self.model, self.properties)
+        front = self.front_end()
+        why = asymmetry(self.model, self.properties, front) if self.symmetry else ""
+        if why:
+            raise Asymmetric(why)
+        self.typed_namespace(front)
+        for name in self.exports:
+            front.function(name)
+        return front.program
+
+    def _make(self) -> tuple[str, dict[str, Any]]:
+        typed = self._typed()
+        assembly = llvm_text.emit_program(typed, self.layout, set(self.exports), has_bit_gather())
+        return assembly, {
+            "sites": [s.sentence() for s in typed.sites],
+            "steps": self.model.program.steps,
+            **self.also_facts(typed),
+        }
+
+    def also_facts(self, typed: TypedProgram) -> dict[str, Any]:
+        """More to keep beside the code (JSON-able)."""
+        return {}
+
+    # --- single states, for tests, traces and the first state ---------------------------------
+
+    @cached_property
+    def _work(self) -> Any:
+        """Room for the kernel to work in, for the calls below (not for use by several threads)."""
+        return ctypes.create_string_buffer(self.numbers["WORK"] + 64)
+
+    def state(self, data: bytes) -> Any:
+        """A state in memory the kernel can read and write."""
+        buffer = ctypes.create_string_buffer(self.layout.total)
+        ctypes.memmove(buffer, data, len(data))
+        return buffer
+
+    def canonical(self, data: bytes) -> tuple[int, bytes]:
+        """The fingerprint of a state and the state that stands for its orbit."""
+        to = self.state(b"")
+        h = self.fingerprint(self.state(data), to, self._work, self.perms, self.rank)
+        return h, ctypes.string_at(to, self.layout.size)
+
+    def rename(self, data: bytes, which: int) -> bytes:
+        """A state under a renaming, by its number in `Permutations.all`."""
+        to = self.state(b"")
+        self.renamed(self.state(data), to, self.perms, which)
+        return ctypes.string_at(to, self.layout.size)
+
+    def alike(self, data: bytes) -> int:
+        """How many states the renamings of one are, itself among them; without symmetry 1."""
+        renamings = math.factorial(self.layout.schema.nodes) if self.symmetry else 1
+        return len({in_order(self.layout, self.rename(data, k)) for k in range(renamings)}) if renamings > 1 else 1
+
+    def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
+        """The steps possible in a state (word with choice), each with the state after it,
+        scratch included, in the order that ordinals count."""
+        total = self.layout.total
+        out = ctypes.create_string_buffer((self.model.most_steps + 1) * (total + 8))
+        n = self.successors(self.state(data), out, self.model.most_steps, self._work)
+        if n < 0:
+            raise AssertionError("a state has more steps than the bound says")
+        raw = ctypes.string_at(out, n * (total + 8))
+        pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
+        return [(int.from_bytes(piece[:8], "little"), piece[8:]) for piece in pieces]
+
+    def judge_state(self, state: Any, live: int) -> int:
+        """Which of the properties in a mask a state breaks, in memory the kernel can write."""
+        return int(self.judge_one_state(state, live, self._work))
+
+    def witness_state(self, state: Any, want: int) -> int:
+        """Whose premise of those in a mask it meets."""
+        return int(self.witness_one_state(state, want, self._work))
+
+    def judged_state(self, data: bytes, live: int) -> tuple[int, int, str]:
+        """Which of the properties in a mask a state breaks, whose premise it meets, and what is wrong with the
+        first that reads past an end (empty: none does)."""
+        state = self.state(data)
+        at = self.layout.offset("error")
+        broken, site = self.judge_state(state, live), int.from_bytes(state[at : at + 4], "little")
+        met = self.witness_state(state, live)
+        site = site or int.from_bytes(state[at : at + 4], "little")
+        return broken, met, self.sites[site - 1] if site else ""
+
+    def breaks(self, before: bytes, after: bytes, live: int) -> int:
+        """Which of the step properties in a mask the step between two states breaks; `after` with
+        its scratch."""
+        if not live:
+            return 0
+        report = ctypes.create_string_buffer(8 * kernel.REPORT)
+        self.judge_one_step(self.state(before), self.state(after), report, live, 0)
+        words = (ctypes.c_int64 * kernel.REPORT).from_buffer(report)
+        return sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
+
+    def schedule_along(self, ordinals: Sequence[int], broken: int = 0) -> tuple[int, ...]:
+        """The steps from the initial state that pass through the same orbits as a path of the explorer.
+
+        Args:
+            ordinals: for each step, which successor it is of the state that stands for the orbit.
+            broken: the last step must break these step properties (a mask), which others into the
+                same orbit need not.
+
+        Raises:
+            NotRenamings: states of one orbit have different steps.
+        """
+        size = self.layout.size
+        concrete = self.model.program.initial().key()
+        _, image = self.canonical(concrete)
+        words: list[int] = []
+        for ordinal in ordinals:
+            target, image = self.canonical(self.next_states(image)[ordinal][1][:size])
+            must = broken if len(words) == len(ordinals) - 1 else 0
+            same = (
+                (word, after[:size])
+                for word, after in self.next_states(concrete)
+                if self.canonical(after[:size])[0] == target and self.breaks(concrete, after, must) == must
+            )
+            word, concrete = next(same, (-1, b""))
+            if word < 0:
+                raise NotRenamings(f"step {len(words) + 1} of the way to a state is not possible in a renamed one")
+            words.append(word)
+        return tuple(words)
+
+    def view(self, data: bytes) -> StateView:
+        return StateView(self.layout, data)

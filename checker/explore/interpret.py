@@ -1,0 +1,301 @@
+"""Breadth-first exploration in the CPython world: slow, and obviously right.
+
+The visited set is a plain Python set of whole states, so no fingerprint can merge two of them;
+with symmetry the state that stands for an orbit is the least of all its renamings, tried one by
+one. Every count means what it means in `checker/explore/breadth_first.py`, which the tests hold against this.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+
+from checker.explore.memory import Budget, peak_bytes
+from checker.explore.result import Exploration, Found, Limits
+from checker.explore.symmetry import Asymmetric, asymmetry, refuse_order
+from invariants.binding import bound
+from invariants.registry import STEP, Property, keeps, meets
+from zabspec.language import derive
+from zabspec.language.lang import NOBODY
+from zabspec.language.reference import ERRORS, RangeError, StateView, range_error
+from zabspec.model import Model
+from zabspec.worlds.steps import NUMBERED
+
+__all__ = ["Interpreter"]
+
+Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
+
+CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
+PULSE = 64  # states expanded between two looks at the clock
+GROWS = 4  # times the size a set or dictionary has is what it takes to grow
+
+
+class Interpreter:
+    """Explores a model breadth-first in the CPython world.
+
+    Args:
+        model: what is explored.
+        properties: what is judged.
+        symmetry: whether states that are renamings of each other count once.
+
+    Raises:
+        Asymmetric: they are to, and the text tells processes apart.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
+        refuse_order(model, properties)
+        why = asymmetry(model, properties) if symmetry else ""
+        if why:
+            raise Asymmetric(why)
+        self.model = model
+        self.properties = tuple(properties)
+        self.symmetry = symmetry
+        program = model.program
+        self.layout = program.layout
+        self.steps = program.steps
+        self.names = bound(model)
+        self.bags = bool(derive.bags(self.layout))
+        self.skips = derive.skips(self.layout)
+        self.permutations = list(permutations(range(model.configuration.nodes)))
+
+    # --- one exploration -------------------------------------------------------------------------
+
+    def run(self, limits: Limits, keep_going: bool = False, progress: Progress | None = None) -> Exploration:
+        """Explore from the initial state.
+
+        Args:
+            limits: a depth, and where to give up.
+            keep_going: go on past violations, for the shortest of every property.
+            progress: called every few states.
+        """
+        self.started, cpu = time.perf_counter(), time.process_time()
+        self.limits, self.progress = limits, progress
+        self.budget = Budget(limits.memory)
+        r = Exploration(self.properties, self.symmetry, engine="interpret")
+        r.step_counts = dict.fromkeys(self.steps, 0)
+        self.result = r
+        self.seen: set[bytes] = set()
+        self.orbits: dict[bytes, tuple[bytes, int]] = {}  # those worked out so far
+        self.parents: list[list[tuple[int, int]]] = []  # of each state of each level: its parent, the step
+        try:
+            level = self.first_level()
+            while not self.finished(level, keep_going):
+                level = self.next_level(level)
+        except KeyboardInterrupt:
+            r.stopped = "interrupted"
+        except MemoryError:
+            r.stopped = "out of memory"
+        r.seconds = time.perf_counter() - self.started
+        r.cpu_seconds = time.process_time() - cpu
+        r.memory = peak_bytes()
+        return r
+
+    def finished(self, level: list[bytes], keep_going: bool) -> bool:
+        r = self.result
+        if r.stopped or r.error or (r.violations and not keep_going):
+            return True
+        if not level:
+            r.complete = True
+            r.levels.pop()
+            r.raw_levels.pop()
+            return True
+        return self.limits.depth is not None and r.depth >= self.limits.depth
+
+    def first_level(self) -> list[bytes]:
+        """The initial state, judged and put in the set."""
+        state = self.representative(self.model.program.initial().key())
+        self.seen.add(state)
+        self.parents.append([(0, 0)])
+        self.result.levels.append(1)
+        self.result.raw_levels.append(self.orbit(state)[1])
+        self.judge_state(state)
+        self.result.expanded_levels = -1 if self.result.error else 0
+        return [state]
+
+    def next_level(self, level: list[bytes]) -> list[bytes]:
+        """Expand every state of a level; returns the level of their new successors."""
+        r = self.result
+        new: list[bytes] = []
+        parents: list[tuple[int, int]] = []
+        self.parents.append(parents)
+        r.levels.append(0)
+        r.raw_levels.append(0)
+        for index, state in enumerate(level):
+            if index % PULSE == 0 and self.cut_short(index, len(level)):
+                return new
+            before = StateView(self.layout, state)
+            steps = 0
+            for word, after in self.attempts(state):
+                steps += 1
+                if isinstance(after, RangeError):
+                    self.note(after)
+                    continue
+                if self.skips and derive.is_idle(self.layout, state, after.key()):
+                    continue  # a receipt that changes nothing may as well come later
+                self.count(after)
+                self.judge_step(before, word, after, index)
+                child, size = self.orbit(after.key())
+                if child not in self.seen:
+                    self.seen.add(child)
+                    new.append(child)
+                    parents.append((index, word))
+                    r.levels[-1] += 1
+                    r.raw_levels[-1] += size
+                    self.judge_state(child)
+                    if self.limits.max_states is not None and r.distinct >= self.limits.max_states:
+                        r.stopped = f"--max-states {self.limits.max_states} reached"
+                        return new
+            if steps == 0:
+                r.terminal += 1
+        r.expanded_levels += 0 if r.error else 1
+        return new
+
+    def cut_short(self, expanded: int, size: int) -> bool:
+        """Whether the clock or the memory ends the exploration here."""
+        r, limits = self.result, self.limits
+        r.seconds = time.perf_counter() - self.started
+        if self.progress is not None:
+            self.progress(r, expanded, size)
+        if limits.seconds is not None and r.seconds > limits.seconds - limits.spent:
+            r.stopped = f"--time-limit {limits.seconds:g} s reached"
+        elif self.budget.exceeded(GROWS * (sys.getsizeof(self.seen) + sys.getsizeof(self.orbits))):
+            r.stopped = self.budget.reason
+        return bool(r.stopped)
+
+    # --- the program -----------------------------------------------------------------------------
+
+    def note(self, error: RangeError) -> None:
+        """A value would leave its range: the first such error is told when the level is done."""
+        self.result.error = self.result.error or str(error)
+
+    def successors(self, state: bytes) -> Iterator[tuple[int, StateView]]:
+        """The steps possible in a state (word with choice), each with the state after it."""
+        for word, after in self.attempts(state):
+            if isinstance(after, StateView):
+                yield word, after
+
+    def attempts(self, state: bytes) -> Iterator[tuple[int, StateView | RangeError]]:
+        """The same with the steps that have no successor, since a value would leave its range: each with the
+        error, which says in which step. Where even the question which steps are possible ends in one, it alone."""
+        out: dict[int, int] = {}
+        try:
+            self.names["enabled"](StateView(self.layout, state), out)
+        except ERRORS as problem:
+            yield 0, range_error(problem, "asking which steps are possible")
+            return
+        for k in range(1, out[0] + 1):
+            choice, choices = 0, 1
+            while choice < choices:
+                word = out[k] | choice << CHOICE
+                after = StateView(self.layout, state)
+                try:
+                    self.names["apply"](after, word)
+                except ERRORS as problem:
+                    yield word, range_error(problem, self.step_named(after))
+                else:
+                    yield word, after
+                choices = max(choices, after.choices)
+                choice += 1
+
+    def step_named(self, s: StateView) -> str:
+        """The step under way in s, for a person: its kind, its process, the paper's steps in it."""
+        entered = [name for k, name in enumerate(self.steps) if s.steps >> k & 1]
+        inside = f" ({', '.join(entered)})" if entered else ""
+        where = f" at process {s.event_process}" if s.event_process != NOBODY else ""
+        return f"step {NUMBERED[s.event].called!r}{inside}{where}"
+
+    def orbit(self, data: bytes) -> tuple[bytes, int]:
+        """The state that stands for a state's orbit, and how many states the orbit has: of the
+        images under every permutation of the processes, their bags in order, the least, and their number."""
+        if not self.symmetry:
+            return (derive.in_order(self.layout, data) if self.bags else data), 1
+        if data not in self.orbits:
+            images = {derive.permuted(self.layout, data, p) for p in self.permutations}
+            if self.bags:
+                images = {derive.in_order(self.layout, image) for image in images}
+            self.orbits[data] = min(images), len(images)
+        return self.orbits[data]
+
+    def representative(self, data: bytes) -> bytes:
+        return self.orbit(data)[0]
+
+    # --- counting and judging --------------------------------------------------------------------
+
+    def count(self, after: StateView) -> None:
+        r = self.result
+        r.generated += 1
+        r.event_counts[after.event] = r.event_counts.get(after.event, 0) + 1
+        for k, name in enumerate(self.steps):
+            r.step_counts[name] += after.steps >> k & 1
+
+    def judge_state(self, state: bytes) -> None:
+        """Judge the state just found, which is the last of the last level."""
+        r = self.result
+        for p in self.properties:
+            if p.of != STEP and self.judge(p, StateView(self.layout, state)):
+                r.violations[p.name] = Found(p, self.schedule_to(r.depth, len(self.parents[-1]) - 1))
+
+    def judge_step(self, before: StateView, word: int, after: StateView, index: int) -> None:
+        """Judge a step out of state `index` of the level that is being expanded."""
+        r = self.result
+        for p in self.properties:
+            if p.of == STEP and self.judge(p, after, before):
+                r.violations[p.name] = Found(p, self.schedule_to(r.depth - 1, index, word, p))
+
+    def judge(self, p: Property, after: StateView, before: StateView | None = None) -> bool:
+        """Whether a state, or a step, breaks a property that was not broken yet; meets its premise. A property that
+        reads past an end says nothing of them: that is an error of its own."""
+        r = self.result
+        broken = False
+        try:
+            broken = p.name not in r.violations and not keeps(p, self.names, after, before)
+        except ERRORS as problem:
+            self.note(range_error(problem, p.name))
+        try:
+            if p.name not in r.witnessed and meets(p, self.names, after, before):
+                r.witnessed[p.name] = r.depth
+        except ERRORS as problem:
+            self.note(range_error(problem, p.name))
+        return broken
+
+    # --- the way back ----------------------------------------------------------------------------
+
+    def schedule_to(
+        self, depth: int, index: int, last: int | None = None, breaks: Property | None = None
+    ) -> tuple[int, ...]:
+        """The steps from the initial state as it is to a state of a level, and on by the step
+        `last`, which breaks the property `breaks`."""
+        words: list[int] = [] if last is None else [last]
+        for level in range(depth, 0, -1):
+            index, word = self.parents[level][index]
+            words.insert(0, word)
+        return self.unrenamed(words, breaks) if self.symmetry or self.bags else tuple(words)
+
+    def unrenamed(self, words: list[int], breaks: Property | None) -> tuple[int, ...]:
+        """The same steps from the initial state as it is. The words given are steps of the states
+        that stand for their orbits; those returned lead through the same orbits, and where the
+        last must break a property of steps, one that does."""
+        concrete = self.model.program.initial().key()
+        image = self.representative(concrete)
+        out: list[int] = []
+        for k, word in enumerate(words):
+            image = self.representative(self.after(image, word))
+            before = StateView(self.layout, concrete)
+            for candidate, after in self.successors(concrete):
+                if self.representative(after.key()) != image:
+                    continue
+                if breaks and k == len(words) - 1 and keeps(breaks, self.names, after, before):
+                    continue
+                out.append(candidate)
+                concrete = after.key()
+                break
+            else:
+                raise AssertionError("permuting the processes does not commute with stepping")
+        return tuple(out)
+
+    def after(self, state: bytes, word: int) -> bytes:
+        s = StateView(self.layout, state)
+        self.names["apply"](s, word)
+        return s.key()

@@ -1,0 +1,508 @@
+"""The explorer's inner loops, in the kernel language; compiled together with the program.
+
+`expand` takes packed states of one level and puts their successors that are not in the table into
+buffers, one per group of fingerprints. `insert` takes one group's buffers, in order, and keeps
+the first of each new state. While states are expanded the table is only read, while they are
+inserted each group is touched by one thread: no locks, and the same result with any number of
+threads. The first to reach a state is its least parent, since buffers are read in parents' order.
+
+A fingerprint's top four bits are its group; within the group its place is its remaining bits
+scaled to the group's size, then the next free one.
+
+A step in which a value would leave its range has no successor: nothing is judged, counted or kept of it
+but the error, of which the report has the first (by parent, then by the order of its steps).
+
+Names not defined here (`unpack`, `pack`, `canonical`, `enabled`, `apply`, `judge_...`) are the
+program's: see `checker/explore/compiled.py`.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Bytes, State, Words
+
+GROUPS = 16
+RING = 8  # successors between the prefetch of a table entry and its use
+
+# A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
+# properties (56 bits), the renamings that leave it as it is (8), then the packed state.
+HEADER = 24
+MOST_PROPERTIES = 56
+MANY = 128  # of 7! renamings: the orbit of a state that so many leave as it is has less than 40 states
+
+# Words of a unit's report
+(
+    R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES, R_ERROR_AT,
+) = range(7)  # fmt: skip
+R_STEPS = 8  # 64 counters: transitions that entered each paper step
+R_EVENTS = 72  # 64 counters: transitions of each kind of event
+R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks it
+R_BROKEN_ORDINAL = 200
+REPORT = 264
+RAW = 67
+MOST = 68
+KEPT = 69
+INFO = 70
+
+
+def expand(
+    source: Bytes,
+    offset: int,
+    count: int,
+    first: int,
+    tables: Words,
+    where: Words,
+    out: Bytes,
+    section: int,
+    filled: Words,
+    work: Bytes,
+    report: Words,
+    perms: Bytes,
+    rank: Bytes,
+    live: int,
+    live_steps: int,
+    want: int,
+    want_steps: int,
+) -> int:
+    """Expand up to `count` states packed in `source` from `offset`; returns how many were.
+
+    Args:
+        first: the number of the first of them in its level.
+        tables: the fingerprint table; `where[2g]` is group g's first entry, `where[2g + 1]` its size.
+        out: candidates, `section` bytes for each group; `filled[g]` is how many are used.
+        work: room for states; see WORK.
+        live: the state properties still to be judged; `live_steps`: those of steps.
+        want: the state properties whose premise is still to be met; `want_steps`: those of steps.
+    """
+    parent = state_at(work, 0)
+    steps = words_at(work, STEPS_AT)
+    meta = words_at(work, META_AT)
+    colour = words_at(work, COLOUR_AT)
+    spare = state_at(work, SPARE_AT)
+    done = 0
+    head = 0
+    tail = 0
+    while done < count:
+        full = False
+        for g in range(GROUPS):
+            if filled[g] + MARGIN > section:
+                full = True
+        if full:
+            break
+        offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
+        parent.error = 0
+        enabled(parent, steps)
+        if REDUCES:
+            offset = offset + put_to_sleep(source, offset, parent, work)
+        if parent.error != 0:  # which steps are possible is not known
+            note_error(report, parent.error, first + done, 0)
+            steps[0] = 0
+        elif steps[0] == 0:
+            report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
+        ordinal = 0
+        for k in range(steps[0]):
+            choice = 0
+            choices = 1
+            if REDUCES:  # what an earlier step put to sleep has one successor, which another way leads to
+                mine = class_of_step(parent, steps[1 + k])
+                quiet = False
+                if is_asleep(steps[1 + k]):
+                    ordinal = ordinal + 1
+                    continue
+            while choice < choices:
+                slot = head & (RING - 1)
+                child = state_at(work, RING_AT + slot * TOTAL)
+                copy_bytes(as_bytes(child), as_bytes(parent), TOTAL)
+                apply(child, steps[1 + k] | (choice << 32))
+                choices = max(choices, child.choices)
+                choice = choice + 1
+                if child.error != 0:
+                    note_error(report, child.error, first + done, 2 * ordinal)
+                    continue
+                ordinal = ordinal + 1
+                if SKIPS:  # a receipt that changes nothing may as well come later
+                    if idle(parent, child):
+                        continue
+                report[R_GENERATED] = report[R_GENERATED] + 1
+                report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
+                taken = child.steps
+                while taken != 0:
+                    at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
+                    report[at] = report[at] + 1
+                    taken = taken & (taken - 1)
+                broken = judge_step(parent, child, live_steps)
+                met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
+                if (broken | met | parent.error | child.error) != 0:
+                    judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
+                changed = observed_changed(parent, child)
+                which = 0
+                if SYMMETRY:
+                    image = state_at(work, IMAGE_AT + slot * TOTAL)
+                    h = canonical(child, image, spare, colour, perms, rank)
+                    same = colour[NODES]
+                    which = colour[NODES + 1]
+                else:
+                    h = hash_state(child)
+                    same = 1
+                if REDUCES:
+                    quiet = is_quiet(parent, child)
+                    note_sleepers(work, slot, mine, perms, which)
+                g = shr(h, 60)
+                place = where[2 * g] + mulhi(h << 4, where[2 * g + 1])
+                prefetch(tables, place)
+                meta[4 * slot] = h
+                meta[4 * slot + 1] = place
+                meta[4 * slot + 2] = first + done
+                flags = (1 if changed else 0) | (what_changed(child) << 1)
+                meta[4 * slot + 3] = (ordinal - 1) | (flags << 16) | (same << 32)
+                head = head + 1
+                if head - tail == RING:
+                    settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
+                    tail = tail + 1
+            if REDUCES:
+                if quiet and choices == 1:
+                    may_sleep(work, mine)
+        done = done + 1
+    while tail < head:
+        settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
+        tail = tail + 1
+    report[R_OFFSET] = offset
+    return done
+
+
+def note_error(report: Words, site: int, parent: int, order: int) -> None:
+    """Note an error if it is the first: that of the least parent, of its errors that of the least order."""
+    at = (parent << 17) | order
+    if report[R_ERROR] == 0 or at < report[R_ERROR_AT]:
+        report[R_ERROR] = site
+        report[R_ERROR_AT] = at
+
+
+def judge_taken(before: State, after: State, report: Words, live: int, want: int, parent: int, ordinal: int) -> None:
+    """Judge a step, and say what it breaks and whose premise it meets in the report."""
+    want = want & (-1 ^ report[R_STEP_WITNESSES])
+    broken = judge_step(before, after, live)
+    met = witness_step(before, after, want)
+    if before.error != 0 or after.error != 0:
+        site = before.error if before.error != 0 else after.error
+        note_error(report, site, parent, 2 * ordinal + 1)
+        broken = 0
+        met = 0
+        for k in range(PROPERTIES):
+            before.error = 0
+            after.error = 0
+            one = judge_step(before, after, live & (1 << k))
+            if before.error == 0 and after.error == 0:
+                broken = broken | one
+            before.error = 0
+            after.error = 0
+            one = witness_step(before, after, want & (1 << k))
+            if before.error == 0 and after.error == 0:
+                met = met | one
+        before.error = 0
+        after.error = 0
+    report[R_STEP_WITNESSES] = report[R_STEP_WITNESSES] | met
+    while broken != 0:
+        k = count_bits((broken & (0 - broken)) - 1)
+        if report[R_BROKEN + k] == 0:
+            report[R_BROKEN + k] = parent + 1
+            report[R_BROKEN_ORDINAL + k] = ordinal
+        broken = broken & (broken - 1)
+
+
+def is_terminal(s: State, steps: Words) -> bool:
+    """Whether no step is possible in a state; where that is not known, it is told when the state is expanded."""
+    s.error = 0
+    enabled(s, steps)
+    known = s.error == 0
+    s.error = 0
+    return known and steps[0] == 0
+
+
+def asked_of(s: State, asked: int, steps: Words) -> int:
+    """Of some properties those that are asked of a state: of terminal states only if it is one."""
+    if TERMINALS != 0:
+        if (asked & TERMINALS) != 0:
+            if not is_terminal(s, steps):
+                return asked & (-1 ^ TERMINALS)
+    return asked
+
+
+def judge_alone(s: State, live: int, changed: bool) -> int:
+    """`judge`, each property alone: what one reads past an end says nothing of another."""
+    broken = 0
+    for k in range(PROPERTIES):
+        s.error = 0
+        one = judge(s, live & (1 << k), changed)
+        if s.error == 0:
+            broken = broken | one
+    s.error = 0
+    return broken
+
+
+def witness_alone(s: State, want: int, changed: bool) -> int:
+    """`witness`, each property alone."""
+    met = 0
+    for k in range(PROPERTIES):
+        s.error = 0
+        one = witness(s, want & (1 << k), changed)
+        if s.error == 0:
+            met = met | one
+    s.error = 0
+    return met
+
+
+def settle(
+    work: Bytes,
+    slot: int,
+    tables: Words,
+    where: Words,
+    out: Bytes,
+    section: int,
+    filled: Words,
+    report: Words,
+    live: int,
+    want: int,
+) -> None:
+    """Look a successor up; if it is not in the table, judge it and write it out as a candidate."""
+    meta = words_at(work, META_AT)
+    h = meta[4 * slot]
+    place = meta[4 * slot + 1]
+    g = shr(h, 60)
+    end = where[2 * g] + where[2 * g + 1]
+    while tables[place] != 0:
+        if tables[place] == h:
+            return
+        place = place + 1
+        if place == end:
+            place = where[2 * g]
+    write_out(work, slot, out, section, filled, report, live, want)
+
+
+def symmetries(meta: Words, slot: int) -> int:
+    """How many renamings leave a successor as it is, in a byte: the number, or, where that is large, MANY and how
+    many states its orbit has."""
+    same = meta[4 * slot + 3] >> 32
+    if same < MANY:
+        return same
+    return MANY + RENAMINGS // same
+
+
+def states_of_orbit(source: Bytes, at: int) -> int:
+    symmetric = shr(load_word(source, at + 16), MOST_PROPERTIES)
+    if symmetric < MANY:
+        return RENAMINGS // symmetric
+    return symmetric - MANY
+
+
+def successor_at(work: Bytes, slot: int) -> State:
+    """The state that stands for a successor's orbit."""
+    if SYMMETRY:
+        return state_at(work, IMAGE_AT + slot * TOTAL)
+    return state_at(work, RING_AT + slot * TOTAL)
+
+
+def write_out(
+    work: Bytes, slot: int, out: Bytes, section: int, filled: Words, report: Words, live: int, want: int
+) -> int:
+    """Judge a successor and write it out as a candidate of its group; returns where."""
+    meta = words_at(work, META_AT)
+    h = meta[4 * slot]
+    s = successor_at(work, slot)
+    g = shr(h, 60)
+    at = g * section + filled[g]
+    size = pack(s, as_bytes(state_at(out, at + HEADER)))
+    if REDUCES:
+        size = size + write_sleepers(work, slot, out, at + HEADER + size)
+    store_word(out, at, h)
+    store_half(out, at + 8, meta[4 * slot + 2])
+    store_short(out, at + 12, meta[4 * slot + 3] & 65535)
+    store_short(out, at + 14, size)
+    changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
+    asked = asked_of(s, judged_after((meta[4 * slot + 3] >> 17) & 32767), words_at(work, QUIET_AT))
+    broken = judge(s, live & asked, changed)
+    met = 0
+    if (want & asked) != 0:
+        met = witness(s, want & asked, changed)
+    if s.error != 0:  # a property reads past an end
+        note_error(report, s.error, meta[4 * slot + 2], 2 * (meta[4 * slot + 3] & 65535) + 1)
+        broken = judge_alone(s, live & asked, changed)
+        met = witness_alone(s, want & asked, changed)
+    store_word(out, at + 16, broken | (symmetries(meta, slot) << MOST_PROPERTIES))
+    report[R_WITNESSES] = report[R_WITNESSES] | met
+    filled[g] = filled[g] + HEADER + size
+    return at
+
+
+def insert(
+    source: Bytes,
+    start: int,
+    end: int,
+    table: Words,
+    capacity: int,
+    level: Bytes,
+    limit: int,
+    preds: Bytes,
+    prints: Words,
+    info: Words,
+) -> int:
+    """Insert one group's candidates from `start` to `end`; returns where it stopped.
+
+    It stops early when the level's buffer is full, or the group has as many states as it may.
+
+    Args:
+        table, capacity: the group's part of the table.
+        level: the buffer that new states are appended to, up to `limit`.
+        preds: six bytes for each state of the level in this group: parent, ordinal.
+        prints: where its fingerprint is noted too, if `info[KEPT]` says so: for a checkpoint.
+        info: [bytes used, states in this buffer, states of this group in the level, then for each
+            of 64 properties the first state of the group that breaks it, from 1, how many states
+            there are when renamings count apart, and how many of this group there may be].
+    """
+    at = start
+    ahead = start
+    lead = 0
+    used = info[0]
+    while at < end:
+        while ahead < end and lead < 12:
+            prefetch(table, mulhi(load_word(source, ahead) << 4, capacity))
+            ahead = ahead + HEADER + load_short(source, ahead + 14)
+            lead = lead + 1
+        h = load_word(source, at)
+        size = load_short(source, at + 14)
+        place = mulhi(h << 4, capacity)
+        known = False
+        while table[place] != 0 and not known:
+            if table[place] == h:
+                known = True
+            else:
+                place = place + 1
+                if place == capacity:
+                    place = 0
+        if not known:
+            if used + size + 16 > limit or info[2] >= info[MOST]:
+                info[0] = used
+                return at
+            table[place] = h
+            copy_bytes(as_bytes(state_at(level, used)), as_bytes(state_at(source, at + HEADER)), size)
+            used = used + size
+            index = info[2]
+            store_half(preds, 6 * index, load_half(source, at + 8))
+            store_short(preds, 6 * index + 4, load_short(source, at + 12))
+            if info[KEPT] != 0:
+                prints[index] = h
+            note_broken(load_word(source, at + 16) & ((1 << MOST_PROPERTIES) - 1), index + 1, info)
+            info[RAW] = info[RAW] + states_of_orbit(source, at)
+            info[1] = info[1] + 1
+            info[2] = index + 1
+        at = at + HEADER + size
+        lead = lead - 1
+    info[0] = used
+    return at
+
+
+def note_broken(broken: int, number: int, info: Words) -> None:
+    """Note the properties that a state breaks, if it is the first."""
+    p = 0
+    while broken != 0:
+        if (broken & 1) != 0 and info[3 + p] == 0:
+            info[3 + p] = number
+        broken = shr(broken, 1)
+        p = p + 1
+
+
+def rehash(old: Words, old_capacity: int, new: Words, capacity: int) -> None:
+    """Move a group's fingerprints into a larger, empty table."""
+    for k in range(old_capacity):
+        h = old[k]
+        if h != 0:
+            place = mulhi(h << 4, capacity)
+            while new[place] != 0:
+                place = place + 1
+                if place == capacity:
+                    place = 0
+            new[place] = h
+
+
+def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
+    """Every successor of a state as it is, in order: a word (the step and its choice), then the
+    state with its scratch. Returns how many; -1 if there is no room."""
+    steps = words_at(work, STEPS_AT)
+    source.error = 0
+    enabled(source, steps)
+    if source.error != 0:
+        return 0
+    n = 0
+    for k in range(steps[0]):
+        choice = 0
+        choices = 1
+        while choice < choices:
+            if n == most:
+                return -1
+            at = n * (TOTAL + 8)
+            child = state_at(out, at + 8)
+            copy_bytes(as_bytes(child), as_bytes(source), TOTAL)
+            store_word(out, at, steps[1 + k] | (choice << 32))
+            apply(child, steps[1 + k] | (choice << 32))
+            choices = max(choices, child.choices)
+            choice = choice + 1
+            if child.error == 0:
+                n = n + 1
+    return n
+
+
+def fingerprint(s: State, to: State, work: Bytes, perms: Bytes, rank: Bytes) -> int:
+    """The fingerprint of a state, and in `to` the state that stands for its orbit."""
+    if SYMMETRY:
+        return canonical(s, to, state_at(work, SPARE_AT), words_at(work, COLOUR_AT), perms, rank)
+    copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
+    return hash_state(s)
+
+
+def renamed(s: State, to: State, perms: Bytes, which: int) -> None:
+    """The state under one of the renamings; as it is without symmetry."""
+    if SYMMETRY:
+        permute(s, to, perms, which)
+    else:
+        copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
+
+
+def take(s: State, word: int) -> None:
+    """One step, as `apply` of the CPython world."""
+    apply(s, word)
+
+
+def pack_state(s: State, out: Bytes) -> int:
+    return pack(s, out)
+
+
+def unpack_state(source: Bytes, s: State) -> int:
+    return unpack(source, s)
+
+
+def judge_one_state(s: State, live: int, work: Bytes) -> int:
+    """The properties among `live` that the state breaks; `s.error`: the first that reads past an end."""
+    live = asked_of(s, live, words_at(work, QUIET_AT))
+    s.error = 0
+    broken = judge(s, live, True)
+    site = s.error
+    if site != 0:
+        broken = judge_alone(s, live, True)
+    s.error = site
+    return broken
+
+
+def witness_one_state(s: State, want: int, work: Bytes) -> int:
+    """The properties among `want` whose premise the state meets; `s.error` as in `judge_one_state`."""
+    want = asked_of(s, want, words_at(work, QUIET_AT))
+    s.error = 0
+    met = witness(s, want, True)
+    site = s.error
+    if site != 0:
+        met = witness_alone(s, want, True)
+    s.error = site
+    return met
+
+
+def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
+    """Judge one step by itself; see `judge_taken`."""
+    judge_taken(before, after, report, live, want, 0, 0)

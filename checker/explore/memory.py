@@ -1,0 +1,230 @@
+"""Memory the kernel can address: anonymous maps, with their addresses; and how much of it there may be."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+import os
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+
+__all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "peak_bytes", "resident_bytes"]
+
+SCARCE = 0.6  # of what may be in use: from there on the frontier goes to disk
+MARGIN = 0.05  # of what the machine has: left to the system and to what is not counted
+
+HUGE = 2 << 20
+
+
+class LimitReached(MemoryError):
+    """More memory is asked for than is allowed."""
+
+
+class Budget:
+    """How much memory may be in use, counted before it is: what the process had in use at the start, and every
+    block since, whether its pages were touched or not.
+
+    Args:
+        limit: in bytes; none: what the machine has, less a margin.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self.given = limit is not None
+        self.limit = machine_bytes() if limit is None else limit
+        self.spent = resident_bytes()
+        self._lock = threading.Lock()
+        self._looked = time.monotonic()
+
+    @property
+    def reason(self) -> str:
+        """What is said where it ends an exploration."""
+        if self.given:
+            return f"--memory-limit {self.limit // (1 << 20)} MiB reached"
+        return f"--memory-limit {self.limit / (1 << 30):.1f} GiB (what this machine has, less a margin) reached"
+
+    def take(self, size: int) -> None:
+        """
+        Raises:
+            LimitReached: there would be more in use than may be.
+        """
+        with self._lock:
+            if self.spent + size > self.limit:
+                raise LimitReached(self.reason)
+            self.spent += size
+
+    def add(self, size: int) -> None:
+        """Count what is in use already."""
+        with self._lock:
+            self.spent += size
+
+    def give(self, size: int) -> None:
+        with self._lock:
+            self.spent -= size
+
+    def scarce(self) -> bool:
+        """Whether what may be in use is mostly in use: what can lie on disk had better."""
+        return self.spent > SCARCE * self.limit
+
+    def exceeded(self, soon: int = 0) -> bool:
+        """Whether more is in use than may be, or will be with so much more; also where others have left the machine
+        without memory."""
+        in_use = resident_bytes() + soon
+        if not self.given and time.monotonic() - self._looked > 1:
+            self._looked = time.monotonic()
+            return in_use > min(self.limit, machine_bytes(in_use=in_use))
+        return in_use > self.limit
+
+
+class Block:
+    """A zeroed run of bytes with an address. Freed when the object is.
+
+    Args:
+        budget: what it is counted in.
+
+    Raises:
+        MemoryError: there is no more memory.
+    """
+
+    __slots__ = ("_view", "address", "budget", "map", "size")
+
+    def __init__(self, size: int, huge: bool = False, budget: Budget | None = None) -> None:
+        self.budget = None
+        self.size = max(size, 64)
+        if budget is not None:
+            budget.take(self.size)
+            self.budget = budget
+        try:
+            # private maps: shared ones are files in memory, which get no huge pages
+            self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"{self.size} bytes are not to be had") from error
+        if huge and self.size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            self.map.madvise(mmap.MADV_HUGEPAGE)
+        self._view = ctypes.c_char.from_buffer(self.map)
+        self.address = ctypes.addressof(self._view)
+
+    def __del__(self) -> None:
+        if self.budget is not None:
+            self.budget.give(self.size)
+
+    def words(self, start: int, count: int) -> list[int]:
+        """`count` 64-bit words from word `start`, signed."""
+        return list((ctypes.c_int64 * count).from_address(self.address + 8 * start))
+
+    def put(self, index: int, value: int) -> None:
+        ctypes.c_int64.from_address(self.address + 8 * index).value = value
+
+    def get(self, index: int) -> int:
+        return ctypes.c_int64.from_address(self.address + 8 * index).value
+
+    def bytes(self, start: int, count: int) -> bytes:
+        return ctypes.string_at(self.address + start, count)
+
+
+class Pool:
+    """Blocks of one size, used again once given back."""
+
+    def __init__(self, size: int, budget: Budget | None = None) -> None:
+        self.size, self.budget = size, budget
+        self.free: list[Block] = []
+
+    def take(self) -> Block:
+        try:  # several threads take
+            return self.free.pop()
+        except IndexError:
+            return Block(self.size, budget=self.budget)
+
+    def give(self, block: Block) -> None:
+        self.free.append(block)
+
+
+def resident_bytes() -> int:
+    """Memory the process has in use now."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as handle:
+            return int(handle.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return peak_bytes()
+
+
+def peak_bytes() -> int:
+    """The most memory the process has had in use. What the system's accounting says is that of whoever began the
+    process, too, where that had more."""
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as handle:
+        for line in handle:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def machine_bytes(system: Path = Path("/"), in_use: int | None = None) -> int:
+    """What this process may have in use without harm: what it has, and what the machine, its control group and
+    its own limits leave it, less a margin.
+
+    Args:
+        system: where `proc` and `sys` are.
+        in_use: what the process has in use; found out if not given.
+    """
+    mine = resident_bytes() if in_use is None else in_use
+    left = [free for free in (machine_left(system), *groups_left(system)) if free is not None]
+    bounds = [mine + max(0, free) for free in left]
+    for name in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(name)
+        if soft != resource.RLIM_INFINITY:
+            bounds.append(soft)
+    if not bounds:
+        bounds.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return int(min(bounds) * (1 - MARGIN))
+
+
+def machine_left(system: Path) -> int | None:
+    """What the machine has available; none: it does not say."""
+    found = values_in(system / "proc" / "meminfo")
+    return found["MemAvailable:"] * 1024 if "MemAvailable:" in found else None
+
+
+def groups_left(system: Path) -> list[int]:
+    """What each control group that this process is in, of either version, has left; files that are cached count
+    as free."""
+    try:
+        lines = (system / "proc" / "self" / "cgroup").read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return []
+    out = []
+    for line in lines:
+        number, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if number == "0":
+            root, most, used = system / "sys/fs/cgroup", "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            root, most, used = system / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        here = Path(path.lstrip("/"))
+        for folder in (root / here, *(root / parent for parent in here.parents), root):
+            limit, now = number_in(folder / most), number_in(folder / used)
+            if limit is not None and now is not None:
+                cached = values_in(folder / "memory.stat")
+                out.append(limit - now + cached.get("inactive_file", 0) + cached.get("active_file", 0))
+    return out
+
+
+def number_in(path: Path) -> int | None:
+    """The number in a file; none: there is no such file, or no number in it (no limit)."""
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def values_in(path: Path) -> dict[str, int]:
+    """The lines of a file that give a name a number."""
+    try:
+        rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
+    except (OSError, ValueError):
+        return {}
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}

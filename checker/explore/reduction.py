@@ -1,0 +1,221 @@
+"""Which steps may change places, derived from a model's text, and a model compiled to explore with sleep sets.
+
+docs/reduction.md has the argument. A step is of a class: its case (kind, message received, whether its process follows
+itself) and its processes. Of each two cases a word says, for each way in which their four processes may coincide,
+whether what they touch collides (`relation`). Nothing here knows a protocol; what the world's own functions may do in
+either order is declared beside them (`Conventions.commute`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from types import FunctionType
+from typing import Any
+
+from checker.explore import kernel, sleep_kernel
+from checker.explore.compiled import EXPORTS, Compiled
+from invariants.registry import STEP
+from zabspec.language import tree as t
+from zabspec.language.derive import Permutations
+from zabspec.language.footprints import ANYTHING, Case, Conventions, Touch, footprints
+from zabspec.language.kinds import Seq
+from zabspec.language.looks import Looks
+from zabspec.language.schema import Layout
+from zabspec.model import Model
+
+__all__ = ["Reducing", "collisions", "relation", "why_not_reduced"]
+
+I64, PTR = ctypes.c_int64, ctypes.c_void_p
+NEVER = 0xFFFF  # of two cases whose steps are never independent
+MOST_CASES = 64
+NOBODY = 255  # in a class: there is no such process
+
+# The ways in which a process of one step may be one of the other's: bits of a number.
+SAME: Mapping[tuple[str, str], int] = {("a", "a"): 1, ("a", "b"): 2, ("b", "a"): 4, ("b", "b"): 8}
+
+
+def collisions(one: Iterable[Touch], other: Iterable[Touch], commute: frozenset[frozenset[str]]) -> int:
+    """For each way in which the processes of two steps may coincide, a bit: whether what they touch collides.
+
+    Bit k of the number stands for the coincidences whose bits (`SAME`) make k.
+    """
+    needed: set[int] = set()  # the coincidences without which a pair of touches is apart
+    by_field: dict[str, list[Touch]] = {}
+    for y in other:
+        by_field.setdefault(y.field, []).append(y)
+    for x in one:
+        if x.field == ANYTHING or ANYTHING in by_field:
+            return NEVER
+        for y in by_field.get(x.field, ()):
+            if not (x.writes or y.writes) or (x.label and y.label and frozenset((x.label, y.label)) in commute):
+                continue
+            pairs = [(p, q) for p, q in zip(x.keys, y.keys, strict=True) if p is not None and q is not None]
+            needed.add(sum({SAME[pair] for pair in pairs}))
+    return sum(1 << k for k in range(16) if any(k & bits == bits for bits in needed))
+
+
+def relation(cases: Mapping[Case, frozenset[Touch]], commute: Iterable[tuple[str, str]]) -> list[int]:
+    """The word of each two cases, row by row in their order; behind the last case they are never independent."""
+    pairs = frozenset(frozenset(pair) for pair in commute)
+    touched = list(cases.values())
+    found: dict[tuple[frozenset[Touch], frozenset[Touch]], int] = {}
+    for x in touched:
+        for y in touched:
+            if (x, y) not in found:
+                found[x, y] = collisions(x, y, pairs)
+    beyond = MOST_CASES - len(touched)
+    rows = [[*(found[x, y] for y in touched), *[NEVER] * beyond] for x in touched]
+    return [word for row in [*rows, *[[NEVER] * MOST_CASES] * beyond] for word in row]
+
+
+def class_text(layout: Layout, cases: Sequence[Case], world: Conventions) -> str:
+    """`class_of_step`: the class of a step that is possible in a state."""
+    n = layout.schema.nodes
+    at, (stride,) = layout.strides(layout.fields[world.follows])
+    lines = [
+        "def class_of_step(s: State, word: int) -> int:",
+        "    held = as_bytes(s)",
+        "    kind = (word >> 24) & 255",
+        "    a = (word >> 16) & 255",
+        "    b = (word >> 8) & 255",
+        f"    case = {len(cases)}",
+        "    named = 7",
+        f"    if a >= {n} or (word & 255) != 0:",
+        "        return case",
+        f"    leader = held[{at} + a * {stride}]",
+        "    own = 1 if leader == a + 1 else 0",
+    ]
+    for kind in dict.fromkeys(c.kind for c in cases):
+        lines.append(f"    if kind == {kind}:")
+        if kind in world.paired:
+            lines += [f"        if b >= {n}:", f"            return {len(cases)}", "        named = b"]
+        else:
+            lines += ["        b = leader - 1", "        if leader == 0:", f"            b = {NOBODY}"]
+        if kind in world.received:
+            name, order = world.channels[kind]
+            first, strides = layout.strides(layout.fields[name])
+            held = layout.fields[name].kind
+            assert isinstance(held, Seq)
+            place = " + ".join(f"{by} * {step}" for by, step in zip(order, strides, strict=True))
+            lines.append(f"        tag = held[{first + held.header} + {place}]")
+            lines += [
+                f"        if tag == {c.tag}:\n            case = {k} + own"
+                for k, c in enumerate(cases)
+                if c.kind == kind and not c.own
+            ]
+        else:
+            lines.append(f"        case = {next(k for k, c in enumerate(cases) if c.kind == kind)} + own")
+    lines.append("    return case | (a << 8) | (b << 16) | (((kind << 6) | (a << 3) | named) << 32)")
+    return "\n".join(lines)
+
+
+def sees_text(judging: Sequence[str]) -> str:
+    """`sees_step`: whether some function that judges steps looks beyond the process that takes this one. What is said
+    here of each is replaced by what follows from its own text (`zabspec/language/looks.py`)."""
+    parts = [f"looks_{k}(before, after, after)" for k in range(len(judging))]
+    text = [f"def sees_step(before: State, after: State) -> bool:\n    return {' or '.join(parts) or 'False'}"]
+    head = "(before: State, event: State, after: State) -> bool:\n    return True"
+    return "\n\n\n".join([*(f"def looks_{k}{head}" for k in range(len(judging))), *text])
+
+
+def why_not_reduced(model: Model) -> str:
+    """Why a model is explored without reduction, in a sentence; empty: it is not."""
+    if model.world.conventions(model.configuration, model.union) is None:
+        c = model.configuration
+        return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
+    if model.protocol.text is not None:  # elections, start states, budgets of its own: none was tried
+        return "a text of one's own"
+    world = model.world.conventions(model.configuration, model.union)
+    names, fields = model.program.namespace, model.program.layout.fields
+    if world is not None and not {world.follows, world.role} <= fields.keys():
+        return f"the world's {world.follows} and {world.role} are not among the fields"
+    for name in (*world.labels, *world.decoders) if world else ():
+        own = getattr(names.get(name), "__module__", "")
+        if name in names and isinstance(names[name], FunctionType) and own not in model.world.trusted:
+            return f"{own} has a function {name} in the place of the world's"
+    return ""
+
+
+class Reducing(Compiled):
+    """A model in machine code that explores with sleep sets."""
+
+    also_modules = (sleep_kernel,)
+    exports: Mapping[str, tuple[Any, ...]] = {
+        **{name: of for name, of in EXPORTS.items() if name != "insert"},
+        "claim_states": (I64, PTR, I64, I64, PTR, I64, PTR),
+        "begin_gathering": (None, PTR, I64, PTR, PTR),
+        "gather_states": (I64, PTR, I64, PTR, PTR, I64, I64, PTR, PTR, PTR, I64),
+        "class_of_step": (I64, PTR, I64),
+        "looks_away": (I64, PTR, PTR),
+    }  # fmt: skip
+
+    claim_states: Any
+    begin_gathering: Any
+    gather_states: Any
+    class_of_step: Any
+    looks_away: Any
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        found = self.model.world.conventions(self.model.configuration, self.model.union)
+        assert found is not None
+        return found
+
+    @cached_property
+    def cases(self) -> dict[Case, frozenset[Touch]]:
+        """What steps touch, case by case."""
+        program = self.model.program.typed(("enabled", "apply"))
+        found = footprints(program, self.layout, self.conventions)
+        assert len(found) < MOST_CASES
+        return found
+
+    def also_text(self) -> str:
+        return "\n\n\n".join(
+            (
+                class_text(self.layout, list(self.cases), self.conventions),
+                f"def steps_commute(s: State) -> bool:\n    return {self.conventions.where}(s)",
+                sees_text(self.judging),
+            )
+        )
+
+    @cached_property
+    def judging(self) -> list[str]:
+        """The functions that judge steps, by name."""
+        return [f.__name__ for p in self.properties if p.of == STEP for f in (p.holds, p.witness)]
+
+    def _typed(self) -> t.TypedProgram:
+        typed = super()._typed()
+        self.own: set[Touch] = set()
+        for k, name in enumerate(self.judging):
+            looks = Looks(typed, self.layout, self.conventions)
+            made = looks.of_function(typed.functions[name])
+            typed.functions[f"looks_{k}"] = replace(made, name=f"looks_{k}")
+            self.own |= looks.own
+        return typed
+
+    def also_key(self) -> tuple[object, ...]:
+        return ("sleep sets", self.conventions)
+
+    def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
+        cases = {case: touched | self.own for case, touched in self.cases.items()}
+        return {"relation": relation(cases, self.conventions.commute)}
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        n = dict(super().numbers)
+        most = self.model.most_steps
+        n["REDUCES"] = 1
+        n["MOST_STEPS"] = most
+        n["PERM_STRIDE"] = Permutations(n["NODES"]).stride
+        n["SLEEP_AT"] = n["WORK"]
+        n["NOTED_AT"] = n["SLEEP_AT"] + 8 * (most + 2)
+        n["HEADS_AT"] = n["NOTED_AT"] + 8 * 3 * int(kernel.RING)
+        n["RELATION_AT"] = n["HEADS_AT"] + 8 * int(kernel.GROUPS)
+        n["CASES"] = MOST_CASES
+        n["WORK"] = n["RELATION_AT"] + 2 * MOST_CASES**2
+        n["PACKED_LIMIT"] += int(sleep_kernel.SLEEPER_BYTES)
+        n["MARGIN"] = (most + int(kernel.RING)) * (self.header + n["PACKED_LIMIT"])
+        return n

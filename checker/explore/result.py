@@ -1,0 +1,89 @@
+"""What an exploration found, whichever engine it ran on."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass, field
+
+from invariants.registry import Property
+
+__all__ = ["Exploration", "Found", "Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where to stop: a depth is part of the question, the others cut it short."""
+
+    depth: int | None = None
+    max_states: int | None = None
+    seconds: float | None = None
+    memory: int | None = None  # bytes; none: what the machine has, less a margin
+    spent: float = 0.0  # of the seconds, before the exploration began: what making the model ready took
+
+
+@dataclass(frozen=True)
+class Found:
+    """A violation: the property, and the steps (words with their choices) that lead to it from
+    the initial state, as the first of the shortest."""
+
+    property: Property
+    schedule: tuple[int, ...]
+
+    @builtins.property
+    def depth(self) -> int:
+        return len(self.schedule)
+
+
+@dataclass
+class Exploration:
+    """Counts, verdicts and what was covered."""
+
+    properties: tuple[Property, ...]
+    symmetry: bool = False
+    engine: str = "compiled"
+    levels: list[int] = field(default_factory=list)  # distinct states at each depth
+    raw_levels: list[int] = field(default_factory=list)  # the same, renamings counted apart
+    generated: int = 0
+    terminal: int = 0  # expanded states without a step
+    step_counts: dict[str, int] = field(default_factory=dict)
+    event_counts: dict[int, int] = field(default_factory=dict)
+    witnessed: dict[str, int] = field(default_factory=dict)  # property -> depth of its premise
+    violations: dict[str, Found] = field(default_factory=dict)
+    complete: bool = False  # no state is left to expand
+    stopped: str = ""  # why it was cut short; empty: it was not
+    error: str = ""  # a value would have left its range
+    expanded_levels: int = 0  # levels whose states were all expanded, without an error; -1: the first was not judged
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    memory: int = 0  # bytes at the peak
+    fingerprint_bits: int = 64
+    reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
+
+    @property
+    def distinct(self) -> int:
+        return sum(self.levels)
+
+    @property
+    def raw(self) -> int:
+        """The states that the distinct ones stand for: all renamings of each."""
+        return sum(self.raw_levels) or self.distinct
+
+    @property
+    def depth(self) -> int:
+        """The depth of the deepest states found."""
+        return len(self.levels) - 1
+
+    @property
+    def collision_probability(self) -> float:
+        """That two of the distinct states share a fingerprint (0 for the plain sets)."""
+        if self.engine == "interpret":
+            return 0.0
+        n = self.distinct
+        return min(1.0, n * (n - 1) / 2 / 2.0**self.fingerprint_bits)
+
+    def verdict(self, p: Property) -> str:
+        """`violated`, `holds` (its premise was met) or `not reached`."""
+        if p.name in self.violations:
+            return "violated"
+        return "holds" if p.name in self.witnessed else "not reached"

@@ -1,0 +1,173 @@
+"""Whether renaming processes commutes with stepping: by the text, then by trial.
+
+Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are
+the renamed steps, and every property says the same of both. It is so by construction where the text
+of world, protocol, variant and properties treats processes as a scalarset (`zabspec/language/symmetry.py`),
+which is what decides (`asymmetry`). Random walks look besides whether it is so (`why_not_symmetric`).
+
+The functions that make numbers of processes, and are trusted, are listed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from checker.bridge import masks
+from invariants.binding import full_namespace
+from invariants.registry import STEP, Property
+from zabspec.language.bag_order import orders_of_bags
+from zabspec.language.derive import bags, in_order
+from zabspec.language.frontend import FrontEnd
+from zabspec.language.schema import Layout
+from zabspec.language.source import LanguageError
+from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
+from zabspec.model import Model
+from zabspec.worlds import connections, scratch
+
+__all__ = [
+    "DECODERS",
+    "Asymmetric",
+    "NotRenamings",
+    "Stepped",
+    "asymmetry",
+    "found_in",
+    "refuse_order",
+    "why_not_symmetric",
+]
+
+DECODERS: Mapping[Any, Decoder] = {
+    scratch.no_steps: Decoder("begins the list of steps that are possible, which are words"),
+    scratch.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),
+    scratch.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
+    scratch.emit_which: Decoder("puts a process into a word that has no other, and which of its steps", lists=True),
+    scratch.emit_inside: Decoder("puts a process into a word, and which of its steps breaks off", lists=True),
+    scratch.emit_nobodys: Decoder("makes a word that has no process", lists=True),
+    scratch.process_in: Decoder("takes out of a word what `emit` put there"),
+    scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
+    connections.emit_cuts: Decoder("goes through all cuts of the network, which are masks", lists=True),
+    connections.cuts: Decoder("asks the same of each process on either side of a cut"),
+    connections.part: Decoder("does the same with each process on either side of a cut"),
+    connections.emit_elections: Decoder("goes through all quorums, which are masks", lists=True),
+    connections.may_elect: Decoder("asks the same of each process in a quorum"),
+    connections.elect: Decoder("does the same with each process in a quorum"),
+    masks.is_in: Decoder("asks a quorum, which is a mask, for a member"),
+    masks.mask_of: Decoder("makes the mask that has one member"),
+    masks.anybody: Decoder("names a process where all have the same"),
+    masks.any_of_latest: Decoder("names one of several processes where any will do"),
+}
+# Whose functions may call them; and so may what the bridge generates.
+CALLERS = ("zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.storage", "checker.bridge.mapping")
+
+
+class Asymmetric(ValueError):
+    """A text tells processes apart, and was to be explored as if it did not: one sentence says where."""
+
+
+class NotRenamings(RuntimeError):
+    """States that were taken for renamings of each other are not: an error of zabcheck, not of the text."""
+
+
+def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> list[Asymmetry]:
+    """Where the text of a model and of the properties tells processes apart.
+
+    Args:
+        front: that has typed nothing yet, and goes on with what is typed here.
+    """
+    program = model.program
+    front = front or FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
+    trusted = Trusted(DECODERS, CALLERS, model.generated_files)
+    # where a run begins need not be alike for all: its renamings then count as beginnings too
+    begins = () if model.configuration.start else ("initialize",)
+    return asymmetries(front, ("enabled", "apply", *begins, *judged), trusted)
+
+
+def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> str:
+    """One sentence saying where a text tells processes apart; empty when it does not."""
+    if model.configuration.nodes == 1:
+        return ""
+    found = found_in(model, properties, front)
+    if not found:
+        return ""
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"the text tells processes apart: {found[0].sentence()}{more}"
+
+
+def refuse_order(model: Model, properties: Iterable[Property]) -> None:
+    """Refuse properties that depend on the order of messages in flight, where these have none.
+
+    Raises:
+        LanguageError: one does, with its line.
+    """
+    program = model.program
+    if not bags(program.layout):
+        return
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
+    for found in orders_of_bags(front, judged):
+        raise LanguageError(found.file, found.line, found.reason)
+
+
+class Stepped(Protocol):
+    """What the check asks of a compiled model."""
+
+    model: Model
+    layout: Layout
+    properties: tuple[Property, ...]
+
+    def judge_state(self, state: Any, live: int) -> int:
+        """Which of the properties in a mask a state breaks."""
+
+    def witness_state(self, state: Any, want: int) -> int:
+        """Whose premise of those in a mask it meets."""
+
+    def next_states(self, data: bytes) -> Sequence[tuple[int, bytes]]:
+        """The steps possible in a state, each with the state after it."""
+
+    def canonical(self, data: bytes) -> tuple[int, bytes]:
+        """The fingerprint of a state's orbit, and the state that stands for it."""
+
+    def rename(self, data: bytes, which: int) -> bytes:
+        """The state under one of the renamings; number 0 changes nothing."""
+
+    def state(self, data: bytes) -> Any:
+        """A state in memory that the kernel can read."""
+
+
+def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: int = 19) -> str:
+    """One sentence saying what fails to commute; empty when nothing does.
+
+    Args:
+        code: compiled with symmetry.
+        walks: random walks from the initial state, each of at most `length` steps; every state of
+            a walk is compared with one of its renamings.
+    """
+    source = random.Random(seed)
+    size = code.layout.size
+    renamings = math.factorial(code.layout.schema.nodes)
+    if renamings == 1:
+        return ""
+    states = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP)
+    initial = code.model.program.initial().key()
+    for _ in range(walks):
+        data = initial
+        for _ in range(length):
+            successors = [after[:size] for _, after in code.next_states(data)]
+            if not successors:
+                break
+            other = code.rename(data, source.randrange(1, renamings))
+            (h, image), (k, whole) = code.canonical(other), code.canonical(data)
+            if h != k or (image != whole and in_order(code.layout, image) != in_order(code.layout, whole)):
+                return "a renamed state is not recognised as the same"
+            images = sorted(code.canonical(s)[0] for s in successors)
+            if sorted(code.canonical(after[:size])[0] for _, after in code.next_states(other)) != images:
+                return "the steps of a renamed state are not its renamed steps"
+            both = [code.state(data), code.state(other)]
+            said = [(code.judge_state(s, states), code.witness_state(s, states)) for s in both]
+            if said[0] != said[1]:
+                return "a property tells a state from its renaming"
+            data = source.choice(successors)
+    return ""

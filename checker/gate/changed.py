@@ -1,0 +1,103 @@
+"""Which checks a change can have touched: `--changed-since REV`.
+
+A check is left out only where nothing that its verdict rests on can have changed: its own table, the text of its
+protocol with what it imports, zabcheck itself, and what says which zabcheck is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tomllib
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from pathlib import Path
+
+from checker.gate.configuration import Check, Matrix, MatrixError, matrix_of
+
+__all__ = ["touched"]
+
+# Files that may say which version of zabcheck, or of what it stands on, is installed.
+PINS = (
+    "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
+    "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
+)  # fmt: skip
+PACKAGES = ("zabcheck", "zabspec", "checker", "invariants", "traces")
+
+
+def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
+    """The checks of a matrix that what changed since a revision may have touched, uncommitted changes included.
+
+    Raises:
+        MatrixError: there is no git, no repository or no such revision.
+    """
+    top = Path(git(matrix.path.parent, "rev-parse", "--show-toplevel").rstrip("\n"))
+    commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+    listed = git(top, "diff", "--name-only", "--no-renames", "-z", commit, "--")
+    listed += git(top, "ls-files", "--others", "--exclude-standard", "-z")
+    changed = {Path(os.path.realpath(top / name)) for name in listed.split("\0") if name}
+    if any(fnmatch(path.name, pattern) for path in changed for pattern in PINS):
+        return matrix.checks
+    if any(is_below(path, package_folders()) for path in changed):
+        return matrix.checks
+    if matrix.baseline is not None and Path(os.path.realpath(matrix.baseline)) in changed:
+        return matrix.checks
+    before = {check.name: check for check in matrix.checks}
+    if Path(os.path.realpath(matrix.path)) in changed:
+        before = earlier(matrix, top, commit)
+    return tuple(c for c in matrix.checks if not same(c, before.get(c.name)) or rests_on(c, changed))
+
+
+def same(check: Check, before: Check | None) -> bool:
+    """Whether a check asks and expects what it did."""
+    return before is not None and (check.options, check.expect) == (before.options, before.expect)
+
+
+def package_folders() -> list[Path]:
+    """Where zabcheck itself is."""
+    here = Path(os.path.realpath(__file__)).parents[2]
+    return [here / name for name in PACKAGES]
+
+
+def is_below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def rests_on(check: Check, changed: set[Path]) -> bool:
+    """Whether the text of its protocol, or a file that this imports, changed. Of a text that is a module of a package
+    any Python file may be one of these."""
+    protocol = str(check.options["protocol"])
+    if protocol.endswith(".py") or os.sep in protocol:
+        from zabspec.own.texts import read_text
+
+        files = {Path(os.path.realpath(file)) for file, _ in read_text(protocol).files}
+        return bool(files & changed)
+    return "." in protocol and any(path.suffix == ".py" for path in changed)
+
+
+def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:
+    """The checks as the file had them; none where it was not there, or was no matrix."""
+    inside = Path(os.path.realpath(matrix.path)).relative_to(os.path.realpath(top)).as_posix()
+    try:
+        text = git(top, "show", f"{commit}:{inside}")
+        found = matrix_of(tomllib.loads(text), matrix.path, text)
+    except (MatrixError, tomllib.TOMLDecodeError, RecursionError):
+        return {}
+    return {check.name: check for check in found.checks}
+
+
+def git(folder: Path, *words: str) -> str:
+    """
+    Raises:
+        MatrixError: git says no, or is not there.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, check=False, stdin=subprocess.DEVNULL
+        )
+    except OSError as problem:
+        raise MatrixError(f"--changed-since asks git, which cannot be run: {problem.strerror}") from None
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
+        raise MatrixError(f"--changed-since asks git, which says: {said}")
+    return done.stdout.decode(errors="surrogateescape")

@@ -1,0 +1,360 @@
+"""What `zabcheck check` reads: named checks, what each is to find, and what is known to differ.
+
+A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`; `schema/zabcheck.schema.json` says what
+may stand in it, for editors too. What an option may be is said by the command that it is an option of.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checker.commands.common import near
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+__all__ = [
+    "HOLDS", "NOT_REACHED", "SIMULATE", "Check", "Expectation", "Known", "Matrix", "MatrixError", "default_file",
+    "matrix_of", "read_matrix",
+]  # fmt: skip
+
+SCHEMAS = Path(__file__).parent / "schema"
+LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
+ABOUT = ("name", "claim", "where", "story", "seconds", "expect")  # what is no option
+SIMULATE = "simulate"
+HOLDS, VIOLATED, NOT_REACHED = "holds", "violated", "not reached"
+ALL = "all"
+
+
+class MatrixError(ValueError):
+    """The file is no matrix of checks: one sentence says where and why."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a check is to find.
+
+    Attributes:
+        verdict: `holds`, `violated` or `not reached`.
+        violated: every property that breaks, with the length of its shortest run (simulated: the tick).
+        premises: the properties whose premise has to be met, each with the depth that it is to be met at, or none;
+            None: those of all that are judged.
+        depth, states, raw, exhausted: of the exploration, where they are to be these.
+        sha256: of a simulated run.
+        source: where it is stated, or which independent engine found the same.
+    """
+
+    verdict: str
+    violated: Mapping[str, int] = field(default_factory=dict)
+    premises: Mapping[str, int | None] | None = None
+    depth: int | None = None
+    states: int | None = None
+    raw: int | None = None
+    exhausted: bool | None = None
+    sha256: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question by name, and what is to be found.
+
+    Attributes:
+        name: of letters, digits, dots and dashes: it is part of file names.
+        options: of the command that answers, as its function takes them (`zabcheck.explore`, `zabcheck.simulate`).
+        expect: what is to be found.
+        claim, where, story: what is claimed, where, and what happens: for a gallery.
+        seconds: the CPU seconds that it took when it was last measured; 0: not measured.
+        line: of the file, where it begins; 0: not known.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    expect: Expectation
+    claim: str = ""
+    where: str = ""
+    story: str = ""
+    seconds: float = 0.0
+    line: int = 0
+
+    @property
+    def engine(self) -> str:
+        return str(self.options.get("engine", "compiled"))
+
+    @property
+    def simulated(self) -> bool:
+        return self.engine == SIMULATE
+
+
+@dataclass(frozen=True)
+class Known:
+    """Something that is known to differ, and is let pass until a day.
+
+    Attributes:
+        check: the check's name.
+        what: how it differs.
+        name: the property; empty: it is not of one.
+        depth: the length of its shortest run; None: any.
+        reason: why it is let pass.
+        until: the last day on which it is.
+    """
+
+    check: str
+    what: str
+    name: str
+    depth: int | None
+    reason: str
+    until: datetime.date
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The checks of a file.
+
+    Attributes:
+        path: the file.
+        checks: in its order.
+        known: its baseline.
+        baseline: the file of that; None: there is none.
+    """
+
+    path: Path
+    checks: tuple[Check, ...]
+    known: tuple[Known, ...] = ()
+    baseline: Path | None = None
+
+
+def default_file() -> Path:
+    """The matrix of this folder.
+
+    Raises:
+        MatrixError: there is none.
+    """
+    own, project = Path("zabcheck.toml"), Path("pyproject.toml")
+    if own.exists():
+        return own
+    if project.exists() and "zabcheck" in table_of(project).get("tool", {}):
+        return project
+    raise MatrixError("there is no zabcheck.toml here, and no pyproject.toml with a table tool.zabcheck")
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Read a matrix, with its baseline.
+
+    Raises:
+        MatrixError: it cannot be read, or is none.
+    """
+    return matrix_of(table_of(path), path)
+
+
+def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None) -> Matrix:
+    """The matrix that a file's table is.
+
+    Args:
+        text: of the file; None: it is read for the lines of the checks.
+
+    Raises:
+        MatrixError: it is none.
+    """
+    if path.name == "pyproject.toml":
+        table = table.get("tool", {}).get("zabcheck", {})
+        if not table:
+            raise MatrixError(f"{path} has no table tool.zabcheck")
+    keep_schema("zabcheck", table, path)
+    lines = lines_of(path.read_text(encoding="utf-8", errors="replace") if text is None else text)
+    defaults = table.get("defaults", {})
+    checks = tuple(check_of(given, defaults, path, lines) for given in table["check"])
+    names = [check.name for check in checks]
+    for name in names:
+        if names.count(name) > 1:
+            raise MatrixError(f"{path}: two checks are called {name}")
+    if "baseline" not in table:
+        return Matrix(path, checks)
+    baseline = path.parent / table["baseline"]
+    return Matrix(path, checks, known_of(baseline, checks), baseline)
+
+
+def table_of(path: Path) -> dict[str, Any]:
+    """
+    Raises:
+        MatrixError: the file cannot be read, or is no TOML.
+    """
+    try:
+        if path.stat().st_size > LARGEST:
+            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is no matrix of checks")
+        return tomllib.loads(path.read_bytes().decode())
+    except OSError as problem:
+        raise MatrixError(f"cannot read {path}: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise MatrixError(f"{path} is no TOML: it is not UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise MatrixError(f"{path} is no TOML: {problem or 'nested too deeply'}") from None
+
+
+# --- what may stand in it --------------------------------------------------------------------------
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+def keep_schema(name: str, table: Mapping[str, Any], path: Path) -> None:
+    """
+    Raises:
+        MatrixError: the table is not what the schema of that name says: the first place where it is not.
+    """
+    from jsonschema import Draft202012Validator
+
+    found = sorted(Draft202012Validator(schema(name)).iter_errors(table), key=lambda e: [str(k) for k in e.path])
+    if found:
+        raise MatrixError(f"{path}: {wrong_at(found[0], table)}")
+
+
+def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
+    """What is wrong, and in which check, in a sentence."""
+    where, value = place(list(problem.absolute_path), table), problem.instance
+    if problem.validator == "additionalProperties" and isinstance(value, dict):
+        known = problem.schema.get("properties", {})
+        unknown = next(key for key in value if key not in known)
+        hint = near(unknown, known) or f"; there are {', '.join(known)}"
+        return f"{where}there is no key {unknown!r}{hint}"
+    if problem.validator == "required":
+        missing = next(key for key in problem.validator_value if key not in value)
+        return f"{where}{missing!r} is missing"
+    if problem.validator == "anyOf" and "source" in str(problem.validator_value):
+        return f"{where}an expectation cites its 'source', or says by which independent engine it is 'confirmed_by'"
+    if problem.validator in ("enum", "const"):
+        there = problem.validator_value if problem.validator == "enum" else [problem.validator_value]
+        hint = near(str(value), there) or f"; there are {', '.join(there)}"
+        return f"{where}there is no {value!r}{hint}"
+    wanted = {"type": f"a {problem.validator_value}", "minLength": "more than nothing", "minItems": "one or more"}
+    said = wanted.get(str(problem.validator)) or str((problem.schema or {}).get("description") or problem.message)
+    return f"{where}{str(value)[:60]!r} is not right: it is to be {said}"
+
+
+def place(path: Sequence[str | int], table: Mapping[str, Any]) -> str:
+    """Where in a table, as the beginning of a sentence: a check by its name, or its number."""
+    words, at = [], table
+    for key in path:
+        at = at[key]  # type: ignore[index]
+        if isinstance(key, int):
+            name = at.get("name", at.get("check")) if isinstance(at, dict) else None
+            words.append(f"{name}" if isinstance(name, str) else f"number {key + 1}")
+        else:
+            words.append(str(key))
+    return f"{' '.join(words)}: " if words else ""
+
+
+def lines_of(text: str) -> dict[str, int]:
+    """Where each check begins: by its name the line that says it."""
+    out: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        key, equals, value = line.partition("=")
+        if equals and key.strip() == "name":
+            out.setdefault(value.partition("#")[0].strip().strip("\"'"), number)
+    return out
+
+
+# --- a check ---------------------------------------------------------------------------------------
+
+
+def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, lines: Mapping[str, int]) -> Check:
+    """
+    Raises:
+        MatrixError: what it expects contradicts itself.
+    """
+    name = given["name"]
+    options = {k: v for k, v in ({**defaults, **given}).items() if k not in ABOUT}
+    options["protocol"] = located(str(options.get("protocol", "zab")), path)
+    mine = takes(options.get("engine") == SIMULATE)  # defaults are for both
+    options = {k: v for k, v in options.items() if k in given or k in mine}
+    try:
+        expect = expectation(given["expect"], options)
+    except MatrixError as problem:
+        raise MatrixError(f"{path}: check {name}: {problem}") from None
+    said = {key: " ".join(given.get(key, "").split()) for key in ("claim", "where", "story")}
+    return Check(name, options, expect, **said, seconds=float(given.get("seconds", 0.0)), line=lines.get(name, 0))
+
+
+@cache
+def takes(simulated: bool) -> frozenset[str]:
+    """The options of what answers: the keywords of its function that a check may give."""
+    from checker.api import Exploring, Simulating
+
+    keywords = Simulating.__annotations__ if simulated else Exploring.__annotations__
+    return frozenset(["protocol", *keywords]) & frozenset(schema("zabcheck")["properties"]["defaults"]["properties"])
+
+
+def located(protocol: str, path: Path) -> str:
+    """A protocol as it is called from here: a file's name is from the folder of the matrix."""
+    if protocol.endswith(".py") or os.sep in protocol:
+        return str(path.parent / protocol)
+    return protocol
+
+
+def expectation(given: Mapping[str, Any], options: Mapping[str, Any]) -> Expectation:
+    """
+    Raises:
+        MatrixError: it contradicts itself, or what is asked.
+    """
+    verdict, violated = given["verdict"], given.get("violated", {})
+    if (verdict == VIOLATED) != bool(violated):
+        raise MatrixError(f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties break")
+    if len(set(violated.values())) > 1 and not options.get("keep_going") and options.get("engine") != SIMULATE:
+        raise MatrixError(
+            "what breaks at several depths is found with keep_going = true: without it, the first ends it"
+        )
+    of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
+    if options.get("engine") == SIMULATE and of_states:
+        raise MatrixError(f"a simulated run has no {of_states[0]} to expect")
+    if options.get("engine") != SIMULATE and "sha256" in given:
+        raise MatrixError("only a simulated run has a sha256 to expect")
+    premises: Any = given.get("premises", ALL if verdict == HOLDS else [])
+    if verdict == NOT_REACHED and premises:
+        raise MatrixError(f"the verdict {verdict!r} contradicts the premises to be met")
+    if premises == ALL:
+        premises = None
+    elif not isinstance(premises, dict):
+        premises = dict.fromkeys(premises)
+    source = given.get("source") or f"confirmed by {given['confirmed_by']}"
+    figures = {key: given.get(key) for key in ("depth", "states", "raw", "exhausted")}
+    return Expectation(verdict, violated, premises, **figures, sha256=given.get("sha256", ""), source=source)
+
+
+# --- the baseline ----------------------------------------------------------------------------------
+
+
+def known_of(path: Path, checks: Iterable[Check]) -> tuple[Known, ...]:
+    """
+    Raises:
+        MatrixError: it cannot be read, or is no baseline of these checks.
+    """
+    table, names = table_of(path), [check.name for check in checks]
+    keep_schema("baseline", table, path)
+    out: list[Known] = []
+    for given in table.get("known", []):
+        what, name = given.get("what", "violated"), given.get("property", "")
+        if given["check"] not in names:
+            raise MatrixError(f"{path}: there is no check {given['check']!r}{near(given['check'], names)}")
+        if not isinstance(given["until"], datetime.date) or isinstance(given["until"], datetime.datetime):
+            said = f"{str(given['until'])[:40]!r} is no date: write it as 2026-12-31, without quotes"
+            raise MatrixError(f"{path}: known {given['check']} until: {said}")
+        if what == "violated" and not name:
+            raise MatrixError(f"{path}: known {given['check']}: 'property' is missing: which one is violated?")
+        known = Known(given["check"], what, name, given.get("depth"), given["reason"].strip(), given["until"])
+        if not known.reason:
+            raise MatrixError(f"{path}: known {given['check']}: an empty reason is none")
+        if any((k.check, k.what, k.name, k.depth) == (known.check, what, name, known.depth) for k in out):
+            raise MatrixError(f"{path}: known {known.check}: {name or what} is there twice")
+        out.append(known)
+    return tuple(out)

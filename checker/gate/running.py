@@ -1,0 +1,260 @@
+"""Asking the questions of a matrix, and sharing what can be shared between them.
+
+Checks that ask the same of one configuration, and go on past violations, are answered by one exploration that judges
+all their properties; what is compiled is kept for the next check of the same configuration and properties.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands.common import Cannot, near
+from checker.gate.configuration import SIMULATE, Check, Known, Matrix, MatrixError
+from checker.gate.found import Found, found_by_exploring, found_by_simulating
+from checker.gate.judging import UNDECIDED, Outcome, outcome_of
+
+if TYPE_CHECKING:
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Exploration
+    from checker.report.report import Report
+    from invariants.registry import Property
+    from zabspec.model import Configuration, Model
+
+__all__ = ["Asked", "Watch", "asked_by", "outcomes"]
+
+INTERRUPTED = "interrupted"
+KEPT = 2  # models in machine code
+
+Watch = Callable[[Check], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A check, made ready to be asked.
+
+    Attributes:
+        check: it.
+        options: of the command that answers, parsed.
+        judged: the properties that are judged.
+        configuration: of the exploration; None: it is a simulated run.
+    """
+
+    check: Check
+    options: Mapping[str, Any]
+    judged: tuple[Property, ...]
+    configuration: Configuration | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.judged)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Checks that have it alike are answered together."""
+        if self.configuration is None:
+            return (SIMULATE, repr(sorted(self.options.items())))
+        asked = {k: v for k, v in self.options.items() if k not in ("names", "protocol")}
+        return (self.configuration, None if asked["keep_going"] else self.names, repr(sorted(asked.items())))
+
+
+# --- making ready ----------------------------------------------------------------------------------
+
+
+def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
+    """The questions, each as its command would ask it.
+
+    Raises:
+        MatrixError: one is wrong, or what it expects is of no property that it judges.
+    """
+    from zabspec.language import LanguageError
+    from zabspec.own.authoring import ConfigError
+
+    out = []
+    for check in checks:
+        try:
+            asked = ready(check)
+        except click.ClickException as problem:
+            raise MatrixError(f"{matrix.path}: check {check.name}: {problem.format_message()}") from None
+        except (ConfigError, LanguageError) as problem:
+            raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
+        for name in (*check.expect.violated, *(check.expect.premises or ())):
+            refuse_unjudged(name, asked, f"{matrix.path}: check {check.name}")
+        for known in matrix.known:
+            if known.check == check.name and known.name:
+                refuse_unjudged(known.name, asked, f"{matrix.baseline}: known {check.name}")
+        out.append(asked)
+    return out
+
+
+def ready(check: Check) -> Asked:
+    from checker.api import exploration, simulation
+    from checker.commands.explore import LITERAL, chosen_properties, configured, refuse_contradictions
+    from checker.commands.simulate import run_of
+    from traces.judging.simulated import judged_properties
+
+    given = {k: v for k, v in check.options.items() if k != "protocol"}
+    protocol = str(check.options["protocol"])
+    if check.simulated:
+        del given["engine"]
+        options = simulation(protocol, given | {"check": True})
+        run_of(options)
+        return Asked(check, options, tuple(judged_properties(protocol)), None)
+    options = exploration(protocol, given | {"no_trace": True})
+    refuse_contradictions(options)
+    judged = chosen_properties(options["names"], options["protocol"])
+    return Asked(check, options, tuple(judged), configured(options, any(p.name == LITERAL for p in judged)))
+
+
+def refuse_unjudged(name: str, asked: Asked, where: str) -> None:
+    """
+    Raises:
+        MatrixError: no such property is judged.
+    """
+    if name not in asked.names:
+        hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
+        raise MatrixError(f"{where}: no property {name!r} is judged{hint}")
+
+
+# --- asking ----------------------------------------------------------------------------------------
+
+
+def outcomes(
+    asked: Sequence[Asked], baseline: Sequence[Known], today: datetime.date, watch: Watch | None = None
+) -> list[Outcome]:
+    """What became of each, in their order. After Ctrl-C the rest is not run.
+
+    Args:
+        today: the day that the baseline is read on.
+        watch: told of each check before it begins.
+
+    Raises:
+        MatrixError: a text is not what it has to be, which is seen as it is compiled.
+    """
+    groups: dict[tuple[object, ...], list[Asked]] = {}
+    for a in asked:
+        groups.setdefault(a.key, []).append(a)
+    shared, ended = Shared(), False
+    out: dict[str, Outcome] = {}
+    for group in groups.values():
+        if ended:
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
+            continue
+        if watch is not None:
+            watch(group[0].check)
+        try:
+            begun = time.process_time()
+            pairs = list(answers(group, shared))
+            each = (time.process_time() - begun) / len(pairs)
+            for a, found in pairs:
+                out[a.check.name] = outcome_of(a.check, replace(found, cpu_seconds=each), baseline, today)
+                ended = ended or INTERRUPTED in found.unsettled
+        except KeyboardInterrupt:
+            ended = True
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
+        except Cannot as problem:
+            reason = [problem.format_message()]
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=reason) for a in group}
+    return [out[a.check.name] for a in asked]
+
+
+def answers(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Found]]:
+    """What each of a group found.
+
+    Raises:
+        Cannot: there is no answer.
+        MatrixError: the text is wrong.
+    """
+    from zabspec.language import LanguageError
+    from zabspec.own.authoring import ConfigError
+
+    try:
+        if group[0].configuration is None:
+            yield from simulated(group)
+            return
+        for a, report in reports(group, shared):
+            yield a, found_by_exploring(report)
+    except Cannot:
+        raise
+    except click.ClickException as problem:
+        raise MatrixError(f"check {group[0].check.name}: {problem.format_message()}") from None
+    except (ConfigError, LanguageError) as problem:
+        raise MatrixError(f"check {group[0].check.name}: {problem}") from None
+
+
+def simulated(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
+    from checker.commands.simulate import answered
+
+    started = time.perf_counter()
+    answer = answered(dict(group[0].options))
+    found = found_by_simulating(answer, time.perf_counter() - started)
+    for a in group:
+        yield a, found
+
+
+def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Report]]:
+    """One exploration, and what it says to each of a group."""
+    from checker.commands.explore import counterexample, explored
+    from checker.explore.result import Limits
+    from checker.report.report import Report
+    from invariants import properties_of
+    from zabspec.model import Model
+
+    first = group[0]
+    assert first.configuration is not None
+    o, model = first.options, Model(first.configuration)
+    wanted = {name for a in group for name in a.names}
+    judged = [p for p in properties_of(o["protocol"]) if p.name in wanted]
+    limits = Limits(o["depth"], o["max_states"], o["time_limit"], o["memory_limit"])
+    exploration, threads, symmetry_off = explored(model, judged, limits, o, shared.compiled)
+    if exploration.error and any(len(a.names) < len(judged) for a in group):
+        # a property that one of them does not judge may be what erred, and ended it for all
+        for a in group:
+            yield from reports([a], shared)
+        return
+    made = {name: counterexample(model, exploration, name, None) for name in exploration.violations}
+    for a in group:
+        part = part_of(exploration, a.judged)
+        mine = {name: c for name, c in made.items() if name in part.violations}
+        yield (
+            a,
+            Report(
+                part, first.configuration, limits, model.epochs, model.channels, o["keep_going"], threads,
+                symmetry_off, mine,
+            ),
+        )  # fmt: skip
+
+
+def part_of(exploration: Exploration, judged: tuple[Property, ...]) -> Exploration:
+    """What an exploration says of some of its properties."""
+    names = {p.name for p in judged}
+    return replace(
+        exploration,
+        properties=judged,
+        violations={name: v for name, v in exploration.violations.items() if name in names},
+        witnessed={name: depth for name, depth in exploration.witnessed.items() if name in names},
+    )
+
+
+class Shared:
+    """What was compiled last, for the next exploration that needs the same."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[object, ...], tuple[Compiled, str]] = {}
+
+    def compiled(self, model: Model, judged: Sequence[Property], symmetry: bool) -> tuple[Compiled, str]:
+        from checker.explore.compiled import Compiled
+        from traces.record.trace import text_of
+
+        c = model.configuration
+        key = (c, text_of(c.protocol), tuple(p.name for p in judged), symmetry)
+        if key not in self.kept:
+            while len(self.kept) >= KEPT:
+                del self.kept[next(iter(self.kept))]
+            self.kept[key] = Compiled.of(model, judged, symmetry)
+        return self.kept[key]

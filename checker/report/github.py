@@ -1,0 +1,65 @@
+"""What GitHub Actions shows of a run: annotations, which are lines on stdout, and the summary of a step, a file.
+
+The forms are those of "Workflow commands for GitHub Actions".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from checker.report.sarif import Place
+
+__all__ = ["LARGEST_DIAGRAM", "annotation", "cell", "diagram", "summary_file"]
+
+LARGEST_DIAGRAM = 45_000  # characters: Mermaid refuses more than 50,000 (its maxTextSize)
+IN_DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
+IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))
+
+
+def annotation(level: str, title: str, says: str, place: Place | None = None, root: Path | None = None) -> str:
+    """One line that puts a sentence beside a line of a file.
+
+    Args:
+        level: `error`, `warning` or `notice`.
+        place: where; None: the sentence stands for itself.
+        root: the top of the repository; a place outside of it is named in the sentence, as GitHub could not show it.
+    """
+    given: dict[str, str] = {}
+    if place is not None and place.path is not None:
+        whole = Path(os.path.abspath(place.path))
+        top = Path(os.path.abspath(root or Path()))
+        if whole.is_relative_to(top):
+            given = {"file": whole.relative_to(top).as_posix(), **({"line": str(place.line)} if place.line else {})}
+        else:
+            says = f"{says} ({whole.name}:{place.line})"
+    given["title"] = title
+    told = ",".join(f"{name}={escaped(value, IN_PROPERTY)}" for name, value in given.items())
+    return f"::{level} {told}::{escaped(says, IN_DATA)}"
+
+
+def escaped(text: str, table: tuple[tuple[str, str], ...]) -> str:
+    for what, instead in table:
+        text = text.replace(what, instead)
+    return text
+
+
+def summary_file(environment: Mapping[str, str]) -> Path | None:
+    """Where the summary of this step is kept; None: this is no step."""
+    name = environment.get("GITHUB_STEP_SUMMARY", "")
+    return Path(name) if name else None
+
+
+def cell(text: str) -> str:
+    """A text within a table of Markdown."""
+    for what, instead in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("\n", " ")):
+        text = text.replace(what, instead)
+    return text
+
+
+def diagram(mermaid: str) -> str:
+    """A diagram as GitHub draws it; of one that it would refuse, that there is one."""
+    if len(mermaid) > LARGEST_DIAGRAM:
+        return f"(A diagram of {len(mermaid):,} characters is more than GitHub draws.)\n"
+    return f"```mermaid\n{mermaid.rstrip()}\n```\n"

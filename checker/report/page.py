@@ -1,0 +1,149 @@
+"""A report as a page to attach to a pull request: verdicts, coverage, states per level, and each counterexample as a
+picture to walk through.
+
+It is made from the report's JSON, of this run or of a file. A file is a claim: it has to keep the schema and to agree
+with itself, and each counterexample in it is run again, and drawn from that run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from invariants import properties_of, property_named
+from traces import Trace, TraceError, build_trace, verify
+from traces.pictures.html import environment, shown
+from traces.pictures.markup import Attributes, tag, text
+from traces.pictures.svg import STYLE
+from traces.record.reading import read_bytes, strict_json
+from zabspec.language import LanguageError
+from zabspec.model import ConfigError, Configuration, Model
+
+__all__ = ["ReportError", "page_of", "read_report"]
+
+MOST_BYTES = 200_000_000
+HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
+SEVERITY = {"violated": 1, "no verdict": 3, "holds": 0, "premise not reached": 0}
+
+
+class ReportError(Exception):
+    """There is no report, or it contradicts itself: one sentence says how."""
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """The report in a file.
+
+    Raises:
+        ReportError: there is none, or it contradicts itself.
+    """
+    from jsonschema import Draft202012Validator
+
+    try:
+        report = strict_json(read_bytes(path, MOST_BYTES))
+    except OSError as problem:
+        raise ReportError(f"{path}: {problem.strerror}") from None
+    except ValueError as problem:
+        raise ReportError(f"{path} is not JSON: {problem}") from None
+    schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
+    wrong = next(iter(Draft202012Validator(schema).iter_errors(report)), None)
+    if wrong is not None:
+        where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
+        said = " ".join(wrong.message.split())
+        raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
+    check(report, str(path))
+    assert isinstance(report, dict)
+    return report
+
+
+def check(report: Mapping[str, Any], name: str) -> None:
+    """
+    Raises:
+        ReportError: what it says as a whole is not what it says of each property.
+    """
+    verdicts = {p["verdict"] for p in report["properties"]}
+    if (report["verdict"] == "violated") != ("violated" in verdicts):
+        raise ReportError(f"{name} contradicts itself: {report['verdict']} as a whole, and of its properties otherwise")
+    if report["verdict"] in ("holds", "premise not reached") and "no verdict" in verdicts:
+        raise ReportError(f"{name} contradicts itself: {report['verdict']} as a whole, and no verdict of a property")
+    for p in report["properties"]:
+        if p["verdict"] == "violated" and not p["violation"]:
+            raise ReportError(f"{name} contradicts itself: {p['name']} is violated, and nothing shows it")
+        if p["verdict"] == "holds" and (p["violation"] or p["witnessed_at"] is None):
+            raise ReportError(
+                f"{name} contradicts itself: {p['name']} holds without a witness, or with a counterexample"
+            )
+    if not report["sentence"].lower().startswith(f"{report['verdict']}:"):
+        raise ReportError(f"{name} contradicts itself: {report['verdict']}, and its first sentence says otherwise")
+    states = report["states"]
+    if states["distinct"] != sum(states["levels"]) or states["depth"] != len(states["levels"]) - 1:
+        raise ReportError(f"{name} contradicts itself: its states are not those of its levels")
+    if SEVERITY[report["verdict"]] > report["exit_code"]:
+        raise ReportError(f"{name} contradicts itself: {report['verdict']}, and ended with {report['exit_code']}")
+
+
+def page_of(report: Mapping[str, Any]) -> str:
+    """The page.
+
+    Raises:
+        ReportError: a counterexample in it is none.
+    """
+    broken = [p for p in report["properties"] if p["verdict"] == "violated"]
+    runs = [shown(trace_of(report, p), f"run{k}-") for k, p in enumerate(broken, 1)]
+    names = {p["name"]: run["name"] for p, run in zip(broken, runs, strict=True)}
+    steps = list(report["steps"].items())
+    most = max([*report["steps"].values(), *report["events"].values()], default=0)
+    template = environment("checker.report").get_template("report.html.j2")
+    return template.render(
+        style=STYLE, report=report, runs=runs, names=names, plot=plot(report["states"]["levels"]),
+        counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
+        configuration=json.dumps(report["configuration"]),
+    )  # fmt: skip
+
+
+def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
+    """The counterexample to a property, run again.
+
+    Raises:
+        ReportError: it is none.
+    """
+    name = broken["name"]
+    try:
+        model = Model(Configuration(**report["configuration"]))
+        prop = property_named(name, properties_of(model.configuration.protocol))
+        trace = build_trace(model, prop, broken["violation"]["words"])
+        verify(trace)
+    except (ConfigError, LanguageError) as problem:
+        raise ReportError(f"the counterexample to {name} cannot be run again: {problem}") from None
+    except (TraceError, KeyError) as problem:
+        raise ReportError(f"the report says that {name} breaks, and its steps do not show it: {problem}") from None
+    return trace
+
+
+def share(count: int, most: int) -> float:
+    """How long a bar is, in percent, on a scale of powers."""
+    return 100 * math.log1p(count) / math.log1p(most) if count else 0.0
+
+
+def plot(levels: list[int]) -> str:
+    """States per level as bars, on a scale of powers."""
+    most = max(levels, default=1)
+    bars = []
+    for depth, count in enumerate(levels):
+        height = max(1.0, share(count, most) / 100 * HEIGHT) if count else 0.0
+        place: Attributes = {"x": depth * BAR, "y": HEIGHT - height, "width": BAR - 2, "height": height}
+        bars.append(tag("rect", {"class": "f1", **place}, tag("title", {}, text(f"depth {depth}: {count:,}"))))
+        if depth % 5 == 0:
+            under: Attributes = {
+                "class": "faint",
+                "x": depth * BAR + BAR / 2 - 1,
+                "y": HEIGHT + 13,
+                "text-anchor": "middle",
+            }
+            bars.append(tag("text", under, str(depth)))
+    width = len(levels) * BAR + 10
+    size: Attributes = {"width": width, "height": HEIGHT + 18, "viewBox": f"0 0 {width} {HEIGHT + 18}"}
+    return tag("svg", {"class": "zp", "role": "img", "aria-label": "states per level", **size}, "".join(bars))

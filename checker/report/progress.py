@@ -1,0 +1,111 @@
+"""How far something long has come, on the terminal while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from checker.explore.memory import resident_bytes
+from checker.explore.result import Exploration
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+__all__ = ["ProgressLine", "StatusLine"]
+
+PATIENCE = 2.0  # seconds that a run may take before anything is shown
+EVERY = 0.25  # seconds between two updates
+SELDOM = 30.0  # seconds between two lines where there is no terminal
+SURE = 3  # levels that shrink, one after another, before that is taken to go on
+
+
+class StatusLine:
+    """One line on stderr that is gone when the work is over; a context manager. Where stderr is no
+    terminal nothing is shown."""
+
+    def __init__(self) -> None:
+        self.started = self.drawn = time.perf_counter()
+        self.status: Status | None = None
+        self.terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.status is not None:
+            self.status.stop()
+            self.status = None
+
+    def due(self) -> bool:
+        """Whether it is time to show something."""
+        now = time.perf_counter()
+        return self.terminal and now - self.started >= PATIENCE and now - self.drawn >= EVERY
+
+    def show(self, line: str) -> None:
+        """Show a line instead of the one before."""
+        self.drawn = time.perf_counter()
+        if self.status is None:
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status(line)
+            self.status.start()
+        else:
+            self.status.update(line)
+
+
+class ProgressLine(StatusLine):
+    """How far an exploration has come: the callback that explorers take."""
+
+    def __call__(self, result: Exploration, expanded: int, size: int) -> None:
+        """Show where the exploration stands, if it is time to.
+
+        Args:
+            result: what was found so far.
+            expanded: how many states of the level have been expanded, of `size`.
+        """
+        now = time.perf_counter()
+        spent = result.seconds or now - self.started  # with what runs before a checkpoint have spent
+        if self.due():
+            self.show(progress_text(result, expanded, size, spent))
+        elif not self.terminal and now - self.drawn >= SELDOM:
+            self.drawn = now
+            said = progress_text(result, expanded, size, spent)
+            with contextlib.suppress(OSError, ValueError):  # nobody reads it
+                print(f"zabcheck: {said}", file=sys.stderr, flush=True)
+
+
+def progress_text(result: Exploration, expanded: int, size: int, seconds: float) -> str:
+    """Level, distinct states, rate, the states that wait to be expanded, memory, and, where levels shrink, how many
+    there may still be."""
+    waiting = size - expanded + result.levels[-1]
+    broken = f", {len(result.violations)} violated" if result.violations else ""
+    memory = f"{resident_bytes() / (1 << 20):,.0f} MiB"
+    return (
+        f"level {len(result.levels) - 1} ({100 * expanded // max(1, size)} %): {result.distinct:,} distinct states, "
+        f"{result.distinct / max(seconds, 1e-9):,.0f}/s, {waiting:,} in the queue, {memory}"
+        f"{outlook(result.levels[:-1], waiting, result.distinct / max(seconds, 1e-9))}{broken}"
+    )
+
+
+def outlook(levels: Sequence[int], waiting: int, rate: float) -> str:
+    """What is to come if levels go on shrinking as the last whole ones did, each by the same factor; nothing where
+    they grow, or have only begun to shrink: of such spaces nobody knows.
+
+    Args:
+        levels: states of each whole level.
+        waiting: states found and not expanded.
+        rate: states a second.
+    """
+    last = levels[-SURE - 1 :]
+    if len(last) <= SURE or any(b >= a for a, b in pairwise(last)) or not last[-1]:
+        return ""
+    factor = max(b / a for a, b in pairwise(last))
+    left = round(waiting * factor / (1 - factor))
+    return f"; if levels go on shrinking, at most about {left:,} more, {left / max(rate, 1e-9):,.0f} s"

@@ -1,0 +1,582 @@
+"""What an exploration found, for a person and for a machine.
+
+`Report` has the words: the verdict line, a verdict per property, and what they rest on. It is
+written as text (`text`: plain and aligned, for pipes and files), as tables (`show`, on a terminal)
+or as JSON (`as_json`, documented by `checker/report/schema/report.schema.json` and `docs/report.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from checker.explore.reaching import reaching
+from checker.explore.result import Exploration, Limits
+from invariants.registry import Property
+from traces.explain.folding import aligned, folded, note
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.own.unused import unused
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.steps import BUDGETS, NUMBERED
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from checker.symbolic.extension import Z3Answer
+    from traces.record.trace import Trace
+
+__all__ = ["Counterexample", "Report", "bounds_of", "installed_version"]
+
+BOUNDS = " within these bounds"  # which the first line of a report names
+LARGE = 500_000  # distinct states from which on a report says that nothing was reduced
+MOST_NAMED = 4  # properties in a sentence
+FORMAT = 1
+
+HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
+
+Row = tuple[str, ...]
+
+
+def installed_version() -> str:
+    """The version of the installed distribution."""
+    from importlib.metadata import version
+
+    return version("zabcheck")
+
+
+def bounds_of(c: Configuration) -> str:
+    """A configuration as the bounds of a verdict."""
+    name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
+    protocol = PROTOCOLS[c.protocol]
+    counts = {"node": c.nodes, **({"transaction": c.txns} if protocol.transactions else {})}
+    for budget in protocol.world.budgets.values():
+        if (budget.always and protocol.text is None) or c.budget[budget.name]:
+            counts[budget.one] = c.budget[budget.name]
+    bounds = [plural(v, k) for k, v in counts.items()]
+    bounds += [f"{name} {n}" for name, n in c.budget.items() if name not in BUDGETS]
+    return f"{name}, {', '.join(bounds)}, network {c.network}{f', from {c.start}' if c.start else ''}"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """What became of one violation's trace.
+
+    Attributes:
+        text: the trace as a person reads it.
+        why: one sentence saying why the run cannot be.
+        path: the file it was saved in; empty: in none.
+        trouble: why it does not count, in a sentence: it did not replay, or was not saved.
+        replayed: whether the interpreted world reached the same violation, and the simulator too,
+            step by step equal.
+        digest: the sha256 of the simulator's canonical dump at the end of the replay.
+        trace: the trace; none: it could not be built.
+    """
+
+    text: str = ""
+    why: str = ""
+    path: str = ""
+    trouble: str = ""
+    replayed: bool = True
+    digest: str = ""
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """An exploration with the question that it answers.
+
+    Attributes:
+        exploration: counts and verdicts.
+        configuration: the question.
+        limits: the depth asked for, and where to give up.
+        epochs: the largest epoch there can be.
+        channels: the most messages in a channel to a leader and to a follower.
+        keep_going: whether it went on past violations.
+        threads: of the compiled engine; 0: not applicable.
+        symmetry_off: why symmetry was not used; empty: it was.
+        counterexamples: by property.
+        reduction_off: why the exploration was not reduced; empty: it was.
+    """
+
+    exploration: Exploration
+    configuration: Configuration
+    limits: Limits
+    epochs: int
+    channels: tuple[int, int]
+    keep_going: bool = False
+    threads: int = 0
+    symmetry_off: str = ""
+    counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
+    symbolic: Mapping[str, Z3Answer] = field(default_factory=dict)  # what z3 says of each property; none: not asked
+    required: Collection[str] = ()  # properties whose premise has to be reached, or there is no verdict
+    reduction_off: str = "--reduction none"
+
+    # --- verdicts ----------------------------------------------------------------------------------
+
+    @cached_property
+    def cut_short(self) -> str:
+        """Why not all that was asked for was looked at; empty: it was, or a violation ended it."""
+        r = self.exploration
+        if r.error:
+            return f"a value would leave its range: {r.error}"
+        return r.stopped
+
+    @cached_property
+    def covered(self) -> bool:
+        """Whether every state that was asked for was looked at."""
+        r = self.exploration
+        if self.cut_short:
+            return False
+        to_depth = self.limits.depth is not None and r.depth >= self.limits.depth
+        return r.complete or to_depth or r.levels[-1] == 0
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Distinct states at each depth, as far as any were found."""
+        levels = list(self.exploration.levels)
+        while levels and levels[-1] == 0:
+            levels.pop()
+        return levels
+
+    @cached_property
+    def whole_depth(self) -> int:
+        """Every state up to this depth was found and judged; -1: not even the initial state."""
+        r = self.exploration
+        return min(r.expanded_levels, len(self.levels) - 1)
+
+    def verdict(self, p: Property) -> str:
+        """`holds`, `premise not reached`, `violated`, or `no verdict`: not broken in what was
+        looked at, which is less than was asked for."""
+        r = self.exploration
+        if p.name in r.violations:
+            return VIOLATED if self.replayed(p.name) else NO_VERDICT
+        if not self.covered:
+            return NO_VERDICT
+        return HOLDS if p.name in r.witnessed else NOT_REACHED
+
+    def replayed(self, name: str) -> bool:
+        """Whether a violation stands: nothing is known against its counterexample."""
+        return name not in self.counterexamples or self.counterexamples[name].replayed
+
+    def verdict_in_words(self, p: Property) -> str:
+        """A property's verdict with the depth it rests on."""
+        r, verdict = self.exploration, self.verdict(p)
+        if verdict == VIOLATED:
+            return f"VIOLATED at depth {r.violations[p.name].depth}"
+        if verdict == HOLDS:
+            return f"holds, witnessed at depth {r.witnessed[p.name]}"
+        if verdict == NOT_REACHED:
+            return f"premise not reached{BOUNDS}"
+        if p.name in r.violations:
+            return "no verdict: its counterexample does not replay"
+        seen = f", premise met at depth {r.witnessed[p.name]}" if p.name in r.witnessed else ""
+        if self.whole_depth < 0:
+            return "no verdict: nothing was looked at"
+        return f"no verdict: not violated to depth {self.whole_depth}{seen}"
+
+    @cached_property
+    def overall(self) -> str:
+        """The verdict of the whole run."""
+        verdicts = [self.verdict(p) for p in self.exploration.properties]
+        if VIOLATED in verdicts:
+            return VIOLATED
+        if NO_VERDICT in verdicts or not self.covered or self.unmet:
+            return NO_VERDICT
+        return HOLDS if HOLDS in verdicts else NOT_REACHED
+
+    @cached_property
+    def unmet(self) -> list[str]:
+        """Of the properties whose premise has to be reached those for which it was not, where all was looked at."""
+        return [
+            p.name for p in self.exploration.properties if p.name in self.required and self.verdict(p) == NOT_REACHED
+        ]
+
+    @cached_property
+    def exit_code(self) -> int:
+        """0: all held, or was not put to the test. 1: a violation was found and written down.
+        3: no verdict, or a violation that is not written down, such as one that z3 met deeper."""
+        if any(c.trouble for c in self.counterexamples.values()):
+            return 3
+        if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
+            return 3
+        return {HOLDS: 0, NOT_REACHED: 0, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+
+    @cached_property
+    def bounds(self) -> str:
+        """The configuration as the bounds of a verdict."""
+        return bounds_of(self.configuration)
+
+    @cached_property
+    def extent(self) -> str:
+        """How far the exploration went."""
+        r = self.exploration
+        if r.complete:
+            return f"explored to exhaustion (depth {len(self.levels) - 1})"
+        if self.covered:
+            return f"explored to depth {len(self.levels) - 1} and no further"
+        if self.whole_depth < 0:
+            return "nothing was looked at"
+        part = f" and part of depth {self.whole_depth + 1}" if len(self.levels) - 1 > self.whole_depth else ""
+        return f"looked at all states to depth {self.whole_depth}{part}"
+
+    @cached_property
+    def sentence(self) -> str:
+        """The verdict line: what was found, and within which bounds."""
+        r = self.exploration
+        total, tail = len(r.properties), f"{self.extent}; {self.bounds}"
+        if self.overall == VIOLATED:
+            broken = [p.name for p in r.properties if self.verdict(p) == VIOLATED]
+            broken.sort(key=lambda name: r.violations[name].depth)
+            named = ", ".join(f"{name} at depth {r.violations[name].depth}" for name in broken)
+            cut = f"; cut short: {self.cut_short}" if self.cut_short else ""
+            return f"VIOLATED: {named}{cut}; {tail}"
+        if self.overall == NO_VERDICT:
+            wrong = [name for name in r.violations if not self.replayed(name)]
+            if wrong:
+                return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
+            lacking = f"--require-witness: premise not reached for {some(self.unmet)}"
+            return f"no verdict: {self.cut_short or lacking}; no violation found; {tail}"
+        tested = sum(self.verdict(p) == HOLDS for p in r.properties)
+        if not tested:
+            return f"premise not reached: no property ({total} judged) was put to the test; {tail}"
+        if tested == total:
+            return f"holds: {plural(total, 'property')}, each put to the test; {tail}"
+        return f"holds: {tested} of {total} properties put to the test, {total - tested} premises not reached; {tail}"
+
+    # --- figures -----------------------------------------------------------------------------------
+
+    @cached_property
+    def never_taken(self) -> list[str]:
+        """The paper's steps that no transition entered."""
+        return [name for name, count in self.exploration.step_counts.items() if not count]
+
+    @cached_property
+    def events(self) -> dict[str, int]:
+        """Transitions of each kind of step."""
+        out: dict[str, int] = {}
+        for kind, count in sorted(self.exploration.event_counts.items()):
+            name = NUMBERED[kind].called
+            out[name] = out.get(name, 0) + count
+        return out
+
+    @cached_property
+    def engine(self) -> str:
+        if self.exploration.engine == "interpret":
+            return "interpreted, plain Python sets"
+        if self.exploration.engine == "spark":
+            return f"compiled, in tasks of Spark, fingerprints of {self.exploration.fingerprint_bits} bits"
+        return f"compiled, {plural(self.threads, 'thread')}"
+
+    def figures(self) -> list[Row]:
+        """Every number of the run with its name."""
+        r = self.exploration
+        # of a small run nearly all is the program itself
+        peak, unit = "at the peak", "CPU-second"
+        if r.engine == "spark":  # what Java takes is not known here
+            peak, unit = "at the peak of the largest process", "CPU-second of tasks"
+        each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
+        each = "" if r.engine == "spark" else each
+        return [
+            ("distinct states", f"{r.distinct:,}" + (f" orbits, for {r.raw:,} states" if r.symmetry else "")),
+            (
+                "generated states",
+                f"{r.generated:,}" + (" (reduced: only by transitions that were taken)" if r.reduced else ""),
+            ),
+            ("depth", f"{len(self.levels) - 1}"),
+            ("terminal states", f"{r.terminal:,} (no step is possible)"),
+            (
+                "fingerprint collision",
+                f"probability {r.collision_probability:.1e}" if r.collision_probability else "none",
+            ),
+            ("rate", f"{rate(r.distinct, r.seconds)} states/s, {rate(r.distinct, r.cpu_seconds)} per {unit}"),
+            ("memory", f"{r.memory / 1e6:,.0f} MB {peak}" + each),
+            ("time", f"{r.seconds:.2f} s exploring, {r.compile_seconds:.2f} s making the model ready"),
+            ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "on"),
+            *self.reduction_row(),
+            ("engine", self.engine),
+            *([("largest epoch", f"{self.epochs} possible within the budgets")] if self.epochs else []),
+        ]
+
+    def reduction_row(self) -> list[tuple[str, str]]:
+        """What a large exploration says of reduction."""
+        if self.exploration.reduced:
+            return [("reduction", "sleep sets: every state, at its depth, by fewer transitions")]
+        large = self.exploration.distinct > LARGE and self.reduction_off
+        return [("reduction", f"off: {self.reduction_off}")] if large else []
+
+    def verdict_rows(self) -> list[Row]:
+        """For each property: name, verdict, source, and the premise where it was not reached."""
+        rows: list[Row] = []
+        for p in self.exploration.properties:
+            premise = p.premise if self.verdict(p) == NOT_REACHED else ""
+            rows.append((p.name, self.verdict_in_words(p), p.source, premise))
+        return rows
+
+    def count_rows(self) -> list[Row]:
+        """Transitions for each paper step and for each other kind of step."""
+        steps: list[Row] = [
+            (name, f"{n:,}" if n else "never taken") for name, n in self.exploration.step_counts.items()
+        ]
+        return steps + [(name, f"{n:,}") for name, n in self.events.items()]
+
+    @cached_property
+    def unused(self) -> list[str]:
+        """What of a text of somebody's own is there for nothing."""
+        with suppress(ConfigError):  # its text may be another by now
+            found = PROTOCOLS.get(self.configuration.protocol)
+            return unused(Model(self.configuration)) if found is not None and found.text is not None else []
+        return []
+
+    def notes(self) -> list[str]:
+        """Sentences that follow the figures."""
+        out = []
+        if self.never_taken and self.exploration.step_counts:
+            out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
+        out += self.unused
+        if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
+            out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
+        done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]
+        if done:
+            what = "each of the counterexamples was" if len(done) > 1 else f"the counterexample to {done[0]} was"
+            out.append(f"{what} replayed in the simulator, step by step equal")
+        for name, c in self.counterexamples.items():
+            if c.path:
+                out.append(f"the counterexample to {name} is in {c.path}; to walk through it: {export_of(c.path)}")
+            if c.trouble:
+                out.append(c.trouble)
+        return out + self.ways_to_reach()
+
+    def ways_to_reach(self) -> list[str]:
+        """A command that reaches the premises that were not reached, or that none is known."""
+        names = [p.name for p in self.exploration.properties if self.verdict(p) == NOT_REACHED]
+        if not names:
+            return []
+        tried, found = reaching(self.configuration, names)
+        out = []
+        if len(found) < len(names):
+            c = self.configuration
+            whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
+            rest = some([name for name in names if name not in found])
+            out.append(f"no command is known that reaches, for {whose}, the premise of {rest}")
+        if tried is not None:
+            what = "the premises not reached here are" if len(found) > 1 else f"the premise of {found[0]} is"
+            out.append(f"{what} reached in {tried.seconds} s by: {tried.command(found)}")
+        return out
+
+    def run_text(self) -> str:
+        """The first counterexample as a person reads it; of the others the sentence that says why."""
+        shown = [(name, c) for name, c in self.counterexamples.items() if c.text]
+        if not shown:
+            return ""
+        others = [folded(f"{name} breaks too: {c.why}", others="  ") for name, c in shown[1:]]
+        return "\n\n".join([shown[0][1].text.rstrip(), *(["\n".join(others)] if others else [])])
+
+    # --- as text -----------------------------------------------------------------------------------
+
+    def symbolic_rows(self) -> list[tuple[str, str]]:
+        """What z3 says of each property."""
+        return [(name, b.text) for name, b in self.symbolic.items()]
+
+    def text(self) -> str:
+        """The report as plain aligned text."""
+        r = self.exploration
+        parts = [folded(self.sentence, others="  "), *filter(None, [self.run_text()])]
+        rows = [(name, said.removesuffix(BOUNDS), *more) for name, said, *more in self.verdict_rows()]
+        parts.append(aligned([("property", "verdict", "source", "premise"), *rows], head=True))
+        if self.symbolic:
+            parts.append(aligned([("property", "asked of z3"), *self.symbolic_rows()], head=True))
+        parts.append(aligned(self.figures()))
+        parts.append("states per level, from depth 0\n" + wrapped(f"{n:,}" for n in self.levels))
+        if r.generated:
+            parts.append(f"transitions{self.taken}\n" + indented(aligned(self.count_rows(), right=1)))
+        if self.notes():
+            parts.append("\n".join(note(n) for n in self.notes()))
+        return "\n\n".join(parts) + "\n"
+
+    @property
+    def taken(self) -> str:
+        """What is said of transitions that were counted."""
+        return " (reduced)" if self.exploration.reduced else ""
+
+    def show(self, console: Console) -> None:
+        """The report as tables on a terminal."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        colours = {HOLDS: "green", NOT_REACHED: "yellow", VIOLATED: "bold red", NO_VERDICT: "magenta"}
+        console.print(Text(self.sentence, style=colours[self.overall]))
+        if self.run_text():
+            console.print()
+            console.print(Text(self.run_text()))
+        verdicts = Table("property", "verdict", "source", "premise not reached", box=SIMPLE_HEAD)
+        for p, row in zip(self.exploration.properties, self.verdict_rows(), strict=True):
+            verdicts.add_row(row[0], Text(row[1], style=colours[self.verdict(p)]), *row[2:])
+        console.print(verdicts)
+        if self.symbolic:
+            console.print(Text(aligned([("property", "asked of z3"), *self.symbolic_rows()], head=True) + "\n"))
+        figures = Table(box=None, show_header=False)
+        for row in self.figures():
+            figures.add_row(*row)
+        console.print(figures)
+        console.print(Text("\nstates per level, from depth 0", style="bold"))
+        console.print(Text(wrapped(f"{n:,}" for n in self.levels)))
+        if self.exploration.generated:
+            counts = Table("step", box=SIMPLE_HEAD)
+            counts.add_column(f"transitions{self.taken}", justify="right")
+            for name, count in self.count_rows():
+                counts.add_row(name, Text(count, style="yellow" if count == "never taken" else ""))
+            console.print(counts)
+        for said in self.notes():
+            console.print(Text(said))
+
+    # --- as JSON -----------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON-able values; `checker/report/schema/report.schema.json` says what each is."""
+        r, limits = self.exploration, self.limits
+        return {
+            "format": FORMAT,
+            "zabcheck": installed_version(),
+            "verdict": self.overall,
+            "sentence": self.sentence,
+            "exit_code": self.exit_code,
+            "configuration": self.configuration.as_dict(),
+            "derived": {
+                "epochs": self.epochs,
+                "channel_to_leader": self.channels[0],
+                "channel_to_follower": self.channels[1],
+            },
+            "limits": {
+                "depth": limits.depth,
+                "max_states": limits.max_states,
+                "seconds": limits.seconds,
+                "memory_bytes": limits.memory,
+                "keep_going": self.keep_going,
+            },
+            "coverage": {
+                "exhausted": r.complete,
+                "all_asked": self.covered,
+                "whole_depth": self.whole_depth,
+                "stopped": r.stopped or None,
+                "error": r.error or None,
+            },
+            "properties": [self.property_as_json(p) for p in r.properties],
+            "states": {
+                "distinct": r.distinct,
+                "raw": r.raw,
+                "generated": r.generated,
+                "terminal": r.terminal,
+                "depth": len(self.levels) - 1,
+                "levels": self.levels,
+                "collision_probability": r.collision_probability,
+            },
+            "steps": dict(r.step_counts),
+            "never_taken": self.never_taken,
+            "unused": self.unused,
+            "required": sorted(self.required),
+            "to_reach": self.ways_to_reach(),
+            "events": self.events,
+            "cost": {
+                "seconds": r.seconds,
+                "cpu_seconds": r.cpu_seconds,
+                "compile_seconds": r.compile_seconds,
+                "states_per_second": per(r.distinct, r.seconds),
+                "states_per_cpu_second": per(r.distinct, r.cpu_seconds),
+                "memory_bytes": r.memory,
+                "bytes_per_state": per(r.memory, r.distinct),
+            },
+            "engine": {
+                "name": r.engine,
+                "threads": self.threads or None,
+                "symmetry": r.symmetry,
+                "symmetry_off": self.symmetry_off or None,
+                "reduced": r.reduced,
+                "reduction_off": self.reduction_off or None,
+            },
+        }
+
+    def property_as_json(self, p: Property) -> dict[str, Any]:
+        r = self.exploration
+        found = r.violations.get(p.name)
+        violation: dict[str, Any] | None = None
+        if found is not None:
+            c = self.counterexamples.get(p.name, Counterexample())
+            violation = {
+                "depth": found.depth,
+                "words": list(found.schedule),
+                "trace_file": c.path or None,
+                "text": c.text or None,
+                "why": c.why or None,
+                "replayed": c.replayed and bool(c.digest),
+                "sha256": c.digest or None,
+                "trouble": c.trouble or None,
+            }
+        return {
+            "name": p.name,
+            "of": p.of,
+            "source": p.source,
+            "statement": p.statement,
+            "premise": p.premise,
+            "verdict": self.verdict(p),
+            "witnessed_at": r.witnessed.get(p.name),
+            "violation": violation,
+            **self.symbolic_as_json(p),
+        }
+
+    def symbolic_as_json(self, p: Property) -> dict[str, Any]:
+        """What z3 says of a property, if it was asked."""
+        b = self.symbolic.get(p.name)
+        if b is None:
+            return {}
+        bounds: dict[str, Any] = {
+            "steps": b.steps or None,
+            "epochs": b.epochs or None,
+            "broken_within": b.broken or None,
+        }
+        bounds["within"] = [*b.within]
+        return {"symbolic": {"verdict": b.verdict, **bounds}}
+
+
+def export_of(path: str) -> str:
+    """The command that makes a page of a saved trace."""
+    page = path.removesuffix(".trace.json").removesuffix(".json") + ".html"
+    return f"zabcheck export {quote(path)} --to html --output {quote(page)}"
+
+
+def indented(text: str) -> str:
+    """Lines, set in by two blanks."""
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{count} {noun[:-1]}ies"
+    return f"{count} {noun}{'es' if noun.endswith(('sh', 'ss')) else 's'}"
+
+
+def some(names: Sequence[str]) -> str:
+    """Names, of many the first."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def per(amount: float, of: float) -> float | None:
+    """A ratio; none where there is nothing to divide by."""
+    return amount / of if of else None
+
+
+def rate(states: int, seconds: float) -> str:
+    return f"{states / seconds:,.0f}" if seconds else "-"
+
+
+def wrapped(items: Iterable[str]) -> str:
+    """Items in lines of readable length."""
+    return folded("  ".join(items), "  ")

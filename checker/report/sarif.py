@@ -1,0 +1,190 @@
+"""Findings as SARIF 2.1.0, the format in which analysers tell code hosts and editors what they found and where.
+
+One writer for every command: it knows rules, results and places, and nothing of protocols or logs. The numbers of
+sections below are those of the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_from_bytes
+
+__all__ = ["SCHEMA", "Finding", "Place", "Rule", "sarif"]
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+ROOT = "%SRCROOT%"  # what code hosts take for the top of the repository
+LEVELS = ("error", "warning", "note", "none")
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What can be found (3.49).
+
+    Attributes:
+        name: its identifier, as `agreement`.
+        summary: it in one sentence.
+        statement: all that there is to say of it.
+    """
+
+    name: str
+    summary: str
+    statement: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is (3.28): a line of a text, bytes of a file that is none, or what has only a name.
+
+    Attributes:
+        path: the file; None: it is in none.
+        line: of a text, from 1; 0: the whole file.
+        offset: of a file of bytes, from 0.
+        length: how many bytes from there; 0: not known.
+        named: what it is called without its file, as the name of a handler, or of a server.
+        says: what is to be seen there.
+    """
+
+    path: Path | None = None
+    line: int = 0
+    offset: int | None = None
+    length: int = 0
+    named: str = ""
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result (3.27).
+
+    Attributes:
+        rule: the name of its rule.
+        level: `error`, `warning`, `note` or `none`.
+        says: the sentence.
+        places: where, the most telling first.
+        steps: the places that lead there, in order (3.36).
+        same: what stays as it is from run to run, so that a host knows a finding again; empty: rule and place tell.
+        accepted: why it is known and let pass; empty: it is not (3.35).
+        further: anything else, as JSON.
+    """
+
+    rule: str
+    level: str
+    says: str
+    places: Sequence[Place] = ()
+    steps: Sequence[Place] = ()
+    same: str = ""
+    accepted: str = ""
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+
+def sarif(
+    findings: Sequence[Finding], rules: Sequence[Rule], root: Path, code: int, trouble: Sequence[str] = ()
+) -> bytes:
+    """The document: one run of zabcheck.
+
+    Args:
+        findings: in the order in which they are to be read.
+        rules: every rule that was asked about, broken or not.
+        root: the top of the sources: files below it are named from there, all others by their whole path.
+        code: the exit code of the command.
+        trouble: why there is no answer to something, a sentence each (3.20.21).
+
+    Raises:
+        ValueError: a finding has a rule or a level that there is not.
+    """
+    from checker.report.report import installed_version
+
+    places = {rule.name: k for k, rule in enumerate(rules)}
+    for finding in findings:
+        if finding.rule not in places or finding.level not in LEVELS:
+            raise ValueError(f"there is no rule {finding.rule!r} or no level {finding.level!r}")
+    notes = [{"level": "error", "message": message(sentence)} for sentence in trouble]
+    version = installed_version()
+    run: dict[str, Any] = {
+        "tool": {
+            "driver": {
+                "name": "zabcheck", "version": version, "semanticVersion": version,
+                "rules": [described(rule) for rule in rules],
+            }
+        },
+        "invocations": [
+            {"executionSuccessful": not trouble, "exitCode": code, "toolExecutionNotifications": notes}
+        ],
+        "columnKind": "utf16CodeUnits",
+        "results": [result(finding, places[finding.rule], root) for finding in findings],
+    }  # fmt: skip
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def described(rule: Rule) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": rule.name, "shortDescription": {"text": readable(rule.summary)}}
+    if rule.statement:
+        out["fullDescription"] = {"text": readable(rule.statement)}
+    return out
+
+
+def result(finding: Finding, rule: int, root: Path) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": rule,
+        "level": finding.level,
+        "message": message(finding.says),
+    }
+    if finding.level == "none":
+        out["kind"] = "informational"  # 3.27.10: a failure has a level
+    if finding.places:
+        out["locations"] = [location(place, root) for place in finding.places]
+    if finding.steps:
+        flow = [{"location": location(place, root), "executionOrder": k} for k, place in enumerate(finding.steps)]
+        out["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
+    if finding.same:
+        out["partialFingerprints"] = {"zabcheck/v1": readable(finding.same)}
+    if finding.accepted:
+        out["suppressions"] = [{"kind": "external", "status": "accepted", "justification": readable(finding.accepted)}]
+    if finding.further:
+        out["properties"] = dict(finding.further)
+    return out
+
+
+def location(place: Place, root: Path) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if place.path is not None:
+        physical: dict[str, Any] = {"artifactLocation": artifact(place.path, root)}
+        if place.offset is not None:
+            length = {"byteLength": place.length} if place.length else {}
+            physical["region"] = {"byteOffset": place.offset, **length}
+        elif place.line:
+            physical["region"] = {"startLine": place.line}
+        out["physicalLocation"] = physical
+    if place.named:
+        out["logicalLocations"] = [{"fullyQualifiedName": readable(place.named)}]
+    if place.says:
+        out["message"] = message(place.says)
+    return out
+
+
+def artifact(path: Path, root: Path) -> dict[str, str]:
+    """A file: from the top of the sources if it is below it, as it is called there; else by its whole path."""
+    whole, top = Path(os.path.abspath(path)), Path(os.path.abspath(root))
+    if whole.is_relative_to(top):
+        return {"uri": quote_from_bytes(os.fsencode(whole.relative_to(top))), "uriBaseId": ROOT}
+    return {"uri": whole.as_uri()}
+
+
+def message(text: str) -> dict[str, str]:
+    """A text that means nothing but itself: braces would be places to fill (3.11.5), and `[a](b)` a link (3.11.6)."""
+    said = readable(text).replace("{", "{{").replace("}", "}}")
+    return {"text": re.sub(r"([\[\]\\])", r"\\\1", said) if "](" in said else said}
+
+
+def readable(text: str) -> str:
+    """The text without halves of characters, which no encoding has; never empty, which the format does not allow."""
+    return SURROGATES.sub("\ufffd", text) or "-"

@@ -1,0 +1,319 @@
+"""What a simulated run came to, and how it is told: `zabcheck simulate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from checker.commands.common import HELD, VIOLATED, Cannot, hush, say, table, write_file
+from checker.report.progress import StatusLine
+from invariants import properties_of
+from invariants.registry import HISTORY, STEP, TERMINAL
+from traces import TraceError, write_trace
+from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
+from traces.pictures import to_html
+from traces.record.events import Event, events_of, lines, role_name
+from traces.record.simulated import simulated_trace
+from zabspec.language.kinds import Kind
+from zabspec.language.notation import value_text
+from zabspec.language.schema import Field
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.dump import Dump, OwnDump, Process, digest
+from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
+
+__all__ = ["Answer"]
+
+
+class Answer:
+    """What a run came to.
+
+    Raises:
+        ConfigError, SimulationError: as for `play` and `judge`.
+        TableError: it has too many proposals to be judged without what judges tables.
+    """
+
+    def __init__(self, run: Run, engine: str, options: dict[str, Any]) -> None:
+        self.run = run
+        self.fields: list[Field] = []
+        self.own: list[dict[str, Any]] = []
+        self.processes: list[Process] = []
+        self.events: list[Event] = []
+        self.verdicts: list[tuple[Verdict, str]] = []
+        simulator = self.play(engine, options["events"] is not None, options["check"])
+        self.state, self.protocol = simulator.state, simulator.cluster.parts_of
+        if self.protocol.text is not None:
+            own = OwnDump(simulator.cluster.parts.fields, run.nodes)
+            self.fields, self.own, self.bytes = own.of_processes, own.processes(self.state), own.canonical(self.state)
+        else:
+            dump = Dump(simulator.layout)
+            self.processes, self.bytes = dump.processes(self.state), dump.canonical(self.state)
+        self.sha256 = digest(self.bytes)
+
+    def play(self, engine: str, listen: bool, check: bool) -> Simulator:
+        """Run it, in as many ways as were asked for; the simulator that ran it last."""
+        with Progress(self.run.rounds) as progress:
+            simulator: Simulator | None = None
+            if listen:
+                simulator, self.events = events_of(self.run, progress.watch)
+            if check and self.run.proposals > MOST_OBSERVED:
+                self.verdicts = judge_many(self.run, progress)
+            elif check:
+                judged, verdicts = judge(self.run, engine, progress.watch)
+                self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
+                self.verdicts += not_judged(self.run.protocol, verdicts)
+                # telling the reason may have run it again, and not to its end
+                simulator = simulator or judge(self.run, engine)[0]
+            if simulator is None:
+                simulator = play(self.run, engine, lambda c, e: progress.watch(simulator_for(c, e)))
+            return simulator
+
+    @property
+    def code(self) -> int:
+        return HELD if all(v.held for v, _ in self.verdicts) else VIOLATED
+
+    def write_files(self, options: dict[str, Any]) -> str:
+        """Write what was asked for; what went wrong."""
+        trouble = write_file(options["dump"], self.bytes) if options["dump"] is not None else ""
+        if options["events"] is not None:
+            trouble = write_file(options["events"], lines(self.events)) or trouble
+        wanted = options["trace"] is not None or options["page"] is not None
+        if wanted and self.code == VIOLATED:
+            trouble = self.write_run(options["trace"], options["page"]) or trouble
+        return trouble
+
+    def write_run(self, path: Path | None, page: Path | None) -> str:
+        """Save, and draw, the run up to the violation that came first; what went wrong."""
+        first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
+        try:
+            trace = simulated_trace(self.run, first.of, first.broken_at + 1)
+            if path is not None:
+                write_trace(trace, path)
+            return write_file(page, to_html(trace).encode()) if page is not None else ""
+        except TraceError as problem:
+            return f"the run cannot be told as a trace: {problem}"
+
+    def print(self, options: dict[str, Any]) -> int:
+        """Print the answer; returns the exit code."""
+        if options["as_json"]:
+            return say(json.dumps(self.as_json(options), indent=2), self.code)
+        if not options["show"] and not options["check"]:
+            return print_digest(self.sha256)
+        code = say(f"sha256 {self.sha256}", self.code)
+        if options["show"]:
+            head: tuple[str, ...] = ("process", "role", "epochs", "last zxid", "committed", "history")
+            if self.protocol.text is not None:
+                head = ("process", *(f.name for f in self.fields))
+            code = max(code, show(head, self.rows()))
+            code = max(code, say(self.summary(), HELD))
+        if options["check"]:
+            code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
+        if options["trace"] is not None:
+            what = "saved in" if self.code == VIOLATED else "nothing is violated, and nothing was saved in"
+            code = max(code, say(f"\n{what} {options['trace']}", HELD))
+        return code
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cluster, a process a row."""
+        if self.protocol.text is not None:
+            return [
+                (f"p{p}", *(own_text(f.kind, x[f.name], len(f.axes) - 1) for f in self.fields))
+                for p, x in enumerate(self.own)
+            ]
+        return [
+            (
+                f"p{p}",
+                role_name(self.protocol, x.role),
+                f"{x.current_epoch}/{x.accepted_epoch}",
+                "<{},{}>".format(*x.last_zxid),
+                "<{},{}>".format(*x.last_committed),
+                history_text(x),
+            )
+            for p, x in enumerate(self.processes)
+        ]
+
+    def summary(self) -> str:
+        """What else there is to say of the end of a run."""
+        s = self.state
+        if not self.protocol.transactions:
+            return f"{s.moment} ticks; {s.seq} messages sent, {s.queued} in flight"
+        return (
+            f"{s.moment} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, "
+            f"{s.waiting} waiting for a leader; {s.seq} messages sent, {s.queued} in flight"
+        )
+
+    def as_objects(self) -> list[dict[str, Any]]:
+        """The processes, for machines."""
+        if self.protocol.text is not None:
+            return [{"id": p, **x} for p, x in enumerate(self.own)]
+        return [
+            {
+                "id": p,
+                "role": role_name(self.protocol, x.role),
+                "current_epoch": x.current_epoch,
+                "accepted_epoch": x.accepted_epoch,
+                "last_zxid": x.last_zxid,
+                "last_committed": x.last_committed,
+                "history": [{"epoch": e, "counter": c, "payload": f"zab-{k}"} for e, c, k in x.history],
+            }
+            for p, x in enumerate(self.processes)
+        ]
+
+    def as_json(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The answer for machines."""
+        s = self.state
+        out: dict[str, Any] = {
+            "run": asdict(self.run),
+            "sha256": self.sha256,
+            "ticks": s.moment,
+            **({"abcast": s.abcasts, "waiting": s.waiting} if self.protocol.transactions else {}),
+            "sent": s.seq,
+            "in_flight": s.queued,
+            "processes": self.as_objects(),
+        }
+        if options["check"]:
+            out["properties"] = [
+                {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.verdicts
+            ]
+        if options["trace"] is not None:
+            out["trace"] = str(options["trace"]) if self.code == VIOLATED else None
+        return out | {"exit_code": self.code}
+
+
+def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
+    """The properties of terminal states, and of somebody's own protocol all that no simulated run is judged by."""
+    seen = {v.of.name for v in verdicts}
+    left = [p for p in properties_of(protocol) if p.default and p.judges(protocol) and p.name not in seen]
+    if PROTOCOLS[protocol].text is None:
+        left = [p for p in left if p.of == TERMINAL]
+    what = {
+        STEP: "a simulated run is not judged step by step",
+        TERMINAL: "a simulated run ends at a tick, with steps possible",
+    }
+    return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it asks of messages in flight")) for p in left]
+
+
+def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
+    """The verdicts on a run with more proposals than `invariants/` can hold: it is played in the CPython
+    world, and what happens is judged as an event table is. Rows do not tell what is in stable histories.
+
+    Raises:
+        SimulationError: as for `play`.
+        TableError: what judges tables is not installed.
+    """
+    from traces.tables.table import check_arrow
+
+    check_arrow("numpy")
+    from traces.judging.single_run import judge_rows
+    from traces.tables.recorded import observes, rows_of_run
+
+    tally = judge_rows(rows_of_run(run, watch=progress.watch, every=False), observes(run.protocol))
+    broken = {v.property: v for v in tally.violations}
+    out = []
+    for p in judged_properties(run.protocol):
+        v = broken.get(p.name)
+        if p.of != HISTORY:
+            unseen = f"stable histories are looked at in runs of at most {MOST_OBSERVED} proposals"
+            out.append((Verdict(p, False, NEVER, judged=False), unseen))
+        elif v is None:
+            left = next((word for word in ("not judged", "undecided", "open") if tally.count(p.name, word)), "")
+            why = f"{p.name} is judged by its definition alone, in runs of fewer proposals" if left else ""
+            out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER, judged=not left), why))
+        else:
+            assert v.time is not None  # the simulator has a clock
+            out.append((Verdict(p, True, v.time), v.why))
+    return out
+
+
+def print_digest(sha256: str) -> int:
+    """The digest alone. The lab's program prints no newline after it; a terminal wants one.
+
+    Raises:
+        Cannot: it cannot be written.
+    """
+    try:
+        sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        hush()  # a reader that has gone away changes nothing
+    except OSError as problem:
+        hush()
+        raise Cannot(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
+    return HELD
+
+
+def show(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
+    """A table with an empty line before it where nothing sets it apart."""
+    return max(HELD if sys.stdout.isatty() else say("\n", HELD), table(head, rows))
+
+
+def own_text(kind: Kind, value: Any, axes: int) -> str:
+    """A field of a process, over so many axes."""
+    if axes:
+        return "[" + ", ".join(own_text(kind, v, axes - 1) for v in value) + "]"
+    return value_text(kind, value)
+
+
+def history_text(x: Process) -> str:
+    """A history, stretches of consecutive proposals of an epoch written as one: `zab-0..4 <1,1..5>`."""
+    stretches: list[list[tuple[int, int, int]]] = []
+    for t in x.history:
+        end = stretches[-1][-1] if stretches else None
+        if end is not None and t == (end[0], end[1] + 1, end[2] + 1):
+            stretches[-1].append(t)
+        else:
+            stretches.append([t])
+    parts = []
+    for (epoch, counter, k), *_, (_, last, end_k) in ([*part, part[-1]] for part in stretches):
+        one = counter == last
+        parts.append(f"zab-{k} <{epoch},{counter}>" if one else f"zab-{k}..{end_k} <{epoch},{counter}..{last}>")
+    return ", ".join(parts) or "-"
+
+
+def verdict_word(v: Verdict) -> str:
+    if not v.judged:
+        return "not judged"
+    if not v.held:
+        return "violated"
+    return "held" if v.met else "premise not reached"
+
+
+def said_of(v: Verdict, why: str) -> dict[str, Any]:
+    """What else there is to say of a verdict, for machines."""
+    if not v.judged:
+        return {"why": why}
+    return {} if v.held else {"tick": v.broken_at, "why": why}
+
+
+def verdict_row(v: Verdict, why: str) -> tuple[str, str, str]:
+    at = "" if v.held else f" at tick {v.broken_at}"
+    return v.of.name, verdict_word(v) + at, why
+
+
+def reason(judged: Judged, run: Run, v: Verdict) -> str:
+    """What a property says beside its False, when it had just broken."""
+    judged.begin(run)
+    judged.judge_until(v.broken_at + 1, 0)
+    return (
+        judged.why(judged.properties.index(v.of)) or "Mended within the tick; --trace writes the run to where it broke."
+    )
+
+
+class Progress(StatusLine):
+    """How far a long run has come: the pulse of simulators."""
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.rounds = rounds
+
+    def watch(self, simulator: Simulator) -> Simulator:
+        """Be told by a simulator, where somebody sees it."""
+        simulator.pulse = self if self.terminal else None
+        return simulator
+
+    def __call__(self, tick: int) -> None:
+        if self.due():
+            self.show(f"tick {tick:,} of {self.rounds:,}")

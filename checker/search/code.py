@@ -1,0 +1,32 @@
+"""A model in machine code, with the kernel that walks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from checker.explore import compiled
+from checker.explore.compiled import I64, PTR, Compiled
+from checker.search import kernel
+from invariants.registry import Property
+from zabspec.model import Model
+
+__all__ = ["SearchCode"]
+
+# what a search calls beside its walks; all else of the explorer's kernel need not be compiled
+SHARED = ("take", "successors", "judge_one_state", "witness_one_state")
+
+
+class SearchCode(Compiled):
+    """A model and its properties, without symmetry, which a walk has no use for."""
+
+    also_modules = (kernel,)
+    exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"walks": (I64, PTR, PTR, PTR, PTR, PTR, PTR, PTR)}
+
+    walks: Any
+
+    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool = False) -> None:
+        super().__init__(model, properties, False)
+
+    def also_key(self) -> tuple[object, ...]:
+        return ("search", *super().also_key())

@@ -1,0 +1,219 @@
+"""Random walks in the explorer's own world, in the kernel language; compiled together with the program.
+
+A walk is its seed and its number. It draws anew how often what spends a budget happens, and a pace for each process:
+of two processes that could act, the one with the larger pace mostly does. Now and then it draws both again. Every state
+and every step of it is judged as the explorer judges them; a step in which a value would leave its range ends it.
+
+Names not defined here are the program's, or the explorer's kernel's.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Bytes, State, Words
+
+# Words of what a call is asked.
+(
+    A_SEED, A_FIRST, A_WALKS, A_STEPS, A_LIVE, A_LIVE_STEPS, A_WANT, A_WANT_STEPS, A_SPENDING, A_NOBODYS, A_MET,
+    A_KNOWN,
+) = range(12)  # fmt: skip
+ASKED = 16
+
+# Words of what it answers.
+(
+    W_WALKS, W_TAKEN, W_ENDED, W_ERRORS, W_ERROR, W_MET, W_MET_STEPS, W_BROKEN, W_BROKEN_STEPS, W_LENGTH, W_NEW,
+    W_LONGEST,
+) = range(12)  # fmt: skip
+W_STEPS = 16  # 64 counters: how often each of the paper's steps was entered
+W_EVENTS = 80  # 64 counters: steps of each kind
+ANSWERED = 144
+
+REST = 48  # about so many steps lie between two draws of paces
+CELLS = 65536  # sets of premises that a search knows, at most
+
+
+def next_word(asked: Words) -> int:
+    """The next random word of a walk."""
+    asked[A_SEED] = wrap_add(asked[A_SEED], -7046029254386353131)
+    z = asked[A_SEED]
+    z = wrap_mul(z ^ shr(z, 30), -4658895280553007687)
+    z = wrap_mul(z ^ shr(z, 27), -7723592293110705685)
+    return z ^ shr(z, 31)
+
+
+def draw_paces(asked: Words, paces: Words) -> None:
+    """How often faults happen, and the pace of each process: powers of two."""
+    r = next_word(asked)
+    paces[0] = 1 << (r & 7)
+    r = r >> 3
+    for p in range(NODES):
+        paces[1 + p] = 8 << (2 * (r & 3))
+        r = r >> 2
+        if (p & 15) == 15:
+            r = next_word(asked)
+
+
+def weight(word: int, spending: int, nobodys: int, paces: Words) -> int:
+    """How likely a step is beside others."""
+    kind = (word >> 24) & 255
+    if (shr(spending, kind) & 1) == 1:
+        return paces[0]
+    if (shr(nobodys, kind) & 1) == 1:
+        return 8
+    return paces[1 + ((word >> 16) & 255)]
+
+
+def picked(asked: Words, steps: Words, paces: Words) -> int:
+    """One of the possible steps."""
+    total = 0
+    for k in range(steps[0]):
+        total = total + weight(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
+    left = unsigned_rem(next_word(asked), total)
+    k = 0
+    left = left - weight(steps[1], asked[A_SPENDING], asked[A_NOBODYS], paces)
+    while left >= 0:
+        k = k + 1
+        left = left - weight(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
+    return steps[1 + k]
+
+
+def known_cell(known: Words, met: int) -> bool:
+    """Whether a set of premises is known; from now on it is."""
+    key = wrap_add(met, 1)
+    place = shr(wrap_mul(key, -7046029254386353131), 48)
+    tried = 0
+    while tried < 64:
+        if known[place] == key:
+            return True
+        if known[place] == 0:
+            known[place] = key
+            return False
+        place = place + 1 if place + 1 < CELLS else 0
+        tried = tried + 1
+    return True  # no room: as if it were known
+
+
+def walk(
+    start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words, number: int
+) -> bool:
+    """One walk; returns whether it found what ends the call: something broken, or a set of premises that is new."""
+    s = state_at(work, RING_AT)
+    before = state_at(work, SPARE_AT)
+    steps = words_at(work, STEPS_AT)
+    paces = words_at(work, COLOUR_AT)
+    copy_bytes(as_bytes(s), as_bytes(start), TOTAL)
+    asked[A_SEED] = wrap_mul(number ^ shr(number, 29), -4658895280553007687)
+    draw_paces(asked, paces)
+    met = asked[A_MET]
+    length = 0
+    while length < asked[A_STEPS]:
+        s.error = 0
+        enabled(s, steps)
+        if s.error != 0:
+            answer[W_ERRORS] = answer[W_ERRORS] + 1
+            answer[W_ERROR] = s.error
+            return False
+        if steps[0] == 0:
+            answer[W_ENDED] = answer[W_ENDED] + 1
+            return False
+        if unsigned_rem(next_word(asked), REST) == 0:
+            draw_paces(asked, paces)
+        word = picked(asked, steps, paces)
+        copy_bytes(as_bytes(before), as_bytes(s), TOTAL)
+        apply(s, word)
+        if s.choices > 1 and s.error == 0:
+            word = word | (unsigned_rem(next_word(asked), s.choices) << 32)
+            if (word >> 32) != 0:
+                copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
+                apply(s, word)
+        if s.error != 0:
+            answer[W_ERRORS] = answer[W_ERRORS] + 1
+            answer[W_ERROR] = s.error
+            return False
+        path[length] = word
+        length = length + 1
+        answer[W_TAKEN] = answer[W_TAKEN] + 1
+        answer[W_LONGEST] = max(answer[W_LONGEST], length)
+        answer[W_EVENTS + s.event] = answer[W_EVENTS + s.event] + 1
+        taken = s.steps
+        while taken != 0:
+            at = W_STEPS + count_bits((taken & (0 - taken)) - 1)
+            answer[at] = answer[at] + 1
+            taken = taken & (taken - 1)
+        if judged(before, s, work, asked, answer):
+            answer[W_LENGTH] = length
+            return True
+        if asked[A_KNOWN] != 0:
+            met = met | met_by(before, s, work, asked)
+            if met != asked[A_MET] and not known_cell(known, met):
+                answer[W_LENGTH] = length
+                answer[W_NEW] = met
+                copy_bytes(as_bytes(state_at(best, 0)), as_bytes(s), TOTAL)
+                return True
+    return False
+
+
+def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) -> bool:
+    """Judge a step and the state after it, and note whose premise they meet; returns whether anything is broken."""
+    changed = observed_changed(before, s)
+    asking = asked_of(s, judged_after(what_changed(s)), words_at(work, QUIET_AT))
+    broken = judge(s, asked[A_LIVE] & asking, changed)
+    if s.error != 0:  # a property reads past an end
+        answer[W_ERRORS] = answer[W_ERRORS] + 1
+        answer[W_ERROR] = s.error
+        broken = judge_alone(s, asked[A_LIVE] & asking, changed)
+        s.error = 0
+    broken_steps = judge_step(before, s, asked[A_LIVE_STEPS])
+    if before.error != 0 or s.error != 0:
+        answer[W_ERRORS] = answer[W_ERRORS] + 1
+        answer[W_ERROR] = before.error if before.error != 0 else s.error
+        broken_steps = 0
+        before.error = 0
+        s.error = 0
+    want = asked[A_WANT] & (-1 ^ answer[W_MET]) & asking
+    if want != 0:
+        met = witness(s, want, changed)
+        if s.error == 0:
+            answer[W_MET] = answer[W_MET] | met
+        s.error = 0
+    want = asked[A_WANT_STEPS] & (-1 ^ answer[W_MET_STEPS])
+    if want != 0:
+        met = witness_step(before, s, want)
+        if s.error == 0 and before.error == 0:
+            answer[W_MET_STEPS] = answer[W_MET_STEPS] | met
+        s.error = 0
+        before.error = 0
+    answer[W_BROKEN] = broken
+    answer[W_BROKEN_STEPS] = broken_steps
+    return (broken | broken_steps) != 0
+
+
+def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:
+    """The premises that a step, or the state after it, meets; none where one reads past an end."""
+    live = asked_of(s, asked[A_LIVE], words_at(work, QUIET_AT))
+    met = witness(s, live, True) | witness_step(before, s, asked[A_LIVE_STEPS])
+    if s.error != 0 or before.error != 0:
+        s.error = 0
+        before.error = 0
+        return 0
+    return met
+
+
+def walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words) -> int:
+    """So many walks from a state; returns how many were made: fewer, where the last of them found something.
+
+    Args:
+        start: the state they begin in.
+        asked: what is asked (A_...). A_FIRST is the number of the first; A_SEED is written over.
+        known: with A_KNOWN, sets of premises that are known.
+        path: the steps of the last walk.
+        best: with A_KNOWN, the state in which a new set of premises was met.
+        answer: what came of it (W_...), added to what is there.
+    """
+    done = 0
+    while done < asked[A_WALKS]:
+        found = walk(start, work, asked, known, path, best, answer, wrap_add(asked[A_FIRST], done))
+        done = done + 1
+        answer[W_WALKS] = answer[W_WALKS] + 1
+        if found:
+            return done
+    return done

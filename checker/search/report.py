@@ -1,0 +1,181 @@
+"""What a search came to, for people and for machines. It never says that a property holds."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checker.report.report import bounds_of, plural
+from checker.search.search import BEST, RANDOM, SWARM, Walked
+from traces.explain.folding import aligned
+from zabspec.model import Configuration
+from zabspec.worlds.steps import NUMBERED
+
+if TYPE_CHECKING:
+    from checker.report.report import Counterexample
+
+__all__ = ["SearchReport", "Shortened"]
+
+WIDTH = 79
+MODES = {RANDOM: "random walks", SWARM: "random walks, their budgets drawn too", BEST: "random walks, best first"}
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """A violation that was found, and what became of its trace.
+
+    Attributes:
+        walked: steps of the walk that broke it.
+        minimised: whether it was made shorter until no step could go.
+        seed: with which the same walk is made again; it is the search's.
+    """
+
+    counterexample: Counterexample
+    walked: int
+    walk: int
+    minimised: bool
+
+    @property
+    def steps(self) -> int:
+        trace = self.counterexample.trace
+        return len(trace.steps) if trace is not None else self.walked
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """A search with the question that it was asked.
+
+    Attributes:
+        violations: by property.
+        most: steps of a walk at most.
+    """
+
+    walked: Walked
+    configuration: Configuration
+    violations: Mapping[str, Shortened]
+    most: int
+
+    @property
+    def sentence(self) -> str:
+        """The first line."""
+        w = self.walked
+        if self.violations:
+            found = [
+                f"{name} after {plural(v.steps, 'step')}" + (f", {v.walked} as walked" if v.steps != v.walked else "")
+                for name, v in self.violations.items()
+            ]
+            return f"VIOLATED: {'; '.join(found)} (found at random: a shorter run may exist)"
+        why = f"; {w.stopped}" if w.stopped else ""
+        if w.error:
+            why += f"; a value would leave its range: {w.error}"
+        return f"no verdict: nothing found, which says nothing of what was not walked{why}"
+
+    @property
+    def unmet(self) -> list[str]:
+        """The properties whose premise no walk met."""
+        return [p.name for p in self.walked.properties if p.name not in self.walked.met]
+
+    def figures(self) -> list[tuple[str, str]]:
+        w = self.walked
+        rate = w.steps / max(w.cpu_seconds, 1e-9)
+        rows = [
+            ("looked for", f"{MODES[w.mode]}, seed {w.seed}, {bounds_of(self.configuration)}"),
+            ("walks", f"{w.walks:,}; {w.ended:,} came to an end of their own, the longest has {w.longest:,} steps"),
+            ("steps", f"{w.steps:,}, each judged by {plural(len(w.properties), 'property')}; {rate:,.0f} a CPU-second"),
+            ("time", f"{w.seconds:.1f} s on {plural(w.threads, 'thread')}, {w.compile_seconds:.1f} s compiling before"),
+        ]
+        if w.mode == BEST:
+            rows.append(("gone on from", f"{w.cells:,} sets of premises that a walk had met"))
+        if w.errors:
+            rows.append(("errors", f"{w.errors:,} walks ended where a value would leave its range: {w.error}"))
+        return rows
+
+    def notes(self) -> list[str]:
+        """What was not covered."""
+        w, out = self.walked, []
+        never = [name for name, n in w.step_counts.items() if not n]
+        if never:
+            out.append(f"steps never taken: {', '.join(never)}")
+        met = len(w.properties) - len(self.unmet)
+        out.append(f"premises met: {met} of {len(w.properties)}")
+        if self.unmet:
+            out.append(f"premises not met: {', '.join(self.unmet)}")
+        for name, v in self.violations.items():
+            again = f"walk {v.walk:,} of seed {w.seed}"
+            kept = f"; its trace: {v.counterexample.path}" if v.counterexample.path else ""
+            short = "" if v.minimised else "; not minimised, for there was no time"
+            out.append(f"{name}: {again}{short}{kept}")
+        return out
+
+    def counts(self) -> list[tuple[str, str]]:
+        w = self.walked
+        rows = [(name, f"{n:,}") for name, n in w.step_counts.items() if n]
+        return rows + [(name, f"{n:,}") for name, n in self.kinds.items()]
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Steps that the paper has no name for, by what they are called."""
+        out: dict[str, int] = {}
+        for k, n in self.walked.event_counts.items():
+            if k in NUMBERED and not NUMBERED[k].receives:
+                out[NUMBERED[k].called] = out.get(NUMBERED[k].called, 0) + n
+        return out
+
+    def text(self) -> str:
+        parts = [textwrap.fill(self.sentence, WIDTH, break_on_hyphens=False)]
+        for v in self.violations.values():
+            parts += [v.counterexample.text.rstrip()] if v.counterexample.text else []
+        parts.append("\n".join(folded(*row) for row in self.figures()))
+        parts.append(
+            "\n".join(
+                textwrap.fill(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for note in self.notes()
+            )
+        )
+        if self.walked.steps:
+            parts.append("steps taken\n" + textwrap.indent(aligned([*self.counts()], right=1), "  "))
+        return "\n\n".join(parts) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        w = self.walked
+        return {
+            "format": FORMAT,
+            "verdict": "violated" if self.violations else "no verdict",
+            "sentence": self.sentence,
+            "search": w.mode,
+            "seed": w.seed,
+            "configuration": self.configuration.as_dict(),
+            "threads": w.threads,
+            "walks": w.walks,
+            "steps": w.steps,
+            "most_steps": self.most,
+            "longest": w.longest,
+            "errors": w.errors,
+            "error": w.error,
+            "stopped": w.stopped,
+            "seconds": round(w.seconds, 3),
+            "cpu_seconds": round(w.cpu_seconds, 3),
+            "compile_seconds": round(w.compile_seconds, 3),
+            "premises": {p.name: p.name in w.met for p in w.properties},
+            "steps_taken": {**w.step_counts, **self.kinds},
+            "violations": [
+                {
+                    "property": name,
+                    "walk": v.walk,
+                    "walked": v.walked,
+                    "steps": v.steps,
+                    "minimised": v.minimised,
+                    "why": v.counterexample.why,
+                    "trace": v.counterexample.path or None,
+                    "trouble": v.counterexample.trouble or None,
+                }
+                for name, v in self.violations.items()
+            ],
+        }
+
+
+def folded(name: str, said: str) -> str:
+    """A figure in lines of readable length."""
+    return textwrap.fill(f"{name:13}{said}", WIDTH, subsequent_indent=" " * 13, break_on_hyphens=False)

@@ -1,0 +1,322 @@
+"""A search on all cores: which walks are made, from where, and what they came to.
+
+Walks are numbered. A block of consecutive ones is a thread's turn; a walk follows from the seed and its number alone,
+but in a search that is best first, where it begins depends on what was found before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.search import kernel
+from checker.search.code import SearchCode
+from invariants.registry import STEP, Property
+from zabspec.worlds.steps import KINDS, NOBODYS, mask
+
+__all__ = ["BEST", "MODES", "MOST_STEPS", "RANDOM", "SWARM", "Broken", "Search", "Walked"]
+
+MODES = RANDOM, SWARM, BEST = "random", "swarm", "best"
+
+BLOCK = 256  # walks of a thread's turn
+MOST_STEPS = 400  # of a walk, unless one says
+MOST_WORDS = 1 << 20
+SPREAD = 0x9E3779B97F4A7C15  # so that the walks of two seeds are far apart
+
+Words = Any
+Tell = Callable[["Walked"], None]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A property that a walk broke.
+
+    Attributes:
+        walk: its number.
+        schedule: its steps up to where the property broke.
+    """
+
+    property: Property
+    walk: int
+    schedule: tuple[int, ...]
+
+
+@dataclass
+class Walked:
+    """What a search came to.
+
+    Attributes:
+        walks, steps: how many there were.
+        ended: walks that came to a state without a step.
+        longest: steps of the longest walk.
+        errors: steps in which a value would have left its range; each ended its walk.
+        error: which value, of the last of them.
+        step_counts, event_counts: how often each of the paper's steps, and each kind of step, was taken.
+        met: the properties whose premise was met.
+        cells: sets of premises that a search which is best first has gone on from.
+        stopped: why it ended, where nothing that was found ended it.
+    """
+
+    mode: str
+    seed: int
+    threads: int
+    properties: tuple[Property, ...]
+    walks: int = 0
+    steps: int = 0
+    ended: int = 0
+    longest: int = 0
+    errors: int = 0
+    error: str = ""
+    step_counts: dict[str, int] = field(default_factory=dict)
+    event_counts: dict[int, int] = field(default_factory=dict)
+    met: set[str] = field(default_factory=set)
+    broken: dict[str, Broken] = field(default_factory=dict)
+    cells: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where walks may begin.
+
+    Attributes:
+        state: its bytes, as the kernel reads them.
+        schedule: the steps that lead to it.
+        met: the premises that were met on the way, as a mask.
+    """
+
+    state: Any
+    schedule: tuple[int, ...] = ()
+    met: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """A turn: so many walks from a cell, the first of them by its number."""
+
+    first: int
+    walks: int
+    cell: Cell
+
+
+class Slot:
+    """What a thread works in."""
+
+    def __init__(self, code: SearchCode, most: int) -> None:
+        self.work = ctypes.create_string_buffer(code.numbers["WORK"] + 64)
+        self.asked: Words = (ctypes.c_int64 * kernel.ASKED)()
+        self.path: Words = (ctypes.c_int64 * (most + 1))()
+        self.best = ctypes.create_string_buffer(code.layout.total)
+        self.answer: Words = (ctypes.c_int64 * kernel.ANSWERED)()
+
+
+class Search:
+    """A search of a model.
+
+    Args:
+        code: the model.
+        mode: `random`, `swarm` (budgets are drawn anew for each block of walks) or `best` (walks go on from where most
+            premises were met).
+        seed: what all that is drawn follows from.
+        threads: how many; 0: the cores there are.
+        most: steps of a walk at most.
+    """
+
+    def __init__(self, code: SearchCode, mode: str, seed: int, threads: int = 0, most: int = MOST_STEPS) -> None:
+        self.code, self.mode, self.seed, self.most = code, mode, seed, min(most, MOST_WORDS)
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self.slots = [Slot(code, self.most) for _ in range(self.threads)]
+        self.of_steps = sum(1 << k for k, p in enumerate(code.properties) if p.of == STEP)
+        self.all = (1 << len(code.properties)) - 1
+        self.initial = code.model.program.initial()
+        self.result = Walked(mode, seed, self.threads, code.properties)
+        self.cells = [Cell(code.state(self.initial.key()))]
+        self.tries = [0]
+        self.known: Words = (ctypes.c_int64 * (kernel.CELLS if mode == BEST else 1))()
+        self.next_walk = 0
+        self.keep_going = False
+        self.over = False
+        self.trouble: BaseException | None = None
+        self.lock = threading.Lock()
+
+    def run(self, seconds: float | None, keep_going: bool = False, tell: Tell | None = None) -> Walked:
+        """Walk until something is broken, or so many seconds are over.
+
+        Args:
+            seconds: none: until it is interrupted.
+            keep_going: go on for the other properties.
+            tell: called now and then with what there is.
+        """
+        started, cpu = time.perf_counter(), time.process_time()
+        self.deadline = started + seconds if seconds is not None else float("inf")
+        self.keep_going = keep_going
+        r = self.result
+        if not self.begins_well():
+            r.seconds = time.perf_counter() - started
+            return r
+        threads = [threading.Thread(target=self.work, args=(slot,), daemon=True) for slot in self.slots]
+        for thread in threads:
+            thread.start()
+        try:
+            while any(thread.is_alive() for thread in threads):
+                threads[0].join(0.02)
+                for thread in threads[1:]:
+                    thread.join(0)
+                if tell is not None:
+                    self.add_up(time.perf_counter() - started)
+                    tell(r)
+        except KeyboardInterrupt:
+            r.stopped = "interrupted"
+        finally:
+            self.over = True
+            for thread in threads:
+                thread.join()
+        if self.trouble is not None:
+            raise self.trouble
+        if not r.stopped and not self.done():
+            r.stopped = f"--time-limit {seconds:g} s reached"
+        self.add_up(time.perf_counter() - started)
+        r.cpu_seconds = time.process_time() - cpu
+        return r
+
+    def begins_well(self) -> bool:
+        """Judge the initial state; whether a search from it makes sense."""
+        broken, met, error = self.code.judged_state(self.initial.key(), self.all & ~self.of_steps)
+        self.note_met(met)
+        for k, p in enumerate(self.code.properties):
+            if broken >> k & 1:
+                self.result.broken[p.name] = Broken(p, 0, ())
+        self.result.error = error
+        return not error and not (broken and not self.keep_going)
+
+    def done(self) -> bool:
+        """Whether there is nothing left to look for."""
+        broken = self.result.broken
+        return bool(broken) and (not self.keep_going or len(broken) == len(self.code.properties))
+
+    # --- what a thread does ----------------------------------------------------------------------
+
+    def work(self, slot: Slot) -> None:
+        """Take blocks until the search is over."""
+        try:
+            while True:
+                with self.lock:
+                    if self.over or self.done() or time.perf_counter() >= self.deadline:
+                        return
+                    block = self.next_block()
+                self.walk(slot, block)
+        except BaseException as problem:
+            self.trouble = problem
+            self.over = True
+
+    def next_block(self) -> Block:
+        """The next walks, and where they begin."""
+        first = self.next_walk
+        self.next_walk += BLOCK
+        if self.mode == BEST:
+            # every other turn from the beginning: in the best cells what is needed may be spent
+            k = max(range(len(self.cells)), key=self.worth) if first // BLOCK % 2 else 0
+            self.tries[k] += 1
+            return Block(first, BLOCK, self.cells[k])
+        if self.mode == SWARM:
+            return Block(first, BLOCK, Cell(self.code.state(self.with_less(first))))
+        return Block(first, BLOCK, self.cells[0])
+
+    def worth(self, k: int) -> float:
+        """How much a cell is worth another turn: the more premises were met on the way and the fewer turns it had."""
+        return (1 + self.cells[k].met.bit_count()) ** 2 / (1 + self.tries[k])
+
+    def with_less(self, first: int) -> bytes:
+        """The initial state with budgets drawn for a block of walks: what is spent of less could be spent of more."""
+        drawn, s = random.Random(f"{self.seed}:{first}"), self.initial.copy()
+        for name, most in self.code.model.configuration.budget.items():
+            if most and f"{name}_left" in self.code.layout.fields:
+                setattr(s, f"{name}_left", drawn.randint(0, most))
+        key: bytes = s.key()
+        return key
+
+    def walk(self, slot: Slot, block: Block) -> None:
+        """Make the walks of a block."""
+        first, left = block.first, block.walks
+        while left > 0:
+            self.ask(slot, block.cell, first, left)
+            made = self.code.walks(
+                block.cell.state, slot.work, slot.asked, self.known, slot.path, slot.best, slot.answer
+            )
+            with self.lock:
+                self.found(slot, block.cell, first + made - 1)
+                if self.over or self.done() or time.perf_counter() >= self.deadline:
+                    return
+            first, left = first + made, left - made
+
+    def ask(self, slot: Slot, cell: Cell, first: int, walks: int) -> None:
+        """Write what the kernel is asked."""
+        live = self.all & ~sum(1 << k for k, p in enumerate(self.code.properties) if p.name in self.result.broken)
+        said = {
+            kernel.A_FIRST: signed(self.seed * SPREAD + first),
+            kernel.A_WALKS: walks,
+            kernel.A_STEPS: max(0, self.most - len(cell.schedule)),
+            kernel.A_LIVE: live & ~self.of_steps,
+            kernel.A_LIVE_STEPS: live & self.of_steps,
+            kernel.A_WANT: self.all & ~self.of_steps,
+            kernel.A_WANT_STEPS: self.of_steps,
+            kernel.A_SPENDING: mask(k for k in KINDS.values() if k.spends),
+            kernel.A_NOBODYS: NOBODYS,
+            kernel.A_MET: cell.met,
+            kernel.A_KNOWN: int(self.mode == BEST),
+        }
+        for place, word in said.items():
+            slot.asked[place] = word
+        for place in (kernel.W_BROKEN, kernel.W_BROKEN_STEPS, kernel.W_NEW, kernel.W_LENGTH):
+            slot.answer[place] = 0
+
+    def found(self, slot: Slot, cell: Cell, walk: int) -> None:
+        """Keep what the last walk of a call found. Of two walks that break one property that of the lesser number is
+        kept: which thread came first does not matter."""
+        answer, broken = slot.answer, self.result.broken
+        mask_of = answer[kernel.W_BROKEN] | answer[kernel.W_BROKEN_STEPS]
+        schedule = (*cell.schedule, *slot.path[: answer[kernel.W_LENGTH]])
+        for k, p in enumerate(self.code.properties):
+            if mask_of >> k & 1 and (p.name not in broken or walk < broken[p.name].walk):
+                broken[p.name] = Broken(p, walk, schedule)
+        if answer[kernel.W_NEW]:
+            self.cells.append(Cell(self.code.state(slot.best.raw), schedule, answer[kernel.W_NEW]))
+            self.tries.append(0)
+
+    # --- what it came to -------------------------------------------------------------------------
+
+    def note_met(self, met: int) -> None:
+        self.result.met |= {p.name for k, p in enumerate(self.code.properties) if met >> k & 1}
+
+    def add_up(self, seconds: float) -> None:
+        """Sum up what the threads have counted."""
+        r, answers = self.result, [slot.answer for slot in self.slots]
+        r.seconds, r.cells = seconds, len(self.cells) - 1
+        r.walks = sum(a[kernel.W_WALKS] for a in answers)
+        r.steps = sum(a[kernel.W_TAKEN] for a in answers)
+        r.ended = sum(a[kernel.W_ENDED] for a in answers)
+        r.errors = sum(a[kernel.W_ERRORS] for a in answers)
+        r.longest = max(a[kernel.W_LONGEST] for a in answers)
+        for a in answers:
+            self.note_met(a[kernel.W_MET] | a[kernel.W_MET_STEPS])
+            if a[kernel.W_ERROR]:
+                r.error = self.code.sites[a[kernel.W_ERROR] - 1]
+        counts = {name: sum(a[kernel.W_STEPS + k] for a in answers) for k, name in enumerate(self.code.steps)}
+        r.step_counts = counts
+        kinds = {k: sum(a[kernel.W_EVENTS + k] for a in answers) for k in range(64)}
+        r.event_counts = {k: n for k, n in kinds.items() if n}
+
+
+def signed(word: int) -> int:
+    """A number as a signed 64-bit word."""
+    word &= 2**64 - 1
+    return word - (word >> 63 << 64)

@@ -1,0 +1,144 @@
+"""A counterexample to induction as a person reads it: two states and one step, and of them only what
+matters: what the clause looked at when it came out false, and what the step looked at to bring it about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from checker.symbolic.induction import Finding, Induction, describe
+from checker.symbolic.views import ClauseProgram
+from invariants.registry import STEP
+from traces.explain.names import history_text, process_name, txn_text
+from traces.record.values import state_json
+from zabspec.language.kinds import Kind, MessageUnion, Seq
+from zabspec.language.notation import value_text
+from zabspec.language.reference import StateView
+from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.symbolic_memory import SLOTS, values_of
+from zabspec.language.symbolic_terms import Term, Truth, conjuncts, evaluate
+
+__all__ = ["matters", "rows", "step_text"]
+
+
+def rows(induction: Induction, finding: Finding) -> list[tuple[str, str, str]]:
+    """What matters of a counterexample: a field, its value before the step and after it."""
+    layout = induction.transition.layout
+    before, after = (state_json(StateView(layout, data)) for data in (finding.before, finding.after))
+    keys = matters(induction, finding)
+    out = []
+    for f in layout.schema.fields:
+        if f.role in (Role.SCRATCH, Role.BUDGET) and f.name != "abcasts":
+            continue
+        for index, at in layout.elements(f.name):
+            if any(at <= key >> SLOTS < at + max(1, f.kind.size) for key in keys):
+                was, now = (text(f, f.kind, inner(x[f.name], index), induction) for x in (before, after))
+                out.append((place(f, index), was, now))
+    return out
+
+
+def matters(induction: Induction, finding: Finding) -> set[int]:
+    """The cells that the clause, the step and its guard looked at."""
+    transition = induction.transition
+    clause = next(c for c in (*induction.every, *induction.targets) if c.name == finding.clause)
+    old, new = (values_of(transition.layout, data) for data in (finding.before, finding.after))
+    variables = {v: key for key, v in transition.state.items() if isinstance(v, Term)}
+    keys: set[int] = set()
+    if clause.of != STEP:
+        machine = ClauseProgram(transition.typed, transition.layout)
+        value, _ = machine.on_states(clause.holds.__name__, [transition.state], [])
+        keys |= looked_at(value, {v: new[key] for v, key in variables.items()}, variables)
+    if not finding.move:
+        return keys
+    action = induction.by_word(finding.word)
+    known = {v: old[key] for v, key in variables.items()}
+    changed = {k for k in action.changes if old[k] != new[k]}
+    before = looked_at(action.guard, known, variables)
+    for key in (keys & action.changes) | changed:
+        before |= looked_at(action.after[key], known, variables)
+    return keys | changed | before
+
+
+def looked_at(root: Truth | int, known: dict[Term, int | bool], variables: dict[Term, int]) -> set[int]:
+    """The cells that are enough to give a term its value."""
+    if not isinstance(root, Term):
+        return set()
+    values = dict(known)
+    evaluate(root, values)
+    if root.width == 0 and not values[root]:
+        # one of the things that should be so and are not
+        root = next(t for t in conjuncts(root) if not evaluate(t, values))
+    found: set[int] = set()
+    seen: set[Term] = set()
+    stack = [root]
+    while stack:
+        t = stack.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        if t in variables:
+            found.add(variables[t])
+        stack += decisive(t, values)
+    return found
+
+
+def decisive(t: Term, values: dict[Term, int | bool]) -> Iterator[Term]:
+    """The arguments that give a term its value."""
+    args = [a for a in t.args if isinstance(a, Term)]
+    if t.op in ("and", "or") and bool(values[t]) == (t.op == "or"):
+        yield min((a for a in args if values[a] == values[t]), key=lambda a: a.serial)
+    elif t.op == "ite":
+        test, then, other = t.args
+        assert isinstance(test, Term)
+        yield test
+        way = then if values[test] else other
+        if isinstance(way, Term):
+            yield way
+    else:
+        yield from args
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def step_text(finding: Finding) -> str:
+    """The step of a counterexample."""
+    return finding.move or describe(finding.word)
+
+
+def place(f: Field, index: Iterable[int]) -> str:
+    """An element of a field: `link[p0][p1]`."""
+    axes = zip(f.axes, index, strict=True)
+    return f.name + "".join(f"[{process_name(k) if axis == NODE else k}]" for axis, k in axes)
+
+
+def inner(value: Any, index: Iterable[int]) -> Any:
+    for k in index:
+        value = value[k]
+    return value
+
+
+def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
+    """A value of a field."""
+    if isinstance(kind, Seq) and isinstance(kind.element, MessageUnion):
+        union = kind.element
+        if "source" in union.envelope:
+            return "[" + ", ".join(datagram(union, v) for v in value) + "]"
+        return "[" + ", ".join(message(v) for v in value) + "]"
+    return value_text(kind, value)
+
+
+def message(m: dict[str, Any]) -> str:
+    """A message in flight: `ACK_E(1, [t1 <1,1>])`."""
+    return f"{m['kind']}({', '.join(carried(v) for name, v in m.items() if name != 'kind')})"
+
+
+def datagram(union: MessageUnion, m: dict[str, Any]) -> str:
+    """A message of a bag, from whom to whom: `VOTE(yes=true) p1->p0`."""
+    return f"{value_text(union, m)} {process_name(m['source'])}->{process_name(m['target'])}"
+
+
+def carried(value: Any) -> str:
+    if isinstance(value, dict):
+        return txn_text(value)
+    return history_text(value) if isinstance(value, list) else str(value)

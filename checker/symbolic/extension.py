@@ -1,0 +1,102 @@
+"""What z3 adds to the report of an exploration: of each property whether it is inductive, which no depth
+bounds; if not, to how many steps nothing breaks it; or that there was no time to say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from invariants.registry import Property
+from zabspec.model import Configuration, Model
+
+__all__ = ["Z3Answer", "z3_answers"]
+
+INDUCTIVE, BOUNDED, UNDECIDED = "inductive", "bounded", "undecided"
+EPOCHS = 2  # the largest epoch of the induction, if none is given
+STEPS = 60  # as deep as bounded checking looks
+
+
+@dataclass(frozen=True)
+class Z3Answer:
+    """What z3 says of one property.
+
+    Attributes:
+        verdict: inductive, bounded or undecided.
+        steps: of a bounded one, how many.
+        epochs: of an inductive one, the largest epoch; 0: its protocol has none.
+        within: of an inductive one, the flags whose ranges some step would leave: it is not taken.
+        broken: the rounds in which bounded checking breaks it, deeper than `steps`; 0: it met no such run.
+        interrupted: undecided because of Ctrl-C.
+    """
+
+    verdict: str
+    steps: int = 0
+    epochs: int = 0
+    within: tuple[str, ...] = ()
+    broken: int = 0
+    interrupted: bool = False
+
+    @property
+    def text(self) -> str:
+        if self.verdict == INDUCTIVE:
+            epochs = f", epochs up to {self.epochs}" if self.epochs else ""
+            within = f", as long as no step needs a larger {' or '.join(self.within)}" if self.within else ""
+            return f"inductive: at every depth{epochs}{within}"
+        if self.broken:
+            return f"bounded to {self.steps} steps, and broken beyond: `zabcheck bmc --depth {self.broken}` finds it"
+        return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
+
+
+def z3_answers(
+    configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int
+) -> dict[str, Z3Answer]:
+    """What z3 says of each property within a time limit: two thirds of it for the induction, and what is
+    left for bounded checking of what is not inductive.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    from checker.symbolic.bmc import Bounds, check
+
+    began = time.perf_counter()
+    proved, within = inductive(configuration, properties, seconds * 2 / 3, jobs)
+    epochs = (configuration.max_epoch or EPOCHS) if Model(configuration).protocol.transactions else 0
+    out = {name: Z3Answer(INDUCTIVE, epochs=epochs, within=within) for name in proved}
+    rest = [p for p in properties if p.name not in proved]
+    if rest:
+        left = max(0.001, seconds - (time.perf_counter() - began))
+        found = check(Model(configuration), rest, Bounds(STEPS, seconds=left))
+        for p in rest:
+            broken = found.rounds if p in found.broken else 0
+            said = (found.depth or broken) and not found.left_range  # a run that left its range was looked at no more
+            out[p.name] = Z3Answer(BOUNDED, found.depth, broken=broken) if said else Z3Answer(UNDECIDED)
+    return {p.name: out[p.name] for p in properties}
+
+
+def inductive(
+    configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int
+) -> tuple[set[str], tuple[str, ...]]:
+    """The properties that are inductive with the clauses, none where there are no clauses for the protocol; and the
+    flags beside --max-epoch whose ranges some step would leave."""
+    from checker.symbolic.asking import Question, run
+    from checker.symbolic.granted import beside, cut, sized
+    from checker.symbolic.possible import EPOCHS as LAST_EPOCH
+    from invariants.inductive.argument import argument_of
+
+    argument, nothing = argument_of(configuration.protocol), (set[str](), ())
+    if argument is None or configuration.literal:
+        return nothing
+    asked = sized(replace(configuration, max_epoch=configuration.max_epoch or EPOCHS))
+    own = Model(asked).protocol.text is not None
+    if not own and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
+        return nothing  # a step that overflows a channel is not asked about: where most do, everything is inductive
+    names = tuple(c.name for c in (*beside(asked), *argument.clauses))
+    targets = tuple(p.name for p in properties if p.name not in names)
+    outcome = run(Question(asked, names, targets=targets, seconds=seconds), jobs, seconds)
+    verdicts = {v.clause.name: v for v in outcome.verdicts}
+    if outcome.obstacles:
+        return nothing  # steps are left out: where most are, everything is inductive
+    if not all(verdicts[n].holds for n in names):
+        return nothing  # what follows from clauses that are not inductive may not hold
+    return {p.name for p in properties if verdicts[p.name].holds}, outcome.within

@@ -1,0 +1,1 @@
+"""A model as a TLA+ module, so that TLC explores the very same model."""

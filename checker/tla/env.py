@@ -1,0 +1,119 @@
+"""Where a translation stands: what names are, what the state is called, where control goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from checker.tla.syntax import Node
+from checker.tla.values import named
+from zabspec.language import tree as t
+from zabspec.language.kinds import Bool, Int
+from zabspec.language.schema import Field
+
+__all__ = ["Env", "Fresh", "Next", "Operator", "Untranslatable", "Value", "Ways", "Word", "fixed", "walk"]
+
+
+class Untranslatable(Exception):
+    """A text does what a module does not say: one sentence."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A step word whose kind is known: a, b, c are names of operands."""
+
+    kind: int
+    operands: tuple[str, str, str]
+
+
+Value = Node | Word | int | bool | None  # of a name: an expression, or what is known while translating
+
+
+@dataclass(frozen=True)
+class Env:
+    """Where a translation stands.
+
+    Attributes:
+        names: what each local name is.
+        states: by the name of a parameter that is a state, what the state is called now; empty: the variables.
+        aside: scalars of what a step says about itself that no operator reads: kept here.
+        pending: by the same name the changes that are still to be made to it: field, and how an EXCEPT says it.
+    """
+
+    names: Mapping[str, Value]
+    states: Mapping[str, str]
+    aside: Mapping[str, Value] = field(default_factory=dict)
+    pending: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+
+    def named(self, name: str, value: Value) -> Env:
+        return replace(self, names={**self.names, name: value})
+
+    def at(self, state: str, now: str) -> Env:
+        return replace(self, states={**self.states, state: now}, pending={**self.pending, state: ()})
+
+    def changed(self, state: str, name: str, change: str) -> Env:
+        return replace(self, pending={**self.pending, state: (*self.pending.get(state, ()), (name, change))})
+
+    def now(self, state: str) -> str:
+        """The state as it is now, its pending changes made."""
+        base = self.states[state] or "State"
+        changes = self.pending.get(state, ())
+        return f"[{base} EXCEPT {', '.join(c for _, c in changes)}]" if changes else base
+
+
+Next = Callable[[Env], Node]  # what comes after
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Where control goes: back to the caller with a value, out of the loop, to its next round."""
+
+    back: Callable[[Env, Node | None], Node]
+    out: Next | None = None
+    again: Next | None = None
+
+
+@dataclass
+class Operator:
+    """A function, translated."""
+
+    name: str
+    params: list[str]
+    body: Node
+    function: t.Function | None = None
+    recursive: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Fresh:
+    """Names that one operator has used."""
+
+    used: set[str]
+
+    def name(self, wanted: str) -> str:
+        wanted = named(wanted) if wanted.strip("_") else "unused"  # TLA+ has no name without a letter
+        found, k = wanted, 1
+        while found in self.used:
+            k += 1
+            found = f"{wanted}{k}"
+        self.used.add(found)
+        return found
+
+
+def walk(e: Any) -> Iterator[Any]:
+    """Every expression and statement in one, itself first."""
+    if isinstance(e, (t.Expr, t.Stmt)):
+        yield e
+        for value in vars(e).values():
+            yield from walk(value)
+    elif isinstance(e, t.Term):
+        yield from walk(e.index)
+    elif isinstance(e, (list, tuple)):
+        for x in e:
+            yield from walk(x)
+
+
+def fixed(f: Field) -> bool:
+    """Whether a field can hold one value only: it is no variable then."""
+    return isinstance(f.kind, Int) and not isinstance(f.kind, Bool) and f.kind.lo == f.kind.hi

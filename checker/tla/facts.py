@@ -1,0 +1,233 @@
+"""What is known of a program before it is translated, and of a value while it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from checker.tla.env import Env, Fresh, Operator, Value, Word, fixed, walk
+from checker.tla.places import place_of
+from checker.tla.syntax import Text
+from checker.tla.values import WORDS_OF_TLA, named
+from zabspec.language import tree as t
+from zabspec.language.kinds import Bool, Int, NodeId
+from zabspec.language.scalarset import PROCESS, Sorts
+from zabspec.language.schema import Layout, Role
+
+__all__ = ["Facts"]
+
+
+class Facts:
+    """What is known of a typed program.
+
+    Args:
+        program: typed.
+        layout: of its states.
+        nodes: how many processes there are.
+        carried: the fields of what a step says about itself that a state carries from one operator to the next.
+    """
+
+    def __init__(self, program: t.TypedProgram, layout: Layout, nodes: int, carried: frozenset[str]) -> None:
+        self.program, self.layout, self.nodes, self.carried = program, layout, nodes, carried
+        self.read_scratch: set[str] = set()
+        self.operators: dict[str, Operator] = {}
+        self.enumerated: dict[str, int] = {}
+        fields = {f.name for f in layout.schema.fields}
+        self.reserved = WORDS_OF_TLA | fields
+        self.names: dict[str, str] = {}
+        taken = set(self.reserved)
+        for name in program.functions:
+            self.names[name] = named(name) if named(name) not in taken else f"do_{named(name)}"
+            taken.add(self.names[name])
+        self.taken = taken
+        self.constants = self.enumerations()
+        self.writers = self.fixpoint(self.writes_itself)
+        self.sorts = {name: Sorts(f, program, nodes, lambda _: "") for name, f in program.functions.items()}
+        self.loops = {name: {id(s) for s in sorts.loops_over_processes} for name, sorts in self.sorts.items()}
+        self.touched: dict[str, set[str]] = {}
+        self.current: t.Function
+        self.fresh: Fresh
+        self.written: set[str] = set()
+        self.bits: set[str] = set()  # operations on bits that the text does
+        self.chooses = False  # it may be taken in several ways
+        self.acting = False  # a step is translated whose kind is known
+
+    # --- what is known of the program -----------------------------------------------------------
+
+    def enumerations(self) -> dict[tuple[str, int], str]:
+        """What a value of an enumeration is called: two that share a name and not its value have none."""
+        found: dict[str, set[int]] = {}
+        for f in self.layout.schema.fields:
+            if isinstance(f.kind, Int):
+                for k, name in enumerate(f.kind.names):
+                    if name.isidentifier() and name not in self.taken:
+                        found.setdefault(name, set()).add(k + f.kind.lo)
+        return {(name, next(iter(values))): name for name, values in found.items() if len(values) == 1}
+
+    def writes_itself(self, f: t.Function) -> bool:
+        """Whether a function's own statements change the state."""
+        for s in walk(f.body):
+            if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)):
+                place = place_of(s.place, self.layout)
+                if place.field is None or self.kept(place.field.name):
+                    return True
+            elif isinstance(s, t.Builtin) and s.op == "forget":
+                return True
+        return False
+
+    def fixpoint(self, asked: Callable[[t.Function], bool]) -> set[str]:
+        """The functions of which something is true, or of one that they call."""
+        functions = self.program.functions
+        found = {name for name, f in functions.items() if asked(f)}
+        calls = {name: {e.function for e in walk(f.body) if isinstance(e, t.Call)} for name, f in functions.items()}
+        while True:
+            more = {name for name, called in calls.items() if name not in found and called & found}
+            if not more:
+                return found
+            found |= more
+
+    def kept(self, name: str) -> bool:
+        """Whether a field is part of what a state carries."""
+        f = self.layout.fields[name]
+        return name in self.carried if f.role is Role.SCRATCH else not fixed(f)
+
+    def is_process(self, e: t.Expr, env: Env) -> bool:
+        """Whether a value is a process."""
+        match e:
+            case t.Load():
+                return isinstance(e.place.kind, NodeId)
+            case t.Call():
+                return "return" in self.program.functions[e.function].processes
+            case t.Choice():
+                return self.is_process(e.then, env) or self.is_process(e.other, env)
+            case t.Var():
+                if e.type != t.INT:
+                    return False
+                sorts = self.sorts[self.current.name]
+                if e.name in self.current.processes:
+                    return True
+                for loop in sorts.loops:
+                    if loop.statement.name == e.name and loop.sort.found().kind == PROCESS:
+                        return True
+                return e.name in sorts.names and sorts.names[e.name].found().kind == PROCESS
+            case t.RecordField():
+                assert isinstance(e.value.type, t.RecordType)
+                name = self.part_of_record(e)
+                return isinstance(e.value.type.record.fields[name], NodeId)
+        return False
+
+    # --- what is known while translating --------------------------------------------------------
+
+    def static(self, e: t.Expr, env: Env) -> int | bool | None:
+        """The value of an expression where it is known here."""
+        match e:
+            case t.Const():
+                return bool(e.value) if e.type == t.BOOL else e.value
+            case t.Var():
+                value = env.names.get(e.name)
+                return value if isinstance(value, (bool, int)) else None
+            case t.Load():
+                kind = e.place.kind
+                if isinstance(kind, Int) and not isinstance(kind, Bool) and kind.lo == kind.hi:
+                    return kind.lo
+                place = place_of(e.place, self.layout)
+                value = env.aside.get(place.field.name) if place.field is not None else None
+                return value if isinstance(value, (bool, int)) else None
+            case t.Binary():
+                return self.static_binary(e, env)
+            case t.Compare():
+                a, b = self.static(e.left, env), self.static(e.right, env)
+                return None if a is None or b is None else bool(compare(e.op, a, b))
+            case t.Not():
+                value = self.static(e.value, env)
+                return None if value is None else not value
+            case t.Logic():
+                return self.static_logic(e, env)
+            case t.Choice():
+                test = self.static(e.test, env)
+                return None if test is None else self.static(e.then if test else e.other, env)
+            case t.Call():
+                return self.static_call(e)
+        return None
+
+    def static_logic(self, e: t.Logic, env: Env) -> bool | None:
+        values = [self.static(p, env) for p in e.parts]
+        ends = e.op == "or"
+        if ends in values[: next((k for k, v in enumerate(values) if v is None), len(values))]:
+            return ends
+        return None if None in values else not ends
+
+    def static_call(self, e: t.Call) -> int | bool | None:
+        """A function that gives back a constant, whatever it is asked."""
+        body = self.program.functions[e.function].body
+        if len(body) == 1 and isinstance(body[0], t.Return) and isinstance(body[0].value, t.Const):
+            value = body[0].value
+            return bool(value.value) if value.type == t.BOOL else value.value
+        return None
+
+    def word(self, e: t.Expr, env: Env) -> Word | None:
+        value = env.names.get(e.name) if isinstance(e, t.Var) else None
+        return value if isinstance(value, Word) else None
+
+    def operand(self, e: t.Binary, env: Env) -> Value:
+        """An operand, or the kind, of a step word that is known."""
+        if e.op != "&" or not isinstance(e.right, t.Const) or e.right.value != 255:
+            return None
+        shift, inner = 0, e.left
+        if isinstance(inner, t.Binary) and inner.op == ">>" and isinstance(inner.right, t.Const):
+            shift, inner = inner.right.value, inner.left
+        word = self.word(inner, env)
+        if word is None:
+            return None
+        if shift == 24:
+            return word.kind
+        if shift == 32:
+            return Text("choice") if self.chooses else 0
+        name = word.operands[(16, 8, 0).index(shift)]
+        return Text(name) if name else 0
+
+    def static_binary(self, e: t.Binary, env: Env) -> int | None:
+        found = self.operand(e, env)
+        if isinstance(found, int):
+            return found
+        a, b = self.static(e.left, env), self.static(e.right, env)
+        return None if a is None or b is None else arithmetic(e.op, int(a), int(b))
+
+    def part_of_record(self, e: t.RecordField) -> str:
+        """The name of the field that is taken out of a record."""
+        assert isinstance(e.value.type, t.RecordType)
+        record = e.value.type.record
+        return next(n for n, k in record.fields.items() if record.shift(n) == e.shift and k.bits == e.bits)
+
+    def where(self, _: Any) -> str:
+        """The function that is translated, for a sentence."""
+        return f"{self.current.name} ({self.current.file}:{self.current.line})"
+
+
+def compare(op: str, a: int, b: int) -> bool:
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]
+
+
+def arithmetic(op: str, a: int, b: int) -> int | None:
+    if op in ("//", "%") and b == 0:
+        return None
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "//":
+            return a // b
+        case "%":
+            return a % b
+        case "&":
+            return a & b
+        case "|":
+            return a | b
+        case ">>":
+            return a >> b
+        case "<<":
+            return a << b
+    return None

@@ -1,0 +1,255 @@
+"""A model as a TLA+ module and its configuration."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+
+from checker.explore.symmetry import asymmetry
+from checker.tla.actions import Actions
+from checker.tla.env import Operator, Untranslatable, fixed
+from checker.tla.syntax import Node, definition
+from checker.tla.values import named, node, type_of, value_of, whole
+from invariants.binding import full_namespace
+from invariants.registry import STEP, TERMINAL, Property
+from zabspec.language import reference
+from zabspec.language.derive import bags
+from zabspec.language.frontend import FrontEnd
+from zabspec.language.kinds import Seq
+from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.model import Model
+
+__all__ = ["Module", "Untranslatable", "module_of"]
+
+PRELUDE = """\
+Max(a, b) == IF a < b THEN b ELSE a
+Min(a, b) == IF a < b THEN a ELSE b
+RemoveAt(q, k) == SubSeq(q, 1, k - 1) \\o SubSeq(q, k + 1, Len(q))
+\\* a process of several: {which}
+Pick(S) == CHOOSE x \\in S : {pick}
+\\* what a loop leaves that goes through numbers, and one that goes through processes
+RECURSIVE Through(_, _, _, _)
+Through(Round(_, _), left, from, to) ==
+  IF from > to THEN left ELSE Through(Round, Round(left, from), from + 1, to)
+RECURSIVE OverNodes(_, _, _)
+OverNodes(Round(_, _), left, S) ==
+  IF S = {{}} THEN left ELSE LET x == Pick(S) IN OverNodes(Round, Round(left, x), S \\ {{x}})"""
+
+
+BITWISE = {
+    "BitAnd": """\
+RECURSIVE BitAnd(_, _)
+BitAnd(a, b) == IF a = 0 \\/ b = 0 THEN 0 ELSE 2 * BitAnd(a \\div 2, b \\div 2) + Min(a % 2, b % 2)
+""",
+    "BitOr": """\
+RECURSIVE BitOr(_, _)
+BitOr(a, b) == IF a = 0 THEN b ELSE IF b = 0 THEN a ELSE 2 * BitOr(a \\div 2, b \\div 2) + Max(a % 2, b % 2)
+""",
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """Attributes:
+    name: of the module.
+    text: what its file holds.
+    configuration: what the .cfg file holds.
+    left_out: properties that it does not state, each with the reason.
+    symmetric: processes may be renamed, and TLC may take states for one that differ in that alone. Not where it has
+        a view: it finds the least renaming of a state before it asks for the view, and would count orbits apart.
+    """
+
+    name: str
+    text: str
+    configuration: str
+    left_out: tuple[tuple[str, str], ...]
+    symmetric: bool
+
+    def configured(self, symmetry: bool) -> str:
+        """The configuration, with the symmetry of processes if it is asked for and there."""
+        return self.configuration + ("SYMMETRY Symmetry\n" if symmetry and self.symmetric else "")
+
+
+# what an invariant of a module cannot say
+NOT_OF_STATES = {
+    STEP: "it is of steps, not of states",
+    TERMINAL: "it is asked where no step is possible, an invariant in every state",
+}
+
+
+def module_of(model: Model, properties: Sequence[Property], name: str) -> Module:
+    """A model as a module.
+
+    Args:
+        model: what is translated.
+        properties: become invariants, those of states and of histories.
+        name: what the module is called.
+
+    Raises:
+        Untranslatable: the text does what a module does not say.
+    """
+    if model.fails:
+        raise Untranslatable("disks are not exported: what is written and not forced has no text in TLA+")
+    kept = [p for p in properties if p.of not in NOT_OF_STATES]
+    left_out = tuple((p.name, NOT_OF_STATES[p.of]) for p in properties if p.of in NOT_OF_STATES)
+    carried: frozenset[str] = frozenset()
+    # a cut of the network is a number whose bits are processes
+    symmetric = not asymmetry(model, kept) and not model.configuration.partitions
+    while True:
+        made = translated(model, kept, carried)
+        read = frozenset(made.read_scratch)
+        if read <= carried:
+            break
+        carried |= read
+    configuration = configuration_of(model, kept, bool(bags(made.layout)), symmetric)
+    text = text_of(model, made, kept, name, left_out, symmetric)
+    return Module(name, text, configuration, left_out, symmetric and not bags(made.layout))
+
+
+class Translated(Actions):
+    """Attributes:
+    next_state: the next-state relation.
+    invariants: by property the operator that states it.
+    docs: by function what its text says of it.
+    """
+
+    next_state: Node
+    invariants: dict[str, Operator]
+    docs: dict[str, str]
+
+
+def translated(model: Model, properties: Sequence[Property], carried: frozenset[str]) -> Translated:
+    """Everything that a module needs, translated."""
+    program = model.program
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front.program.steps = program.steps
+    for root in ("enabled", "apply", *(p.holds.__name__ for p in properties)):
+        front.function(root)
+    made = Translated(front.program, program.layout, model.configuration.nodes, carried)
+    made.docs = {n: f.__doc__ or "" for n, f in full_namespace(model).items() if isinstance(f, FunctionType)}
+    skips = any(not kind.blocks for _, kind in bags(program.layout))
+    made.next_state = made.actions(skips)
+    made.invariants = {p.name: made.operator(p.holds.__name__) for p in properties}
+    return made
+
+
+def text_of(
+    model: Model,
+    made: Translated,
+    properties: Sequence[Property],
+    name: str,
+    left_out: Sequence[tuple[str, str]],
+    symmetric: bool,
+) -> str:
+    """The module's file."""
+    c = model.configuration
+    state = [f for f in made.layout.schema.fields if f.role is not Role.SCRATCH and not fixed(f)]
+    said = [f"{k} = {v}" for k, v in c.as_dict().items() if v not in ("", 0, False)]
+    nodes = [f"p{p}" for p in range(c.nodes)]
+    out = [f"{'-' * 30} MODULE {name} {'-' * 30}"]
+    out += [f"\\* {line}" for line in textwrap.wrap("Written by zabcheck of " + ", ".join(said) + ".", 110)]
+    out += [f"\\* Not stated here: {p}: {why}." for p, why in left_out]
+    out += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
+    out += [f"CONSTANTS {', '.join([*nodes, 'NOBODY'])}", f"Node == {{{', '.join(nodes)}}}", ""]
+    out += [f"{word} == {value}" for word, value in sorted(made.enumerated.items(), key=lambda x: (x[1], x[0]))]
+    out += ["", "VARIABLES"]
+    for k, f in enumerate(state):
+        out.append(f"  {f.name}{',' if k + 1 < len(state) else ''}  \\* {f.doc}")
+    out += ["", f"vars == <<{', '.join(f.name for f in state)}>>", "", prelude(symmetric), ""]
+    out += [BITWISE[name] for name in sorted(made.bits)]
+    out += ["Least(S) == CHOOSE x \\in S : \\A y \\in S : x <= y", ""] if made.least else []
+    carried = [f"{n} |-> {1 if n == 'choices' else value_zero(made, n)}" for n in sorted(made.carried)]
+    record = ", ".join([f"{f.name} |-> {f.name}" for f in state] + carried)
+    out += ["\\* the variables, as the operators below take them: each gives back the state after what it does"]
+    out += [*textwrap.wrap(f"State == [{record}]", 110, subsequent_indent="          "), ""]
+    for operator in made.operators.values():
+        out += ["", *said_of(operator, made.docs), definition(head_of(operator), operator.body)]
+    for number in sorted(made.kinds):
+        operator = made.kinds[number]
+        out += ["", definition(head_of(operator), operator.body)]
+    out += ["", definition("Next", made.next_state), ""]
+    out += ["Init ==", *(f"  /\\ {f.name} = {initial(model, f)}" for f in state), ""]
+    out += ["Spec == Init /\\ [][Next]_vars", "", "TypeOK ==", *(f"  /\\ {type_of(f)}" for f in state), ""]
+    for p in properties:
+        operator = made.invariants[p.name]
+        out.append(f"{invariant_name(p.name)} == {operator.name}({', '.join('State' for _ in operator.params)})")
+    if symmetric and not bags(made.layout):
+        out += ["", "\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
+    if bags(made.layout):
+        out += ["", *view(made.layout, state)]
+    return "\n".join([*out, "=" * 80, ""])
+
+
+def prelude(symmetric: bool) -> str:
+    which = "any, the text comes to the same" if symmetric else "the first"
+    return PRELUDE.format(which=which, pick="TRUE" if symmetric else "\\A y \\in S : x <= y")
+
+
+def value_zero(made: Translated, name: str) -> str:
+    from checker.tla.values import zero
+
+    return zero(made.layout.fields[name].kind).text
+
+
+def head_of(operator: Operator) -> str:
+    return f"{operator.name}({', '.join(operator.params)})" if operator.params else operator.name
+
+
+def said_of(operator: Operator, docs: Mapping[str, str]) -> list[str]:
+    """What the text says of a function, as a comment."""
+    f = operator.function
+    if f is None:
+        return []
+    doc = " ".join((docs.get(f.name) or "").split())
+    step = f.paper_step or ""
+    said = doc if not step or doc.startswith(step) else f"{step}: {doc}" if doc else step
+    return [f"\\* {line}" for line in textwrap.wrap(said, 108)]
+
+
+def invariant_name(name: str) -> str:
+    return "".join(part.capitalize() for part in named(name.replace("-", " ")).split("_"))
+
+
+def initial(model: Model, f: Field) -> str:
+    """The value of a field in the initial state."""
+    layout, s = model.program.layout, model.program.initial()
+    buffer = bytearray(s.key() + bytes(layout.total))
+    values = {
+        index: value_of(f.kind, reference.read(buffer, at, f.kind, f.name), model.configuration.nodes).text
+        for index, at in layout.elements(f.name)
+    }
+    if len(set(values.values())) == 1:
+        return whole(f.axes, next(iter(values.values())), "|->")
+
+    def entries(prefix: tuple[int, ...]) -> str:
+        k = len(prefix)
+        if k == len(f.axes):
+            return values[prefix]
+        axis = f.axes[k]
+        count = layout.axis_sizes(f)[k]
+        key = (lambda i: node(i).text) if axis == NODE else str
+        return "(" + " @@ ".join(f"{key(i)} :> {entries((*prefix, i))}" for i in range(count)) + ")"
+
+    return entries(())
+
+
+def view(layout: Layout, state: Sequence[Field]) -> list[str]:
+    """States that differ in the order of a bag alone are one."""
+    seen = [f"Bag({f.name})" if isinstance(f.kind, Seq) and f.kind.bag else f.name for f in state]
+    return [
+        "\\* what is in flight has no order",
+        "Bag(q) == [m \\in {q[k] : k \\in 1..Len(q)} |-> Cardinality({k \\in 1..Len(q) : q[k] = m})]",
+        f"View == <<{', '.join(seen)}>>",
+    ]
+
+
+def configuration_of(model: Model, properties: Sequence[Property], has_view: bool, symmetric: bool) -> str:
+    """The .cfg file."""
+    out = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", "INVARIANT TypeOK"]
+    out += [f"INVARIANT {invariant_name(p.name)}" for p in properties]
+    nodes = range(model.configuration.nodes)
+    out += ["CONSTANT NOBODY = NOBODY", *(f"CONSTANT p{p} = {f'p{p}' if symmetric else p}" for p in nodes)]
+    out += ["VIEW View"] if has_view else []
+    return "\n".join(out) + "\n"

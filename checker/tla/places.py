@@ -1,0 +1,80 @@
+"""A place in memory as TLA+ names it: a field, its indices, and what is inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from zabspec.language import tree as t
+from zabspec.language.kinds import Kind, MessageUnion, Seq
+from zabspec.language.schema import Field, Layout
+
+__all__ = ["Part", "Place", "place_of"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One step into a value: an index of an axis, a place of a sequence, or a named part of a message."""
+
+    how: str  # axis, place, part
+    index: t.Expr | None = None
+    name: str = ""
+    process: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Attributes:
+    field: of the state; none where the place is inside a value.
+    base: that value.
+    parts: the way from there.
+    """
+
+    field: Field | None
+    base: t.Expr
+    parts: tuple[Part, ...]
+
+
+def field_at(layout: Layout, offset: int) -> tuple[Field, int]:
+    """The field that a byte of the first entry of every axis is of, and how far inside."""
+    for f in layout.schema.fields:
+        at = layout.strides(f)[0]
+        if at <= offset < at + f.kind.size:
+            return f, offset - at
+    raise AssertionError(f"no field lies at {offset}")
+
+
+def place_of(place: t.Memory, layout: Layout) -> Place:
+    """The place that an offset and its terms are."""
+    terms = list(place.terms)
+    parts: list[Part] = []
+    if place.base.type == t.STATE:
+        f, offset = field_at(layout, place.offset)
+        kind: Kind = f.kind
+        parts += [Part("axis", term.index, process=term.process) for term in terms[: len(f.axes)]]
+        del terms[: len(f.axes)]
+        return Place(f, place.base, (*parts, *inside(kind, offset, terms, place)))
+    assert isinstance(place.base.type, (t.SeqType, t.MessageType))
+    kind = place.base.type.kind if isinstance(place.base.type, t.SeqType) else place.base.type.union
+    return Place(None, place.base, tuple(inside(kind, place.offset, terms, place)))
+
+
+def inside(kind: Kind, offset: int, terms: list[Any], place: t.Memory) -> list[Part]:
+    parts: list[Part] = []
+    while terms or offset:
+        if isinstance(kind, Seq):
+            offset -= kind.header
+            parts.append(Part("place", terms.pop(0).index))
+            kind = kind.element
+        else:
+            assert isinstance(kind, MessageUnion)
+            name = place.field.rpartition("'s ")[2] if place.field.startswith("the envelope") else place.field
+            message, dot, name = name.rpartition(".")
+            if dot:
+                offset -= kind.offsets(message)[name]
+                kind = kind.named(message).fields[name]
+            else:
+                offset -= kind.envelope_offsets[name]
+                kind = kind.envelope[name]
+            parts.append(Part("part", name=name))
+    return parts

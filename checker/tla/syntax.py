@@ -1,0 +1,223 @@
+"""Expressions of TLA+, and how they are laid out in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "If",
+    "Let",
+    "Node",
+    "Quantified",
+    "Text",
+    "conj",
+    "disj",
+    "either",
+    "flat",
+    "laid_out",
+    "neg",
+]
+
+WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Text:
+    """What fits a line. `loose`: it wants parentheses where an operator is beside it."""
+
+    text: str
+    loose: bool = False
+
+    @property
+    def tight(self) -> str:
+        return f"({self.text})" if self.loose else self.text
+
+
+@dataclass(frozen=True)
+class Let:
+    names: tuple[tuple[str, Node], ...]
+    body: Node
+
+
+@dataclass(frozen=True)
+class If:
+    test: Node
+    then: Node
+    other: Node
+
+
+@dataclass(frozen=True)
+class Many:
+    """A conjunction or disjunction, `op` being /\\ or \\/."""
+
+    op: str
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """`quantifier` is \\A or \\E."""
+
+    quantifier: str
+    name: str
+    over: str
+    body: Node
+
+
+Node = Text | Let | If | Many | Quantified
+
+TRUE, FALSE = Text("TRUE"), Text("FALSE")
+
+
+def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
+    """A LET, one with that of its body if that is one too; a name that says only what follows is left out."""
+    if not names:
+        return body
+    if isinstance(body, Text) and body.text == names[-1][0]:
+        return let(names[:-1], names[-1][1])
+    if isinstance(body, Let):
+        return Let((*names, *body.names), body.body)
+    return Let(tuple(names), body)
+
+
+def many(op: str, parts: Iterable[Node], unit: Node, zero: Node) -> Node:
+    found: list[Node] = []
+    for p in parts:
+        if p == unit:
+            continue
+        if p == zero:
+            return zero
+        if isinstance(p, Many) and p.op == op:
+            found += p.parts
+        else:
+            found.append(p)
+    if not found:
+        return unit
+    return found[0] if len(found) == 1 else Many(op, tuple(found))
+
+
+def conj(*parts: Node) -> Node:
+    return many("/\\", parts, TRUE, FALSE)
+
+
+def disj(*parts: Node) -> Node:
+    return many("\\/", parts, FALSE, TRUE)
+
+
+def neg(e: Node) -> Node:
+    if e in (TRUE, FALSE):
+        return FALSE if e == TRUE else TRUE
+    text = flat(e)
+    if text.text.startswith("~") and not text.loose:
+        return Text(text.text[1:])
+    for op, other in ((" = ", " # "), (" # ", " = "), (" \\in ", " \\notin ")):
+        left, found, right = text.text.partition(op)
+        if found and text.loose and plain(left) and plain(right):
+            return Text(f"{left}{other}{right}", True)
+    return Text(f"~{text.tight}")
+
+
+def plain(text: str) -> bool:
+    """Whether a side of a comparison has no operator of its own that binds less."""
+    depth = 0
+    for c in text:
+        depth += (c in "([{") - (c in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0 and not any(
+        op in text for op in ("/\\", "\\/", "=>", " = ", " # ", "IF ", "\\A", "\\E", "LET ", "<", ">")
+    )
+
+
+def either(test: Node, then: Node, other: Node) -> Node:
+    """IF test THEN then ELSE other, in the form that says it most plainly."""
+    if test == TRUE:
+        return then
+    if test == FALSE:
+        return other
+    if then == other:
+        return then
+    if then == TRUE and other == FALSE:
+        return test
+    if then == FALSE and other == TRUE:
+        return neg(test)
+    if then == FALSE:
+        return conj(neg(test), other)
+    if then == TRUE:
+        return disj(test, other)
+    if other == FALSE:
+        return conj(test, then)
+    if other == TRUE:
+        return disj(neg(test), then)
+    return If(test, then, other)
+
+
+def flat(e: Node) -> Text:
+    """An expression in one line."""
+    match e:
+        case Text():
+            return e
+        case Let():
+            names = " ".join(f"{name} == {flat(value).text}" for name, value in e.names)
+            return Text(f"LET {names} IN {flat(e.body).text}", True)
+        case If():
+            return Text(f"IF {flat(e.test).text} THEN {flat(e.then).text} ELSE {flat(e.other).text}", True)
+        case Many():
+            return Text(f" {e.op} ".join(flat(p).tight for p in e.parts), True)
+        case Quantified():
+            return Text(f"{e.quantifier} {e.name} \\in {e.over} : {flat(e.body).text}", True)
+
+
+def laid_out(e: Node, column: int = 0) -> list[str]:
+    """The lines of an expression that begins at a column; the first without its indentation."""
+    one = flat(e).text
+    if len(one) + column <= WIDTH and "LET" not in one and one.count("IF ") < 2:
+        return [one]
+    pad = " " * column
+    match e:
+        case Let():
+            out = []
+            for k, (name, value) in enumerate(e.names):
+                head = f"{name} == "
+                lines = headed(head, value, column + 4)
+                out += [("LET " if k == 0 else pad + "    ") + lines[0], *lines[1:]]
+            body = laid_out(e.body, column + 4)
+            return [*out, f"{pad}IN  {body[0]}", *body[1:]]
+        case If():
+            out = []
+            for word, part in (("IF   ", e.test), ("THEN ", e.then), ("ELSE ", e.other)):
+                lines = laid_out(part, column + 5)
+                out += [(pad if out else "") + word + lines[0], *lines[1:]]
+            return out
+        case Many():
+            out = []
+            for part in e.parts:
+                lines = laid_out(part, column + 3)
+                out += [f"{pad if out else ''}{e.op} {lines[0]}", *lines[1:]]
+            return out
+        case Quantified():
+            lines = laid_out(e.body, column + 2)
+            return [f"{e.quantifier} {e.name} \\in {e.over} :", pad + "  " + lines[0], *lines[1:]]
+        case Text():
+            return [one]
+
+
+def headed(head: str, value: Node, column: int) -> list[str]:
+    """The lines of `name == value`; the value below the name where it is long."""
+    lines = laid_out(value, column + len(head))
+    if len(lines) == 1 or len(head) <= 8:
+        return [head + lines[0], *lines[1:]]
+    lines = laid_out(value, column + 2)
+    return [head.rstrip(), " " * (column + 2) + lines[0], *lines[1:]]
+
+
+def definition(head: str, body: Node) -> str:
+    """`head == body` in lines."""
+    one = flat(body).text
+    if len(head) + len(one) + 4 <= WIDTH and "LET" not in one:
+        return f"{head} == {one}"
+    lines = laid_out(body, 2)
+    return "\n".join([f"{head} ==", "  " + lines[0], *lines[1:]])

@@ -1,0 +1,103 @@
+"""TLC on an exported module: run to its end, and what it printed."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from checker.tla.module import Module
+
+__all__ = ["Counts", "TlcFailed", "parsed", "run_tlc"]
+
+COUNTS = re.compile(r"([\d,]+) states generated(?: \([^)]*\))?, ([\d,]+) distinct states found(?: \([^)]*\))?")
+DEPTH = re.compile(r"depth of the complete state graph search is (\d+)")
+BROKEN = re.compile(r"Invariant (\w+) is violated")
+STEP = re.compile(r"^State (\d+): ", re.MULTILINE)
+
+
+class TlcFailed(Exception):
+    """TLC did not come to an end with counts: what it said, in a line."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What TLC found.
+
+    Attributes:
+        distinct: states.
+        generated: states, the initial one among them.
+        levels: of the graph, the initial state's among them; 0: the search did not go to its end.
+        violated: the invariant that broke; empty: none did.
+        depth: steps to the state that breaks it; 0: none does.
+        seconds: of CPU, Java's own start included.
+        ended: whether it went to the end of the search or to a violation.
+    """
+
+    distinct: int
+    generated: int
+    levels: int
+    violated: str
+    depth: int
+    seconds: float
+    ended: bool
+
+
+def parsed(output: str, seconds: float = 0.0) -> Counts:
+    """What TLC's output says.
+
+    Raises:
+        TlcFailed: it has no counts.
+    """
+    found = COUNTS.findall(output)
+    if not found:
+        said = [line for line in output.splitlines() if line.strip()]
+        wrong = next((line for line in said if "rror" in line), said[-1] if said else "nothing")
+        raise TlcFailed(f"TLC printed no counts: {wrong.strip()}")
+    generated, distinct = (int(x.replace(",", "")) for x in found[-1])
+    levels, broken = DEPTH.search(output), BROKEN.search(output)
+    steps = [int(n) for n in STEP.findall(output)]
+    return Counts(
+        distinct, generated, int(levels[1]) if levels else 0, broken[1] if broken else "",
+        max(steps, default=1) - 1, seconds, bool(levels or broken),
+    )  # fmt: skip
+
+
+def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1, limit: float | None = None) -> Counts:
+    """Run TLC on a module to its end.
+
+    Args:
+        jar: tla2tools.jar.
+        symmetry: states that are renamings of each other count once.
+        workers: threads.
+        limit: seconds of wall time; what it had counted by then is given back, not as ended.
+
+    Raises:
+        TlcFailed: it printed no counts, or there is no Java.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"{module.name}.tla").write_text(module.text, encoding="utf-8")
+        (Path(folder) / f"{module.name}.cfg").write_text(module.configured(symmetry), encoding="utf-8")
+        command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-workers", str(workers)]
+        command += ["-metadir", "states", f"{module.name}.tla"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+            output = done.stdout
+        except subprocess.TimeoutExpired as late:
+            output = (late.stdout or b"").decode(errors="replace")
+        except OSError as problem:
+            raise TlcFailed(f"there is no Java to run TLC with: {problem.strerror}") from None
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return parsed(output, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)

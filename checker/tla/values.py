@@ -1,0 +1,156 @@
+"""Kinds of value in TLA+: the set of those that are in range, the least of them, and how one is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from checker.tla.syntax import Text
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.schema import NODE, Field
+
+__all__ = ["WORDS_OF_TLA", "domain", "named", "set_of", "type_of", "zero"]
+
+# What a module may not call anything of its own: keywords, and what the modules that it extends define.
+WORDS_OF_TLA = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        ACTION ASSUME ASSUMPTION AXIOM Any Append Assert BOOLEAN BY Bag BitAnd BitOr CASE CHOOSE CONSTANT
+        CONSTANTS COROLLARY Cardinality DEF DEFINE DEFS DOMAIN ELSE ENABLED EXCEPT EXTENDS FALSE Forget
+        HAVE HIDE Head IF IN INSTANCE Idle Infinity Init Int IsFiniteSet JavaTime LAMBDA LEMMA LET LOCAL
+        Least Len MODULE Max Min NEW NOBODY Nat Next NoMessage Node OBVIOUS OMITTED OTHER OverNodes PICK
+        PROOF PROPOSITION PROVE Permutations Pick Print PrintT QED RECURSIVE RandomElement Real RemoveAt
+        SF_ STATE STRING SUBSET SUFFICES SelectSeq Seq SortSeq Spec State SubSeq Symmetry TAKE TEMPORAL
+        THEN THEOREM TLCEval TLCGet TLCSet TRUE Tail Through ToString TypeOK UNCHANGED UNION USE VARIABLE
+        VARIABLES View WF_ WITH WITNESS vars
+        """,
+    )
+)
+
+
+def named(name: str) -> str:
+    """A name as TLA+ takes it."""
+    return re.sub(r"\W", "_", name)
+
+
+def domain(axis: str | int) -> str:
+    return "Node" if axis == NODE else f"0..{int(axis) - 1}"
+
+
+def whole(axes: Iterable[str | int], inner: str, arrow: str) -> str:
+    """What every entry of some axes has: `inner`; as a set of functions (`->`), or as one function (`|->`)."""
+    for k, axis in reversed(list(enumerate(axes))):
+        bound = f"i{k} \\in " if arrow == "|->" else ""
+        inner = f"[{bound}{domain(axis)} {arrow} {inner}]"
+    return inner
+
+
+def set_of(kind: Kind) -> str:
+    """The values in range."""
+    match kind:
+        case Bool():
+            return "BOOLEAN"
+        case NodeId():
+            return "Node \\union {NOBODY}"
+        case Int():
+            return f"{kind.lo}..{kind.hi}"
+        case SetOf():
+            return "SUBSET Node" if kind.nodes else f"SUBSET (0..{kind.count - 1})"
+        case Record():
+            return "[" + ", ".join(f"{named(n)}: {set_of(k)}" for n, k in kind.fields.items()) + "]"
+        case _:
+            raise AssertionError(f"{type(kind).__name__} is asked about element by element")
+
+
+def in_range(kind: Kind, value: str, depth: int = 0) -> str:
+    """That a value is one of a kind."""
+    match kind:
+        case Seq():
+            k = f"k{depth}"
+            inside = in_range(kind.element, f"{value}[{k}]", depth + 1)
+            return f"Len({value}) <= {kind.capacity} /\\ \\A {k} \\in 1..Len({value}) : {inside}"
+        case MessageUnion():
+            cases = []
+            for m in kind.messages:
+                parts = [f'{value}.kind = "{m.name}"']
+                parts += [
+                    f"({in_range(k, f'{value}.{named(n)}', depth + 1)})"
+                    for n, k in (*m.fields.items(), *kind.envelope.items())
+                ]
+                cases.append("(" + " /\\ ".join(parts) + ")")
+            return " \\/ ".join(cases)
+        case _:
+            return f"{value} \\in {set_of(kind)}"
+
+
+def type_of(f: Field) -> str:
+    """What TypeOK says of a field."""
+    if not isinstance(f.kind, (Seq, MessageUnion)):
+        inner = set_of(f.kind)
+        axes = whole(f.axes, inner, "->") if f.axes else inner
+        return f"{f.name} \\in {axes}"
+    value, bounds = f.name, ""
+    for k, axis in enumerate(f.axes):
+        value += f"[i{k}]"
+        bounds += f"\\A i{k} \\in {domain(axis)} : "
+    return bounds + "(" + in_range(f.kind, value) + ")" if bounds else in_range(f.kind, value)
+
+
+def zero(kind: Kind) -> Text:
+    """The value that all zero bytes are."""
+    match kind:
+        case Bool():
+            return Text("FALSE")
+        case NodeId():
+            return Text("NOBODY")
+        case Int():
+            return number(kind.lo)
+        case SetOf():
+            return Text("{}")
+        case Seq():
+            return Text("<<>>")
+        case Record():
+            return Text("[" + ", ".join(f"{named(n)} |-> {zero(k).text}" for n, k in kind.fields.items()) + "]")
+        case _:
+            return Text("NoMessage")
+
+
+def number(value: int) -> Text:
+    return Text(str(value)) if value >= 0 else Text(f"-{-value}", True)
+
+
+def value_of(kind: Kind, value: Any, count: int) -> Text:
+    """A value that a state holds, as the CPython world reads it."""
+    match kind:
+        case Bool():
+            return Text("TRUE" if value else "FALSE")
+        case NodeId():
+            return node(int(value))
+        case Int():
+            return number(int(value))
+        case SetOf():
+            members = [k for k in range(kind.count) if k in value]
+            return Text("{" + ", ".join(node(k).text if kind.nodes else str(k) for k in members) + "}")
+        case Seq():
+            return Text(
+                "<<" + ", ".join(value_of(kind.element, value[k], count).text for k in range(len(value))) + ">>"
+            )
+        case Record():
+            parts = (f"{named(n)} |-> {value_of(k, getattr(value, n), count).text}" for n, k in kind.fields.items())
+            return Text("[" + ", ".join(parts) + "]")
+        case MessageUnion():
+            if not value.kind:
+                return Text("NoMessage")
+            m = kind.messages[value.kind - 1] if isinstance(value.kind, int) else kind.named(str(value.kind))
+            fields = {**m.fields, **kind.envelope}
+            parts = (f"{named(n)} |-> {value_of(k, getattr(value, n), count).text}" for n, k in fields.items())
+            return Text(f'[kind |-> "{m.name}", ' + ", ".join(parts) + "]")
+        case _:
+            raise AssertionError(type(kind).__name__)
+
+
+def node(p: int) -> Text:
+    """A process."""
+    return Text("NOBODY") if p < 0 else Text(f"p{p}")

@@ -1,0 +1,103 @@
+"""A row of the track record asked: the release with every other known fix breaks it, and with its own it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from checker.zookeeper.rows import USUAL, Row
+from invariants import properties_of
+from traces import Trace, build_trace
+from traces.replay.replay import replay
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+
+__all__ = ["Asked", "Outcome", "ask", "explored"]
+
+PROTOCOL, START, NEWEST = "zookeeper", "established", "3.9.4"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an exploration came to.
+
+    Attributes:
+        depth: after how many steps the property breaks; 0: it does not.
+        states: how many were looked at, renamings counted once.
+        seconds: exploring; making the model ready is not in it.
+        complete: every state within the budgets was looked at.
+        trouble: why there is no verdict; empty: there is one.
+        trace: the shortest run that breaks it, which the simulator has replayed.
+    """
+
+    depth: int
+    states: int
+    seconds: float
+    complete: bool
+    trouble: str
+    trace: Trace | None
+
+    @property
+    def holds(self) -> bool:
+        return self.complete and not self.depth and not self.trouble
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A row, and what the release comes to without its fix, and with it."""
+
+    row: Row
+    without: Outcome
+    repaired: Outcome
+
+    @property
+    def found(self) -> bool:
+        return self.without.depth > 0 and self.repaired.holds
+
+    @property
+    def undecided(self) -> bool:
+        """Whether one of the two came to no verdict, so that nothing is said of the row."""
+        return bool(self.without.trouble or self.repaired.trouble)
+
+    @property
+    def as_recorded(self) -> bool:
+        return (self.without.depth, self.repaired.holds) == (self.row.depth, self.row.held)
+
+
+def configuration(release: str, repairs: Sequence[str], budget: Mapping[str, int]) -> Configuration:
+    """A release with repairs, from the established start."""
+    variant = PROTOCOLS[PROTOCOL].combined("" if release == NEWEST else release, ",".join(repairs))
+    own = [name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors")]
+    said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
+    given = {name: n for name, n in budget.items() if name not in own}
+    return Configuration(PROTOCOL, variant, start=START, budgets=said, **given)  # type: ignore[arg-type]
+
+
+def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+    """One property of a configuration, to its shortest violation or to the end."""
+    judged = [p for p in properties_of(PROTOCOL) if p.name == name]
+    code, _ = Compiled.of(Model(c), judged, True)
+    r = Explorer(code, 2).run(Limits(None, None, seconds, None), False)
+    found, trouble = r.violations.get(name), ""
+    trace = build_trace(code.model, found.property, found.schedule) if found is not None else None
+    if trace is not None:
+        replay(trace)
+    if found is None and not r.complete:
+        trouble = str(r.error or r.stopped or "it was not explored to its end")
+    if found is None and name not in r.witnessed:
+        trouble = "the premise is not reached"
+    return Outcome(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
+
+
+def ask(row: Row, seconds: float | None) -> Asked:
+    """
+    Args:
+        seconds: how long each of the two explorations may take.
+    """
+    budget = USUAL | row.budget
+    without = explored(configuration(row.release, row.others, budget), row.breaks, seconds)
+    repaired = explored(configuration(row.release, (*row.others, *row.fix), budget), row.breaks, seconds)
+    return Asked(row, without, repaired)

@@ -1,0 +1,32 @@
+"""Releases of ZooKeeper by their numbers: which variant of the text each is."""
+
+from __future__ import annotations
+
+from zabspec.own.authoring import ConfigError
+
+__all__ = ["variant_of"]
+
+# Releases that are the same as regards ZAB (docs/zookeeper.md); empty: the text itself.
+VARIANTS = {
+    "": ("master", "3.9.5", "3.9.4"),
+    "3.9.3": ("3.9.3",),
+    "3.9.2": ("3.9.2", "3.8.6", "3.8.5"),
+    "3.9.1": ("3.9.1", "3.9.0", "3.8.4", "3.8.3", "3.8.2", "3.8.1", "3.8.0", "3.7.2", "3.7.1", "3.6.4", "3.6.3"),
+    "3.6.0": ("3.6.2", "3.6.1", "3.6.0"),
+    "3.5.3": ("3.5.3",),
+}
+
+
+def variant_of(protocol: str, release: str) -> str:
+    """The variant that a release is.
+
+    Raises:
+        ConfigError: the protocol has no releases, or not this one.
+    """
+    if protocol != "zookeeper":
+        raise ConfigError(f"--release is for zookeeper, not {protocol}")
+    for variant, numbers in VARIANTS.items():
+        if release in numbers:
+            return variant
+    known = ", ".join(n for numbers in VARIANTS.values() for n in numbers)
+    raise ConfigError(f"there is no release {release!r} in this text; there are {known}")

@@ -1,0 +1,164 @@
+"""Run the gallery and write what comes of it: docs/gallery.md, the tables of docs/variants.md, and the times.
+
+    python docs/gallery.py [NAME ...] [--all] [--dry]
+
+Entries that are named are run, or all that take under a minute; `--all`: all; `--dry`: none, so that the pages
+say again what the entries say. What was found before stands in the page where an entry is not run. Nothing here
+writes what an entry expects: where something differs, that is told, nothing is written, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from checker.commands.check import result_of
+from checker.gate.configuration import Check
+from checker.gate.judging import NOT_RUN, Outcome
+from checker.gate.result import expected
+from checker.gate.shipped import MEASURED, TITLES, gallery, is_heavy
+from zabspec.protocols.registry import PROTOCOLS
+
+DOCS = Path(__file__).parent
+PAGE, VARIANTS = DOCS / "gallery.md", DOCS / "variants.md"
+MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+ON = "-and-on"
+
+BEGINNING = """# The gallery
+
+Claims of the sources and the faults that this project knows, each with a run behind it: `zabcheck gallery` runs
+those that take under a minute, `--all` the others too, and `zabcheck gallery NAME` one, with its story and the
+run that shows it. An entry is a check as [ci.md](ci.md) describes it; they lie in `checker/gate/gallery/`, and
+this page is written by a run of them (`docs/gallery.py`).
+
+*Expected* is what a person wrote there, citing the source; *found* is what the last run came to, and no table
+is written where these differ. A violation is named with the length of its shortest run, of a simulated run with
+its tick; "holds (18 of 21)" says how many of the properties judged were put to the test. *CPU s* is what the
+entry took when it was last measured, compilation and replay included; two cores share it. What several entries
+share is told to each in equal parts.
+"""
+
+
+def run(names: Iterable[str], heavy: bool) -> list[Outcome]:
+    there = gallery()
+    left = there.named(names, heavy=heavy)
+    return list(result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry").outcomes)
+
+
+def kept() -> dict[str, tuple[str, str, str]]:
+    """What the page says of each entry: found, steps, states."""
+    out = {}
+    for line in PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else ():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 8 and (match := re.match(r"\[`(.+)`\]", cells[0])):
+            out[match[1]] = (cells[4], cells[5], cells[6])
+    return out
+
+
+def page(outcomes: list[Outcome], measured: dict[str, float]) -> str:
+    """The whole page."""
+    there, before, by_name = gallery(), kept(), {o.check.name: o for o in outcomes}
+    parts = [BEGINNING]
+    for group, names in there.groups.items():
+        parts.append(f"## {TITLES[group]}\n\n| entry | claim | where | expected | found | steps | states | CPU s |")
+        parts[-1] += "\n|---|---|---|---|---|---:|---:|---:|"
+        parts[-1] += "".join(f"\n{row(by_name[name], before, measured)}" for name in names) + "\n"
+        parts += [story(by_name[name].check) for name in names]
+    return "\n".join(parts)
+
+
+def row(o: Outcome, before: dict[str, tuple[str, str, str]], measured: dict[str, float]) -> str:
+    from checker.gate.shipped import row as shown
+
+    c = o.check
+    found, steps, states = shown(o)[3:6] if o.status != NOT_RUN else before.get(c.name, ("not run yet", "", ""))
+    seconds = f"{measured[c.name]:.1f}" if c.name in measured else ""
+    where = f"[{Path(c.where).name}]({link(c.where)})"
+    cells = (f"[`{c.name}`](#{c.name})", c.claim, where, expected(c.expect), found, steps, states, seconds)
+    return f"| {' | '.join(cells)} |"
+
+
+def link(where: str) -> str:
+    return where.removeprefix("docs/") if where.startswith("docs/") else f"../{where}"
+
+
+def story(c: Check) -> str:
+    what = ", ".join(f"{name} {depth}" for name, depth in sorted(c.expect.violated.items(), key=lambda pair: pair[1]))
+    took = f"{c.seconds:.0f} CPU seconds" if c.seconds else "never measured"
+    more = f"; {took}: with `--all`, or by its name" if is_heavy(c) else ""
+    breaks = f" Breaks: {what}." if len(c.expect.violated) > 1 else ""
+    return f"### {c.name}\n\n{c.story}{breaks}\n*Cited:* {c.expect.source}{more}.\n"
+
+
+# --- the tables of variants.md ---------------------------------------------------------------------
+
+
+def variants_page(text: str) -> str:
+    """The page with its marked tables anew."""
+    tables = {"breaks": breaking(), "more": more()}
+    return MARKED.sub(lambda found: found[1] + tables[found[2]] + found[4], text)
+
+
+def breaking() -> str:
+    out = "| variant | rule | breaks | depth | then | why |\n|---|---|---|---|---|---|\n"
+    for name in gallery().groups["variants"]:
+        c, v = entry(name), PROTOCOLS["zab"].variants.get(name)
+        if v is None or v.safe:
+            continue
+        found = c.expect.violated
+        order = [p for p in v.breaks if p in found] + [p for p in found if p not in v.breaks]
+        out += f"| `{name}` | {v.rule} | {order[0]} | {found[order[0]]} | {', '.join(order[1:])} | {v.why} |\n"
+    return out
+
+
+def more() -> str:
+    out = "| variant | budget | what breaks, and at which depth |\n|---|---|---|\n"
+    for name in gallery().groups["variants"]:
+        if name.endswith(ON):
+            c = entry(name)
+            told = ", ".join(f"{p} {depth}" for p, depth in c.expect.violated.items())
+            out += f"| `{c.options['variant']}` | {budget(c)} | {told} |\n"
+    return out
+
+
+def budget(c: Check) -> str:
+    words = [f"{c.options['nodes']} processes"] if c.options["nodes"] != 3 else []
+    for name, one in (("txns", "transaction"), ("timeouts", "timeout"), ("crashes", "crash")):
+        if n := int(c.options.get(name, 0)):
+            words.append(f"{n} {one}" + ("" if n == 1 else "es" if one == "crash" else "s"))
+    faults = any(c.options.get(name) for name in ("timeouts", "crashes"))
+    depth = f", to depth {c.options['depth']}" if "depth" in c.options else ""
+    return ", ".join(words) + ("" if faults else ", no fault") + depth
+
+
+def entry(name: str) -> Check:
+    return next(c for c in gallery().matrix.checks if c.name == name)
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    names = [word for word in words if not word.startswith("--")]
+    there = gallery()
+    if "--dry" in words:
+        outcomes = [Outcome(c, NOT_RUN) for c in there.matrix.checks]
+    else:
+        outcomes = run(names, "--all" in words)
+    wrong = [o for o in outcomes if o.status not in (NOT_RUN, "as expected")]
+    for o in wrong:
+        print(o.check.name, o.status, *(d.says for d in o.differences), *o.reasons, file=sys.stderr)
+    if wrong:
+        return 1
+    measured = {c.name: c.seconds for c in there.matrix.checks if c.seconds}
+    measured |= {o.check.name: round(o.found.cpu_seconds, 1) for o in outcomes if o.found is not None}
+    MEASURED.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(outcomes, measured), encoding="utf-8")
+    VARIANTS.write_text(variants_page(VARIANTS.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+"""`import zabcheck`: the commands as functions, `python -m zabcheck`, the plugin of pytest, and foreign neighbours."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import zabcheck
+from checker import answers, api
+from checker.cli import main
+from checker.commands.induct import induct
+from checker.commands.judge import judge
+from checker.commands.simulate import simulate
+from zabcheck import language, neighbours
+from zabspec.own import authoring
+from zabspec.worlds import actor
+from zabspec.worlds.steps import BUDGETS
+
+pytest_plugins = ["pytester"]
+
+TOP = Path(__file__).parents[2]
+TINY = {"nodes": 2, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
+TINY_FLAGS = [word for name, value in TINY.items() for word in (f"--{name}", str(value))]
+
+
+def python(
+    *words: str, cwd: Path, path: str = "", preload: str = "", check: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """A process that has our packages on its path, behind the folder it is in if `-m` puts that first."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (path, str(TOP))))}
+    return subprocess.run(
+        [sys.executable, *words], check=check, capture_output=True, text=True, cwd=cwd, env=environment, timeout=120
+    )
+
+
+def imported(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A file as a module of its own."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def broken() -> answers.Explored:
+    return zabcheck.explore(variant="small-quorum", **TINY)
+
+
+# --- the functions ---------------------------------------------------------------------------------
+
+
+def test_an_exploration_says_what_the_command_prints(broken: answers.Explored) -> None:
+    words = ["--variant", "small-quorum", *TINY_FLAGS, "--no-trace"]
+    printed = CliRunner().invoke(main, words)
+    assert broken.exit_code == printed.exit_code == 1
+    assert not broken.passed
+    ephemeral = re.compile(r"^(rate|memory|time) .*$", re.MULTILINE)
+    assert ephemeral.sub("", broken.text()) == ephemeral.sub("", printed.stdout)
+    assert str(broken) == broken.text()
+    assert broken.sentence == " ".join(printed.stdout.partition("\n\n")[0].split())
+    assert repr(broken) == f"<Explored: {broken.sentence}>"
+
+
+def test_an_exploration_has_its_verdicts_and_figures(broken: answers.Explored) -> None:
+    assert set(broken.violations) == {"delivered-is-chosen", "durability"}
+    found = broken["delivered-is-chosen"]
+    assert (found.verdict, found.at) == ("violated", 11)
+    assert found.why
+    assert " ".join(found.why.split()) in " ".join(found.text.split())
+    assert broken["agreement"].verdict == "no verdict"
+    assert not broken.exhausted
+    assert broken.states == sum(broken.levels) == broken.as_json()["states"]["distinct"]
+    assert broken.depth == 11
+    assert broken.configuration.nodes == 2
+    held = zabcheck.explore(**TINY)
+    assert held.passed
+    assert held.exhausted
+    assert held["integrity"].verdict == "holds"
+    assert held["global-primary-order"].verdict == "premise not reached"
+    assert held["integrity"].at == held.as_json()["properties"][0]["witnessed_at"]
+
+
+def test_nothing_is_written_unless_a_file_is_named(
+    broken: answers.Explored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    again = zabcheck.explore(variant="small-quorum", properties=["durability"], **TINY)
+    assert list(again.verdicts) == ["durability"]
+    assert list(tmp_path.iterdir()) == []
+    named = tmp_path / "run.trace.json"
+    zabcheck.explore(variant="small-quorum", properties=["durability"], trace=named, **TINY)
+    assert list(tmp_path.iterdir()) == [named]
+    assert zabcheck.replay(named).sha256 == zabcheck.replay(again["durability"].trace).sha256
+
+
+def test_a_counterexample_replays_and_one_that_was_changed_does_not(broken: answers.Explored, tmp_path: Path) -> None:
+    trace = broken["delivered-is-chosen"].trace
+    assert trace is not None
+    played = zabcheck.replay(trace)
+    assert played.passed
+    assert len(played.steps) == 11
+    assert played.text().splitlines()[-3:-1] == ["", played.sentence] or played.sentence in played.text()
+    assert played["delivered-is-chosen"].at == 11
+    changed = typing.cast(zabcheck.Trace, type(trace)(**{**vars(trace), "steps": trace.steps[:-1]}))
+    with pytest.raises(zabcheck.QuestionError, match=r"^the trace does not replay: "):
+        zabcheck.replay(changed)
+    with pytest.raises(zabcheck.QuestionError, match="cannot read"):
+        zabcheck.replay(tmp_path / "none")
+
+
+def test_a_simulated_run_says_what_the_command_prints() -> None:
+    words = ["simulate", "--seed", "14", "--rounds", "400", "--proposals", "3"]
+    assert CliRunner().invoke(main, words).stdout == zabcheck.simulate(seed=14, rounds=400, proposals=3).sha256
+    found = zabcheck.simulate("db19", seed=14, rounds=400, proposals=3, check=True)
+    assert found.exit_code == 1
+    assert found["total-order"].at == 206
+    assert "VIOLATED: total-order at tick 206" in found.sentence
+    for line in CliRunner().invoke(main, [*words, "--check"]).stdout.splitlines():
+        assert line in found.text().splitlines()
+    assert found.run.seed == 14
+    assert found.sha256 == hashlib.sha256(found.dump).hexdigest()
+
+
+def test_a_table_is_judged_as_the_command_judges_it(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "run.parquet"
+    made = CliRunner().invoke(main, ["simulate", "--seed", "14", "--rounds", "400", "--table", str(table)])
+    assert made.exit_code == 0
+    found = zabcheck.judge(table)
+    printed = CliRunner().invoke(main, ["judge", str(table)])
+    assert found.exit_code == printed.exit_code == 1
+    assert found.text() == printed.stdout
+    assert found["total-order"].verdict == "violated"
+    assert {v.property for v in found.broken} == set(found.violations)
+    assert zabcheck.judge(table, properties=["integrity"]).passed
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_clause_is_asked_of_z3() -> None:
+    alone = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0, "max_epoch": 1, "jobs": 1}
+    found = zabcheck.prove_inductive(clauses=["roles"], **alone)
+    assert (found.exit_code, found.sentence) == (0, "proved; 1 of 1 proved")
+    assert found["roles"].verdict == "proved"
+    assert "1 processes; at most 1 transactions are ever abcast" in found.granted
+    with pytest.raises(zabcheck.QuestionError, match="of zab"):
+        zabcheck.prove_inductive("db19")
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda: zabcheck.explore("zob"), "there is no protocol 'zob'; did you mean zab?"),
+        (lambda: zabcheck.explore(nodes=99), "--nodes must be 1 to 7, not 99"),
+        (lambda: zabcheck.explore(depth=-1), "--depth must be 0 or more, not -1"),
+        (lambda: zabcheck.explore(budgets={"typos": 1}), "No such option '--typos'."),
+        (lambda: zabcheck.explore(properties=["agrement"]), "there is no property 'agrement'; did you mean agreement?"),
+        (lambda: zabcheck.simulate(engine="quick"), "there is no engine 'quick'; there are compiled and interpret"),
+        (lambda: zabcheck.judge("no-such-table"), "no-such-table"),
+    ],
+)
+def test_a_wrong_question_is_an_error_with_the_command_s_sentence(ask: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(zabcheck.QuestionError) as raised:
+        ask()
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+# a walk is no exploration; a release is a set of variants; pages are made of the answer
+WITHOUT = {"search", "seed", "release", "html"}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "command", "unsaid"),
+    [
+        # a program has what is printed, and says by other means what is written
+        (
+            api.Exploring,
+            main,
+            {"as_json", "junit", "no_trace", "master", "checkpoint", "resume", "fingerprint", *WITHOUT},
+        ),
+        (api.Simulating, simulate, {"as_json", "dump", "events", "table", "show", "trace", "page"}),
+        (api.Judging, judge, {"as_json", "violations"}),
+        (api.Inducting, induct, {"as_json", "listed", "confirm", "depth"}),
+    ],
+    ids=["explore", "simulate", "judge", "prove_inductive"],
+)
+def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
+    said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}
+    said |= {"assumed": "assume", "query_limit": "seconds", "own_budgets": "budgets"}
+    options = {p.name for p in command.params if isinstance(p, click.Option)} - {"version", "protocol"} - unsaid
+    wanted = {said.get(str(name), name) for name in options}
+    any_of_them = {*BUDGETS, "budgets"}  # which takes each by its name
+    assert set(typing.get_type_hints(keywords)) - any_of_them == wanted - any_of_them
+
+
+START = TOP / "checker/commands/start/two_phase_commit.py"
+
+
+def test_a_protocol_of_ones_own_is_named_by_its_file_its_module_or_what_it_declares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets = {"begins": 1, "refusals": 0, "crashes": 0}
+    by_file = zabcheck.explore(START, nodes=2, budgets=budgets)
+    assert by_file.passed
+    assert by_file.configuration.nodes == 2
+    declared = imported(START, monkeypatch)
+    for protocol in (str(START), declared, declared.PROTOCOL):
+        again = zabcheck.explore(protocol, nodes=2, budgets=budgets)
+        assert (again.states, again.sentence) == (by_file.states, by_file.sentence)
+    del declared.__file__
+    with pytest.raises(zabcheck.QuestionError, match="is in no file: write it into one"):
+        zabcheck.explore(declared)
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(START.read_text().replace("s.phase[p] = ABORTED", "s.faze[p] = ABORTED"))
+    with pytest.raises(zabcheck.QuestionError, match=r"wrong\.py:\d+: "):
+        zabcheck.explore(wrong)
+
+
+def test_an_answer_is_shown_in_a_notebook_with_what_it_quotes_escaped(broken: answers.Explored) -> None:
+    shown = broken._repr_html_()
+    assert html.escape(broken.sentence) in shown
+    assert shown.count("<tr>") == 1 + len(broken.verdicts)
+    assert "t1 &lt;1,1&gt;" in shown
+    assert "<1,1>" not in shown
+    assert "<pre>" in shown
+
+
+# --- the package -----------------------------------------------------------------------------------
+
+
+def test_every_name_is_where_the_package_says() -> None:
+    assert set(zabcheck.__all__) == set(zabcheck.PLACES)
+    for name in zabcheck.__all__:
+        assert getattr(zabcheck, name).__name__ == name
+        assert name in dir(zabcheck)
+    with pytest.raises(AttributeError, match="no attribute 'exlore'"):
+        _ = zabcheck.exlore
+
+
+def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
+    """What declares a protocol, and every call that a world provides to handlers."""
+    own = {"Action", "Claim", "ConfigError", "Declaration", "ProtocolError"}  # what is made of it, and what goes wrong
+    provided = {name for name, value in vars(actor).items() if hasattr(value, "acts")} - {"wrote"}  # nobody calls that
+    assert set(language.__all__) >= (set(authoring.__all__) - own) | provided
+    assert all(hasattr(language, name) for name in language.__all__)
+
+
+def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
+    code = "import sys, zabcheck, zabcheck.pytest_plugin; print(*sorted({n.split('.')[0] for n in sys.modules}))"
+    loaded = python("-c", code, cwd=tmp_path, check=True).stdout.split()
+    assert not {*neighbours.PACKAGES, "click", "rich", "llvmlite", "z3", "numpy"} & set(loaded)
+
+
+def test_python_m_is_the_command(tmp_path: Path) -> None:
+    done = python("-m", "zabcheck", "export", "--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: zabcheck export ")
+
+
+@pytest.mark.parametrize("name", neighbours.PACKAGES)
+def test_what_stands_in_the_way_of_a_package_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('it was run')\n")
+    done = python("-m", "zabcheck", "variants", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    file = f"{tmp_path / name}.py"
+    assert done.stderr == (
+        f"zabcheck: {file} stands in the way of zabcheck's own package {name}: rename it, or run from another folder\n"
+    )
+
+
+def test_a_neighbour_that_is_there_already_or_missing_is_said_when_a_function_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "traces", type(sys)("traces"))
+    monkeypatch.delitem(vars(zabcheck), "replay", raising=False)
+    with pytest.raises(ImportError, match=r"^a module made while running stands in the way"):
+        _ = zabcheck.replay
+    monkeypatch.setattr(neighbours, "place", lambda name: "")
+    assert neighbours.in_the_way() == "zabcheck's own package checker is missing: install zabcheck anew"
+
+
+# --- the plugin of pytest --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
+    """Runs pytest on a file, with our plugin and no other that is installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(text: str, *words: str) -> pytest.RunResult:
+        pytester.makepyfile(text)
+        return pytester.runpytest_inprocess("-p", "zabcheck.pytest_plugin", "--strict-markers", *words)
+
+    return run
+
+
+@pytest.mark.slow(seconds=2)
+def test_marks_become_tests_and_a_violation_fails_with_its_counterexample(
+    inner: Callable[..., pytest.RunResult],
+) -> None:
+    result = inner(f"""
+        import pytest
+
+        TINY = {TINY}
+
+        @pytest.mark.zabcheck("zab", variant="small-quorum", properties=["durability"], **TINY)
+        @pytest.mark.zabcheck(properties=["durability"], **TINY)
+        def test_marked(zabcheck_explored):
+            assert zabcheck_explored.exhausted
+
+        @pytest.mark.zabcheck("zob")
+        def test_without_the_fixture():
+            pass
+
+        def test_called(zabcheck_check):
+            assert zabcheck_check(properties=["durability"], **TINY).exhausted
+
+        def test_plain():
+            pass
+    """, "-v")  # fmt: skip
+    result.assert_outcomes(passed=3, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_marked?zab variant=small-quorum * FAILED*",
+            "*test_marked?properties=*durability* nodes=2 txns=1 timeouts=0 crashes=0 losses=0? PASSED*",
+            "*test_without_the_fixture?zob? FAILED*",
+            "*test_called PASSED*",
+            "*test_plain PASSED*",
+            "VIOLATED: durability at depth 11*",
+            "durability is violated after 11 steps.",
+            "*11  p0: f.3.3 on COMMIT from p0*",
+            "zabcheck: there is no protocol 'zob'; did you mean zab?",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+# --- the page --------------------------------------------------------------------------------------
+
+PAGE = (TOP / "docs/api.md").read_text()
+EXAMPLES = re.findall(
+    r"<!-- example: (\w+) -->\n```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", PAGE, flags=re.DOTALL
+)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(("name", "code", "output"), EXAMPLES, ids=[name for name, _, _ in EXAMPLES])
+def test_what_the_page_shows_was_run(name: str, code: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(code, {})
+    assert capsys.readouterr().out == output, name
+
+
+def test_the_page_names_every_function_and_type() -> None:
+    assert {name for name in zabcheck.__all__ if f"`{name}" not in PAGE} == set()
+    assert len(EXAMPLES) == PAGE.count("<!-- example: ") == 3

@@ -1,0 +1,580 @@
+"""The command: exit codes, bad questions, limits, reports and files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pty
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import main
+from checker.explore.compiled import Compiled
+from checker.report.junit import clean
+from checker.report.report import plural
+from invariants import PROPERTIES
+from traces.explain.folding import aligned
+from zabspec.protocols.registry import PROTOCOLS
+
+SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
+TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
+BROKEN = (*TINY, "--variant", "small-quorum")
+COMMAND = [sys.executable, "-c", "from checker.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Counterexamples are saved in the current folder: one of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def first_sentence(text: str) -> str:
+    """The first paragraph, in one line."""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def report_of(result: Result) -> dict[str, Any]:
+    """The JSON report, which keeps its schema."""
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+    report: dict[str, Any] = json.loads(result.stdout)
+    schema = json.loads(SCHEMA.read_text())
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(report)
+    assert report["exit_code"] == result.exit_code
+    return report
+
+
+# --- the question was wrong --------------------------------------------------------------------
+
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--nodes", "0"), "--nodes must be 1 to 7, not 0"),
+    (("--nodes", "99"), "--nodes must be 1 to 7, not 99"),
+    (("--nodes", "three"), "'three' is not a valid integer"),
+    (("--txns", "0"), "--txns must be 1 to 7"),
+    (("--crashes", "-1"), "--crashes must be 0 to 15"),
+    (("--depth", "-1"), "--depth must be 0 or more, not -1"),
+    (("--variant", "no-promises"), "did you mean no-promise"),
+    (("--variant", "zzz"), "`zabcheck variants` lists them"),
+    (("--property", "agrement"), "did you mean agreement?"),
+    (("--property", "zzz"), "`zabcheck properties` lists them"),
+    (("--property", "agreement", "--property", "agreement"), "is given twice"),
+    (("--protocol", "raft"), "there is no protocol 'raft'; there are zab, db19, ladis, zookeeper, or a file"),
+    (("--protocol", "zookeper"), "did you mean zookeeper?"),
+    (("--protocol", "zookeeper", "--repair", "9999"), "`zabcheck variants --protocol zookeeper` lists them"),
+    (("--network", "udp"), "there is no network 'udp'"),
+    (("--network", "datagrams"), "there is no network 'datagrams'; there are fifo, lossy, unordered, duplicating"),
+    (("--heartbeats", "1"), "--heartbeats is not for zab, which speaks over connections"),
+    (("--property", "delivered-stands"), "delivered-stands speaks of the state of db19, not of zab"),
+    (
+        ("--protocol", "db19", "--network", "lossy"),
+        "there is no network 'lossy' for db19; there are datagrams, ordered, fifo",
+    ),
+    (("--protocol", "db19", "--losses", "1"), "--losses is not for db19, which speaks over datagrams"),
+    (("--protocol", "db19", "--property", "invariant-1"), "invariant-1 speaks of the state of zab, not of db19"),
+    (("--protocol", "db19", "--variant", "no-promise"), "there is no variant 'no-promise' of db19"),
+    (("--network", "fifo", "--drops", "1"), "--drops needs --network lossy"),
+    (("--duplicates", "1"), "--duplicates needs --network duplicating"),
+    (("--engine", "tlc"), "there is no engine 'tlc'"),
+    (("--engine", "interpret", "--threads", "2"), "--threads does not go with --engine interpret"),
+    (("--trace", "a.json", "--no-trace"), "contradict each other"),
+    (("--trace", "a", "--junit", "a"), "name the same file"),
+    (("--depth", "3", "--depth", "4"), "--depth is given twice"),
+    (("--threads", "0"), "--threads must be 1 or more"),
+    (("--max-epoch", "0"), "--max-epoch must be 1 or more"),
+    (("--max-epoch", "201"), "--max-epoch must be 1 to 200"),
+    (("--max-states", "0"), "--max-states must be 1 or more"),
+    (("--time-limit", "nan"), "--time-limit must be a number of seconds above 0"),
+    (("--time-limit", "0"), "--time-limit must be a number of seconds above 0"),
+    (("--memory-limit", "4X"), "--memory-limit must be a size like 512M or 4G"),
+    (("--memory-limit", "0"), "--memory-limit must be a size like 512M or 4G"),
+    (("--junit", "no/such/folder.xml"), "there is no folder no/such"),
+    (("--trace", "."), "this is a folder"),
+    (("--trace", os.devnull), "this is not a regular file"),
+    (("--frobnicate",), "No such option"),
+    (("frobnicate",), "No such command"),
+    (("--nodes",), "requires an argument"),
+    (("--depth", "3", "variants"), "--depth is for an exploration and does not go with variants"),
+    (("export", "none.json", "--to", "text"), "none.json"),
+    (("export", "none.json"), "Missing option '--to'"),
+    (("export", "none.json", "--to", "pdf"), "there is no format 'pdf'"),
+    (("export", "none.json", "--to", "itf", "--output", "no/such.json"), "there is no folder no"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=[" ".join(a) for a, _ in WRONG])
+def test_a_wrong_question_is_exit_2_and_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert sentence in result.stderr
+    assert result.stderr.startswith("zabcheck: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_nothing_is_explored_or_written_when_a_file_cannot_be(folder: Path) -> None:
+    (folder / "file").write_text("kept")
+    result = run(*BROKEN, "--junit", "file/below.xml")
+    assert result.exit_code == 2
+    assert "file/below.xml" in result.stderr
+    assert [p.name for p in folder.iterdir()] == ["file"]
+
+
+def test_export_refuses_a_file_that_is_no_trace(folder: Path) -> None:
+    (folder / "t.json").write_text('{"format": 1')
+    result = run("export", "t.json", "--to", "text")
+    assert result.exit_code == 2
+    assert "t.json" in result.stderr
+    assert result.stdout == ""
+
+
+# --- another protocol ----------------------------------------------------------------------------
+
+LAB = ("--protocol", "db19", "--nodes", "2", "--timeouts", "1")
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(("network", "broken"), [("datagrams", {"delivered-stands", "durability"}), ("ordered", set())])
+def test_db19_is_judged_by_the_properties_of_histories(network: str, broken: set[str]) -> None:
+    """Its own budgets and network, no symmetry; `delivered-stands` is among them and invariants 1 to 5 are not."""
+    result = run(*LAB, "--txns", "1", "--heartbeats", "1", "--network", network, "--json", "--keep-going", "--no-trace")
+    report = report_of(result)
+    assert result.exit_code == bool(broken)
+    assert {p["name"] for p in report["properties"] if p["violation"]} == broken
+    assert report["configuration"]["network"] == network
+    assert (report["configuration"]["heartbeats"], report["configuration"]["losses"]) == (1, 0)
+    assert [p["name"] for p in report["properties"]] == [p.name for p in PROPERTIES if p.default and p.judges("db19")]
+    assert report["coverage"]["exhausted"]
+
+
+def test_db19_says_its_bounds_in_its_own_terms() -> None:
+    """No lost connections, which it does not have, and heartbeats, which it does."""
+    first = first_sentence(run(*LAB, "--txns", "1", "--heartbeats", "1", "--depth", "3").stdout)
+    assert first.endswith("db19, 2 nodes, 1 transaction, 1 timeout, 0 crashes, 1 heartbeat, network datagrams")
+
+
+def test_a_counterexample_of_db19(folder: Path) -> None:
+    result = run(*LAB, "--txns", "2", "--json")
+    report = report_of(result)
+    assert result.exit_code == 1
+    broken = {p["name"]: p["violation"]["depth"] for p in report["properties"] if p["violation"]}
+    assert broken == {"delivered-is-chosen": 11, "durability": 11}
+    assert [p.name for p in folder.iterdir()]
+
+
+# --- all held ----------------------------------------------------------------------------------
+
+
+def test_an_exhausted_space_holds_and_says_what_was_not_put_to_the_test(folder: Path) -> None:
+    result = run(*TINY)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    first = first_sentence(result.stdout)
+    assert first.startswith("holds: ")
+    assert "premises not reached" in first
+    assert "explored to exhaustion (depth 21)" in first
+    assert "2 nodes, 1 transaction, 0 timeouts" in first
+    assert re.search(r"^integrity +holds, witnessed at depth \d+", result.stdout, re.MULTILINE)
+    assert re.search(r"^total-order +premise not reached  ", result.stdout, re.MULTILINE)
+    assert "never taken within these bounds: l.3.3, l.3.4" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert "─" not in result.stdout
+    assert list(folder.iterdir()) == []
+
+
+def test_a_bounded_run_says_its_bound_and_never_claims_what_it_did_not_test() -> None:
+    result = run(*TINY, "--depth", "3")
+    assert result.exit_code == 0
+    first = first_sentence(result.stdout)
+    assert first.startswith("premise not reached: ")
+    assert "to depth 3 and no further" in first
+    result = run(*TINY, "--depth", "0", "--property", "integrity")
+    assert result.exit_code == 0
+    assert "explored to depth 0" in first_sentence(result.stdout)
+
+
+def test_the_json_report_keeps_its_schema() -> None:
+    report = report_of(run(*TINY, "--json"))
+    assert report["verdict"] == "holds"
+    assert report["coverage"]["exhausted"]
+    assert sum(report["states"]["levels"]) == report["states"]["distinct"]
+    assert report["states"]["depth"] == len(report["states"]["levels"]) - 1
+    assert report["never_taken"] == [name for name, n in report["steps"].items() if n == 0]
+    assert sum(report["events"].values()) == report["states"]["generated"]
+    by_name = {p["name"]: p for p in report["properties"]}
+    assert [*by_name] == [p.name for p in PROPERTIES if p.default and p.judges("zab")]
+    assert by_name["integrity"]["verdict"] == "holds"
+    assert by_name["integrity"]["witnessed_at"] > 0
+    assert by_name["agreement"]["verdict"] == "premise not reached"
+    assert by_name["agreement"]["witnessed_at"] is None
+
+
+@pytest.mark.slow(seconds=2)
+def test_both_engines_and_both_ways_of_counting_report_the_same() -> None:
+    reports = {
+        (engine, symmetry): report_of(
+            run(*TINY, "--json", "--engine", engine, *([] if symmetry else ["--no-symmetry"]))
+        )
+        for engine, symmetry in itertools.product(("compiled", "interpret"), (True, False))
+    }
+    for symmetry in (True, False):
+        a, b = reports["compiled", symmetry], reports["interpret", symmetry]
+        assert {k: v for k, v in a["states"].items() if k != "collision_probability"} == {
+            k: v for k, v in b["states"].items() if k != "collision_probability"
+        }
+        assert all(a[k] == b[k] for k in ("steps", "events", "coverage", "properties", "verdict", "sentence"))
+    on, off = reports["compiled", True], reports["compiled", False]
+    assert on["states"]["raw"] == off["states"]["distinct"] > on["states"]["distinct"]
+    assert off["engine"]["symmetry_off"] == "--no-symmetry"
+    assert on["engine"]["symmetry_off"] is None
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_where_symmetry_is_not_sound_it_is_off_and_the_report_says_why(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = "a property tells a state from its renaming"
+    monkeypatch.setattr(Compiled, "of", lambda model, judged, symmetry: (Compiled(model, judged, False), why))
+    report = report_of(run(*TINY, "--json", "--engine", engine))
+    assert report["engine"]["symmetry"] is False
+    assert report["engine"]["symmetry_off"] == why
+    assert report["states"]["distinct"] == report["states"]["raw"] == 88
+    assert f"symmetry               off: {why}" in run(*TINY, "--engine", engine).stdout
+
+
+def test_the_literal_invariant_is_judged_only_if_named() -> None:
+    report = report_of(run(*TINY, "--json", "--property", "invariant-5-literal"))
+    assert report["configuration"]["literal"] is True
+    assert [p["name"] for p in report["properties"]] == ["invariant-5-literal"]
+    assert report_of(run(*TINY, "--json", "--depth", "1"))["configuration"]["literal"] is False
+
+
+# --- a violation -------------------------------------------------------------------------------
+
+
+def test_a_violation_is_exit_1_and_its_trace_is_printed_and_saved(folder: Path) -> None:
+    result = run(*BROKEN)
+    assert result.exit_code == 1
+    assert result.stderr == ""
+    assert result.stdout.startswith("VIOLATED: ")
+    name = re.match(r"VIOLATED: ([\w-]+) at depth (\d+)", result.stdout)
+    assert name
+    saved = folder / f"zabcheck-small-quorum-{name[1]}.trace.json"
+    assert saved.name in result.stdout
+    assert f"{name[1]} is violated after {name[2]} steps" in result.stdout
+    for form in ("text", "json", "itf", "mermaid"):
+        exported = run("export", saved.name, "--to", form)
+        assert exported.exit_code == 0, form
+        assert exported.stdout
+        to_file = run("export", saved.name, "--to", form, "--output", "out")
+        assert to_file.exit_code == 0
+        assert to_file.stdout == ""
+        assert (folder / "out").read_text().rstrip("\n") == exported.stdout.rstrip("\n")
+    assert not [p for p in folder.iterdir() if p.name.startswith(".")]
+
+
+def test_with_keep_going_every_violation_has_a_file(folder: Path) -> None:
+    report = report_of(run(*BROKEN, "--keep-going", "--json", "--trace", "run.trace.json"))
+    broken = [p for p in report["properties"] if p["verdict"] == "violated"]
+    assert len(broken) > 1
+    assert report["verdict"] == "violated"
+    assert {p["violation"]["trace_file"] for p in broken} == {f"run-{p['name']}.trace.json" for p in broken}
+    assert {p.name for p in folder.iterdir()} == {p["violation"]["trace_file"] for p in broken}
+    for p in broken:
+        assert p["violation"]["depth"] == len(p["violation"]["words"])
+        assert p["violation"]["text"]
+
+
+def test_without_keep_going_the_others_have_no_verdict_beyond_the_violation(folder: Path) -> None:
+    report = report_of(run(*BROKEN, "--json", "--trace", "here.json"))
+    verdicts = {p["verdict"] for p in report["properties"]}
+    assert verdicts == {"violated", "no verdict"}
+    assert not report["coverage"]["all_asked"]
+    assert (folder / "here.json").exists()
+    result = run(*BROKEN, "--no-trace")
+    assert result.exit_code == 1
+    assert "--keep-going goes on" in result.stdout
+    assert {p.name for p in folder.iterdir()} == {"here.json", "here-durability.json"}
+
+
+def test_a_trace_that_cannot_be_saved_is_exit_3_and_still_printed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import traces
+
+    def full(trace: object, path: Path) -> None:
+        raise traces.TraceError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(traces, "write_trace", full)
+    result = run(*BROKEN)
+    assert result.exit_code == 3
+    assert result.stdout.startswith("VIOLATED: ")
+    assert "is violated after" in result.stdout
+    assert "No space left" in result.stderr
+    assert report_of(run(*BROKEN, "--json"))["verdict"] == "violated"
+
+
+def test_a_counterexample_that_does_not_replay_is_a_bug_and_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    import traces
+
+    def differs(trace: object) -> None:
+        raise traces.TraceError("step 3: role differs")
+
+    monkeypatch.setattr(traces, "verify", differs)
+    result = run(*BROKEN)
+    assert result.exit_code == 3
+    assert result.stdout.startswith("no verdict: ")
+    assert "a bug of zabcheck, please report it" in result.stderr
+    assert "step 3: role differs" in result.stderr
+    assert report_of(run(*BROKEN, "--json"))["verdict"] == "no verdict"
+
+
+# --- JUnit -------------------------------------------------------------------------------------
+
+
+def test_junit_has_a_case_for_each_property(folder: Path) -> None:
+    assert run(*BROKEN, "--keep-going", "--no-trace", "--junit", "j.xml").exit_code == 1
+    suite = ElementTree.parse(folder / "j.xml").getroot()[0]
+    cases = suite.findall("testcase")
+    assert [c.get("name") for c in cases] == [p.name for p in PROPERTIES if p.default and p.judges("zab")]
+    for outcome, total in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        assert suite.get(total) == str(len(suite.findall(f"testcase/{outcome}")))
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.text
+    assert "is violated after" in failure.text
+    assert suite.findall("testcase/skipped")
+
+    assert run(*TINY, "--max-states", "5", "--junit", "j.xml").exit_code == 3
+    suite = ElementTree.parse(folder / "j.xml").getroot()[0]
+    assert len(suite.findall("testcase/error")) == len(cases), "a run cut short must not look like a success"
+    assert clean("a\x00b\x1b[0m") == "a?b?[0m"
+
+
+def test_a_closed_stdout_is_one_sentence():
+    shut = ("sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "induct", "--list")
+    done = subprocess.run(shut, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "zabcheck: stdout is closed: there is nowhere to answer\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
+    result = run(*TINY, "--junit", "/dev/full")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("holds: ")
+    assert result.stderr == "zabcheck: cannot write /dev/full: No space left on device\n"
+    with open("/dev/full", "w") as full:
+        process = subprocess.run([*COMMAND, *TINY], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert process.returncode == 3
+    assert "No space left" in process.stderr
+    assert "holds: " in process.stderr
+    assert process.stderr.count("\n") == 1
+
+
+# --- no verdict --------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        (("--max-states", "500"), "--max-states 500 reached"),
+        (("--time-limit", "2"), "--time-limit 2 s reached"),
+        (("--memory-limit", "1M"), "--memory-limit 1 MiB reached"),
+        (("--max-epoch", "1"), "widen it with --max-epoch"),
+    ],
+)
+def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(limit: tuple[str, str], reason: str) -> None:
+    report = report_of(run("--json", *limit))
+    assert report["verdict"] == "no verdict"
+    assert reason in report["sentence"]
+    assert report["sentence"].startswith("no verdict: ")
+    assert "looked at all states to depth" in report["sentence"]
+    assert not report["coverage"]["all_asked"]
+    assert not report["coverage"]["exhausted"]
+    assert (report["coverage"]["error"] or report["coverage"]["stopped"]) in report["sentence"]
+    assert {p["verdict"] for p in report["properties"]} == {"no verdict"}
+    assert 0 <= report["coverage"]["whole_depth"] <= report["states"]["depth"]
+
+
+def test_a_depth_asked_for_is_no_limit_but_a_limit_met_below_it_is() -> None:
+    assert run(*TINY, "--depth", "5", "--max-states", "100000").exit_code == 0
+    assert run(*TINY, "--depth", "20", "--max-states", "5").exit_code == 3
+
+
+def interrupted(
+    *arguments: str, after: float, environment: dict[str, str] | None = None
+) -> tuple[int, str, str, float]:
+    """Exit code and output of a command that gets Ctrl-C so many seconds after its start, and how long it went on. A
+    process that the tests were started from may have SIGINT ignored, as shells do in the background."""
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    try:
+        time.sleep(after)
+        sent = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        return process.returncode, out, err, time.perf_counter() - sent
+    finally:
+        process.kill()
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_ctrl_c_ends_within_a_second_with_what_was_covered(engine: str) -> None:
+    run("--depth", "1", "--json")  # so that the compiled code is in the cache
+    for after in (2.5, 10.0, 25.0):  # on a busy machine it takes a while to begin
+        code, out, err, seconds = interrupted("--json", "--engine", engine, after=after)
+        assert code == 3
+        # a second on a machine of one's own; others may share this one
+        assert seconds < 3
+        assert "Traceback" not in err
+        if out:
+            break
+    report = json.loads(out)
+    assert report["verdict"] == "no verdict"
+    assert report["coverage"]["stopped"] == "interrupted"
+    assert report["states"]["distinct"] > 10
+
+
+def test_ctrl_c_before_the_exploration_is_exit_3_without_a_traceback(tmp_path: Path) -> None:
+    fresh = os.environ | {"ZABCHECK_CACHE": str(tmp_path / "cache")}
+    code, out, err, _ = interrupted("--txns", "3", after=0.7, environment=fresh)
+    assert code == 3
+    assert "Traceback" not in err
+    assert out.startswith("no verdict: interrupted") or err == "zabcheck: interrupted; there is no verdict\n"
+
+
+def test_a_reader_that_goes_away_is_silent() -> None:
+    process = subprocess.Popen([*COMMAND, *TINY], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(20) == 0
+
+
+# --- the terminal, tables, words ---------------------------------------------------------------
+
+
+def on_terminal(*arguments: str) -> str:
+    """What the command writes with both streams on a terminal."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "150"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    out = b""
+    try:
+        while data := os.read(ours, 65536):
+            out += data
+    except OSError:  # Linux says so when the other end is closed
+        pass
+    os.close(ours)
+    process.wait(20)
+    return out.decode()
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_terminal_gets_colours_and_the_progress_of_a_long_run() -> None:
+    out = on_terminal(*BROKEN)
+    assert "\x1b[" in out
+    assert "VIOLATED: " in out
+    assert "is violated after" in out
+    assert "distinct states" in out
+    assert "in the queue" not in out
+    out = on_terminal("--time-limit", "3.5")
+    assert "in the queue" in out
+    assert "no verdict: " in out
+
+
+def test_the_tables_list_everything() -> None:
+    names = [tuple(row.split()[:2]) for row in rows_of(run("variants").stdout)]
+    assert names == [(p.name, variant) for p in PROTOCOLS.values() for variant in p.variants]
+    names = [row.split()[0] for row in rows_of(run("properties").stdout)]
+    assert names == [p.name for p in PROPERTIES]
+    assert re.fullmatch(r"zabcheck, version \d+\.\d+\.\d+\S*\n", run("--version").stdout)
+    text = run("--help").stdout
+    assert "zabcheck --nodes 3 --depth 20" in text
+    for option in (p for p in main.params if p.name != "help"):
+        assert option.opts[0] in text
+
+
+def rows_of(table: str) -> list[str]:
+    """The rows of a table, without its head and what stands below each."""
+    return [line for line in table.splitlines()[1:] if not line.startswith(" ")]
+
+
+def test_text_has_eighty_columns_and_no_name_is_cut(folder: Path) -> None:
+    """A line that is longer is one word, or ends with it."""
+    report = run(*BROKEN)
+    for text in (
+        run("variants").stdout,
+        run("properties").stdout,
+        run(*TINY).stdout,
+        report.stdout,
+        run("export", next(folder.iterdir()).name, "--to", "text").stdout,
+    ):
+        for line in text.splitlines():
+            assert len(line) <= 80 or len(line.lstrip().split(" ")) <= 2, line
+    said = " ".join(run("variants").stdout.split())
+    for variant in (v for p in PROTOCOLS.values() for v in p.variants.values()):
+        assert f" {variant.name} " in said
+        assert " ".join(variant.summary.split()) in said
+    copied = [line.rstrip("\\") for line in run(*TINY).stdout.partition("reached in")[2].splitlines()[1:]]
+    assert shlex.split(" ".join(copied))[0] == "zabcheck"
+
+
+def test_why_comes_before_the_steps(folder: Path) -> None:
+    text = " ".join(run(*BROKEN).stdout.split())
+    assert 0 < text.index("no quorum had accepted it") < text.index("Configuration: ") < text.index(" 1 p")
+
+
+def test_words() -> None:
+    assert plural(1, "crash") == "1 crash"
+    assert plural(2, "crash") == "2 crashes"
+    assert plural(2, "property") == "2 properties"
+    assert plural(0, "node") == "0 nodes"
+    assert aligned([("a", "bbb"), ("cc", "d")]) == "a   bbb\ncc  d"
+
+
+def spent() -> float:
+    """Processor time of the processes that have ended, in seconds: others may share the machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_start_up_is_fast_enough_for_a_tiny_model() -> None:
+    subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
+    times = []
+    for _ in range(2):
+        before = spent()
+        subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
+        times.append(spent() - before)
+    assert min(times) < 0.6

@@ -1,0 +1,400 @@
+"""How commands end: what was not foreseen, what runs out, signals, and streams that are closed or full."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from checker import signals
+from checker.cli import main
+from checker.commands import ending, explore
+from traces.record.reading import read_bytes, strict_json
+from traces.tables import recorded
+from zabspec.model import ConfigError, Configuration
+from zabspec.protocols.registry import PROTOCOLS, Parts, Sizes
+
+TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
+BROKEN = (*TINY, "--variant", "small-quorum")
+# as the installed script does it
+SCRIPT = "import sys\nfrom checker.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    path = tmp_path_factory.mktemp("bin") / "zabcheck"
+    path.write_text(SCRIPT)
+    return [sys.executable, str(path)]
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def fails(monkeypatch: pytest.MonkeyPatch, problem: BaseException) -> Result:
+    """What a command comes to in the midst of which something is raised."""
+
+    def raising(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(explore, "explored", raising)
+    return run(*TINY)
+
+
+# --- what was not foreseen -------------------------------------------------------------------------
+
+
+def test_what_nobody_foresaw_is_exit_3_and_a_file_to_send(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 1 is the code of a violation, and Python's own for a traceback."""
+    result = fails(monkeypatch, KeyError("who"))
+    assert (result.exit_code, result.stdout) == (3, "")
+    said = re.fullmatch(
+        r"zabcheck: an internal error \(KeyError: 'who'\), there is no verdict; please report it with (\S+)\n",
+        result.stderr,
+    )
+    assert said
+    text = (folder / said[1]).read_text()
+    assert f"command: zabcheck {' '.join(TINY)}" in text
+    assert re.search(r"python: 3.*\n.*\nversions: zabcheck \S+, click \S+, llvmlite", text)
+    assert "in raising\n    raise problem\nKeyError: 'who'" in text
+    again = fails(monkeypatch, KeyError("who")).stderr
+    assert again != result.stderr
+    assert len(list(folder.iterdir())) == 2, "a report is never written over another"
+
+
+def test_a_report_goes_where_temporary_files_do_if_it_cannot_be_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, there = tmp_path / "gone", tmp_path / "there"
+    gone.mkdir()
+    there.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setattr("tempfile.tempdir", str(there))
+    result = fails(monkeypatch, AssertionError())
+    assert result.exit_code == 3
+    assert str(next(there.iterdir())) in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (MemoryError(), "out of memory"),
+        (RuntimeError("can't start new thread"), "out of threads"),
+        (OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), "Cannot allocate memory"),
+        (ImportError("libz3.so: failed to map segment from shared object"), "out of memory"),
+        (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "Too many open files"),
+        (BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)), "Resource temporarily unavailable"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+    ],
+)
+def test_what_runs_out_is_exit_3_and_no_fault_of_ours(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception, sentence: str
+) -> None:
+    result = fails(monkeypatch, problem)
+    assert result.exit_code == 3
+    assert result.stderr == f"zabcheck: {sentence}; there is no verdict\n"
+    assert not list(folder.iterdir())
+
+
+def test_what_runs_out_is_so_too_when_it_was_made_another_error_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As llvmlite does with what the loader says."""
+    problem = OSError("Could not find/load shared object file")
+    problem.__context__ = OSError("failed to map segment from shared object")
+    assert fails(monkeypatch, problem).stderr == "zabcheck: out of memory; there is no verdict\n"
+
+
+def test_only_what_could_not_be_answered_is_3_and_a_wrong_question_always_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fails(monkeypatch, click.FileError("here", "no such file")).exit_code == 2  # 1 by click's own reckoning
+    assert fails(monkeypatch, ending.Cannot("here is no room")).exit_code == 3
+    assert fails(monkeypatch, SystemExit(7)).exit_code == 3
+
+
+@pytest.mark.parametrize("name", ["/", ".", ".."])
+def test_minimise_refuses_a_folder(name: str) -> None:
+    result = run("minimise", name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "folder" in result.stderr or "Is a directory" in result.stderr
+
+
+@pytest.mark.parametrize("where", ["--trace", "--variant", "--property", "--protocol"])
+def test_what_is_no_text_is_a_wrong_question(where: str) -> None:
+    for word in ("\udcff", "a\ud800b", "a\0b"):
+        result = run(*TINY, where, word)
+        assert (result.exit_code, result.stdout) == (2, ""), (where, word)
+        assert result.stderr == f"zabcheck: {word!a} is not text\n"
+
+
+def test_a_budget_of_the_least_number_there_is_is_no_budget_that_was_not_given() -> None:
+    for number in (-(2**31), -1, 16, 2**63):
+        result = run(*TINY[:-1], str(number))
+        assert (result.exit_code, result.stdout) == (2, ""), number
+        assert f"--losses must be 0 to 15, not {number}" in result.stderr
+        with pytest.raises(ConfigError, match="must be 0 to 15"):
+            Configuration(losses=number)
+    assert Configuration().losses == 1
+
+
+def test_a_table_is_refused_to_a_protocol_that_has_not_what_it_is_made_from(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A protocol that never says when a process is ready; its trace is refused to `export` in the same words."""
+    run(*BROKEN, "--trace", "t.json")
+    zab = PROTOCOLS["zab"]
+
+    def parts(sizes: Sizes) -> Parts:
+        made = zab.parts(sizes)
+        return replace(made, fields=tuple(f for f in made.fields if f.name != "ready"))
+
+    monkeypatch.setattr(recorded, "PROTOCOLS", {**PROTOCOLS, "zab": replace(zab, parts=parts)})
+    simulated = ("simulate", "--protocol", "zab", "--table", "out")
+    for words in (simulated, ("export", "t.json", "--to", "parquet", "--output", "out")):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, ""), words
+        assert "an event table needs a field ready or synced of every process, which zab has not" in result.stderr
+        assert not Path("out").exists()
+
+
+# --- what is written -------------------------------------------------------------------------------
+
+
+def test_what_a_terminal_obeys_is_written_out() -> None:
+    assert ending.plain("a\x1b[2J\x9b\x7f\r\u202e\ud800b\n\tc—é") == "a\\x1b[2J\\x9b\\x7f\\r\\u202e\\ud800b\n\tc—é"
+    assert ending.one_line("a\nb\tc") == "a\\nb\\tc"
+    result = run("--variant", "\x1b[2J\nnew line")
+    assert result.exit_code == 2
+    assert "\x1b" not in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_sentence_that_quotes_much_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    ending.complain("x" * 10_000)
+    assert len(capsys.readouterr().err) < 2100
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "'c' twice"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": -Infinity}', "-Infinity"),
+        ('{"a": "\\ud800"}', "half a character"),
+        ('{"a": "\\uDC00"}', "half a character"),
+        ("[" * 100_000, "nested too deeply"),
+        ("1" * 5000, "digits"),
+        ('{"a": 1,}', "line 1"),
+    ],
+)
+def test_json_that_has_more_than_one_meaning_has_none(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        strict_json(text.encode())
+
+
+def test_json_is_utf_8() -> None:
+    for coding in ("utf-16", "utf-32", "utf-8-sig", "latin-1"):
+        with pytest.raises(ValueError, match="UTF-8"):
+            strict_json('{"é": 1}'.encode(coding))
+    assert strict_json(b'{"a": "\\ud83d\\ude00", "b": [1, 2]}') == {"a": "\U0001f600", "b": [1, 2]}
+
+
+def test_every_reader_of_json_refuses_a_name_that_is_there_twice(folder: Path) -> None:
+    run(*BROKEN, "--trace", "t.json")
+    text = Path("t.json").read_text()
+    twice = text.replace('"property":', '"property": "agreement",\n"property":', 1)
+    assert json.loads(twice) == json.loads(text)
+    Path("twice.json").write_text(twice)
+    commands = [["export", "twice.json", "--to", "text"], ["replay", "twice.json"], ["minimise", "twice.json"]]
+    commands += [["realise", "twice.json"], ["bmc", "--from", "twice.json", "--depth", "1"]]
+    Path("swept").mkdir()
+    Path("swept/sweep.json").write_text('{"format": "zabcheck sweep 1", "block": 4, "block": 4}')
+    commands += [["sweep", "swept"]]
+    Path("levels").mkdir()
+    Path("levels/level-00000.json").write_text('{"format": 1, "format": 1}')
+    commands += [[*TINY, "--engine", "spark", "--checkpoint", "levels", "--resume"]]
+    for words in commands:
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (2, ""), words
+        assert "twice in one object" in result.stderr, words
+
+
+def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(folder: Path) -> None:
+    os.mkfifo("pipe")
+    with open("large", "wb") as file:
+        file.truncate(1 << 40)
+    for path in ("pipe", "/dev/zero", "large", "/", "none", "a/b", "x" * 5000):
+        for words in (["export", path, "--to", "text"], ["quorums", path], ["replay", path]):
+            result = run(*words)
+            assert (result.exit_code, result.stdout) == (2, ""), words
+    with pytest.raises(OSError, match="larger than 10 bytes"):
+        read_bytes(Path("large"), 10)
+    reading, writing = os.pipe()
+    os.write(writing, b"1234")
+    os.close(writing)
+    assert read_bytes(Path(f"/dev/fd/{reading}"), 10) == b"1234", "as in <(zcat run.trace.json.gz)"
+    os.close(reading)
+
+
+def test_export_believes_no_file(folder: Path) -> None:
+    """The trace of a variant that says it is of unmodified zab; one that says more was delivered than there is; one
+    whose last step does not break what it says."""
+    run(*BROKEN, "--trace", "t.json")
+    true = json.loads(Path("t.json").read_text())
+    assert run("export", "t.json", "--to", "text").exit_code == 0
+    forged = json.loads(json.dumps(true))
+    forged["configuration"]["variant"] = ""
+    longer = json.loads(json.dumps(true))
+    longer["steps"][5]["state"]["delivered"][0] = 1
+    short = true | {"steps": true["steps"][:-1]}
+    for name, content, step in (("forged", forged, "step"), ("longer", longer, "step 6"), ("short", short, "step")):
+        Path(f"{name}.json").write_text(json.dumps(content))
+        for form in ("text", "json", "itf", "mermaid", "parquet"):
+            result = run("export", f"{name}.json", "--to", form, "--output", "out")
+            assert (result.exit_code, result.stdout) == (2, ""), (name, form)
+            assert step in result.stderr
+            assert not Path("out").exists()
+
+
+def test_a_run_that_breaks_nothing_says_that_no_trace_was_saved(folder: Path) -> None:
+    flags = ("simulate", "--rounds", "50", "--proposals", "1", "--check", "--trace", "t.json")
+    result = run(*flags)
+    assert result.exit_code == 0
+    assert "nothing was saved in t.json" in result.stdout
+    assert json.loads(run(*flags, "--json").stdout)["trace"] is None
+    assert not list(folder.iterdir())
+
+
+# --- signals ---------------------------------------------------------------------------------------
+
+
+def ended_by(command: list[str], number: int, after: float, ignored: bool = False) -> tuple[int, str, str]:
+    """A command that gets a signal so many seconds after its start; its exit code and what it wrote."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL),  # noqa: PLW1509
+    )  # fmt: skip
+    try:
+        time.sleep(after)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        return process.returncode, out, err
+    finally:
+        process.kill()
+
+
+@pytest.mark.slow(seconds=1)
+def test_sigterm_keeps_what_ctrl_c_does(script: list[str]) -> None:
+    """SIGHUP: test_judge_spark.py, and below."""
+    for after in (1.5, 6.0, 20.0):  # on a busy machine it takes a while to begin
+        code, out, err = ended_by([*script, "--json", "--engine", "interpret"], signal.SIGTERM, after)
+        assert (code, "Traceback" in err) == (3, False)
+        if out:
+            break
+    report = json.loads(out)
+    assert report["coverage"]["stopped"] == "interrupted"
+    assert report["states"]["distinct"] > 10
+    assert err == ""
+
+
+def test_a_signal_while_the_command_is_loaded_is_as_clean_as_later(script: list[str]) -> None:
+    """The first 30 ms are the interpreter's own."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    bare = time.perf_counter() - started
+    clean = 0
+    for number, part in zip((*signals.ENDING, *signals.ENDING), (1.2, 1.5, 2.0, 2.5, 3.0, 4.0), strict=True):
+        code, out, err = ended_by([*script, "properties"], number, part * bare + 0.02)
+        if out:
+            continue  # it was faster
+        if code in (-number, 1) and part < 2:
+            continue  # the interpreter was slower
+        assert (code, out, err) == (3, "", "zabcheck: interrupted; there is no verdict\n"), (number, part)
+        clean += 1
+    assert clean
+
+
+TORN = """
+import os, signal, sys, threading, time, z3
+from checker.cli import main
+from checker.commands import prove
+from checker.symbolic.solver import Solver, interruptibly
+
+def hard():
+    solver = Solver(seconds=60)
+    x = z3.Ints(" ".join(f"x{k}" for k in range(40)))
+    solver.add(sum(v * v * v for v in x) == 10**9 + 1, *(v > 0 for v in x), z3.Distinct(*x))
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+    return solver.check()
+
+def proved(*_):
+    held = [z3.And(*(z3.Int("y") > k for k in range(2000)))]
+    interruptibly(hard)
+    return held
+
+prove.proved = proved
+main(["prove"])
+"""
+
+
+def test_work_that_z3_is_left_with_is_ended_where_it_stands() -> None:
+    """Its terms given back by the main thread meanwhile, z3 tore its memory now and then: the process was aborted."""
+    done = subprocess.run([sys.executable, "-c", TORN], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "zabcheck: interrupted; there is no verdict\n")
+
+
+@pytest.mark.slow(seconds=1)
+def test_under_nohup_a_lost_terminal_ends_nothing(script: list[str]) -> None:
+    code, out, _ = ended_by([*script, *TINY], signal.SIGHUP, 0.3, ignored=True)
+    assert code == 0
+    assert out.startswith("holds: ")
+
+
+def test_several_signals_that_come_together_are_one() -> None:
+    before = {number: signal.getsignal(number) for number in signals.ENDING}
+    heard = signals.listen()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGHUP)  # what systemd sends next
+    finally:
+        signals.leave(heard)
+    assert {number: signal.getsignal(number) for number in signals.ENDING} == before
+
+
+# --- streams ---------------------------------------------------------------------------------------
+
+
+def shell(script: list[str], redirections: str, *arguments: str) -> int:
+    words = " ".join(f"'{word}'" for word in (*script, *arguments))
+    return subprocess.run(
+        ["sh", "-c", f"exec {words} {redirections}"], check=False, stderr=subprocess.DEVNULL
+    ).returncode
+
+
+@pytest.mark.slow(seconds=1)
+def test_streams_that_are_closed_or_full_change_no_exit_code(script: list[str], folder: Path) -> None:
+    for redirections in ("2>/dev/full", "<&- 2>&-"):
+        assert shell(script, f"{redirections} >out", *BROKEN, "--trace", "t.json") == 1, redirections
+        assert Path("out").read_text().startswith("VIOLATED")
+        json.loads(Path("t.json").read_text())
+    assert shell(script, "2>/dev/full", "--variant", "nope") == 2
+    assert shell(script, ">/dev/full 2>&-", *TINY) == 3
+    assert shell(script, ">&- 2>&-", *TINY) == 2

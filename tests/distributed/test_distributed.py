@@ -1,0 +1,745 @@
+"""The exploration on Spark: the local engine's answer whatever happens to tasks, workers and the driver.
+
+Most configurations are small and run without a job where a level is tiny, as they do for a user; `few`
+says up to how many states a level is expanded here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
+
+from click.testing import CliRunner  # noqa: E402
+from conftest import judged  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from checker.cli import main  # noqa: E402
+from checker.distributed import checkpoint as checkpoints  # noqa: E402
+from checker.distributed import code, workspace  # noqa: E402
+from checker.distributed.absorb import run_of, write_run  # noqa: E402
+from checker.distributed.checkpoint import Checkpoint, Refused  # noqa: E402
+from checker.distributed.cluster import Cluster, Here  # noqa: E402
+from checker.distributed.code import ExplorationTask  # noqa: E402
+from checker.distributed.explore import SparkExplorer  # noqa: E402
+from checker.distributed.fingerprints import (  # noqa: E402
+    Fingerprints,
+    cell_of,
+    cells,
+    concatenated,
+    distinct,
+    known,
+    merge_slices,
+    source_key,
+    split_key,
+    to_merge,
+)
+from checker.distributed.run import Request, explore_on_spark, retrying, usual_parts  # noqa: E402
+from checker.distributed.storage import Damaged, Storage  # noqa: E402
+from checker.explore.breadth_first import Explorer  # noqa: E402
+from checker.explore.compiled import Compiled  # noqa: E402
+from checker.explore.result import Exploration, Limits  # noqa: E402
+from traces.spark.java import find_java  # noqa: E402
+from traces.spark.session import session  # noqa: E402
+from traces.sweep.store import SOURCES  # noqa: E402
+from zabspec.language import Layout, derive  # noqa: E402
+from zabspec.model import Configuration, Model  # noqa: E402
+from zabspec.simulator.run import sources_digest  # noqa: E402
+
+SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
+BROKEN = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
+CRASHES = Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=1, partitions=1)
+UNORDERED = Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="unordered")
+DUPLICATING = Configuration(nodes=2, txns=2, timeouts=0, crashes=0, losses=0, network="duplicating", duplicates=1)
+DATAGRAMS = Configuration(protocol="db19", nodes=2, txns=1, timeouts=2)
+OF_THE_MACHINE = ("seconds", "cpu_seconds", "compile_seconds", "memory", "properties", "engine", "fingerprint_bits")
+
+Case = tuple[Configuration, bool, dict[str, int], bool]
+CASES: dict[str, Case] = {
+    "orbits": (SMALL, True, {}, False),
+    "states": (SMALL, False, {"depth": 20}, False),
+    "broken, all of it": (BROKEN, True, {}, True),
+    "broken, first": (BROKEN, False, {}, False),
+    "crashes": (CRASHES, True, {"depth": 14}, False),
+    "unordered, a step is broken": (UNORDERED, True, {}, True),
+    "db19": (DATAGRAMS, False, {"depth": 14}, False),
+}
+
+
+def answer(r: Exploration) -> dict[str, Any]:
+    """Everything an exploration found, what depends on the clock and the machine left out."""
+    fields = {k: v for k, v in dataclasses.asdict(r).items() if k not in OF_THE_MACHINE}
+    fields["violations"] = {name: found.schedule for name, found in r.violations.items()}
+    return fields | {"verdicts": {p.name: r.verdict(p) for p in r.properties}}
+
+
+def local(configuration: Configuration, symmetry: bool, limits: dict[str, int], keep_going: bool) -> dict[str, Any]:
+    compiled, _ = Compiled.of(Model(configuration), judged(configuration.protocol), symmetry)
+    return answer(Explorer(compiled, 1).run(Limits(**limits), keep_going))
+
+
+def question(configuration: Configuration, symmetry: bool, parts: int = 4, wide: bool = False) -> ExplorationTask:
+    return ExplorationTask.of(configuration, judged(configuration.protocol), symmetry, wide, parts)[0]
+
+
+def distributed(
+    where: Cluster | Here, folder: Path, case: Case, few: int = 300, parts: int = 4, wide: bool = False
+) -> dict[str, Any]:
+    configuration, symmetry, limits, keep_going = case
+    explorer = SparkExplorer(question(configuration, symmetry, parts, wide), Checkpoint(Storage(str(folder))))
+    explorer.here = few
+    return answer(explorer.run(where, Limits(**limits), keep_going))
+
+
+# --- pure functions ------------------------------------------------------------------------------
+
+words = st.lists(
+    st.one_of(st.integers(0, 6), st.integers(2**63 - 2, 2**63 + 2), st.integers(0, 2**64 - 1)), max_size=40
+)
+
+
+@st.composite
+def columns(draw: st.DrawFn, wide: bool) -> Fingerprints:
+    first = draw(words)
+    second = draw(st.lists(st.integers(0, 2), min_size=len(first), max_size=len(first))) if wide else None
+    return Fingerprints(np.array(first, np.uint64), None if second is None else np.array(second, np.uint64))
+
+
+def pairs(column: Fingerprints) -> list[tuple[int, int]]:
+    """What numpy says, as Python sees it."""
+    second = [0] * len(column) if column.second is None else column.second.tolist()
+    return list(zip(column.first.tolist(), second, strict=True))
+
+
+both = st.booleans().flatmap(lambda wide: st.lists(columns(wide), min_size=1, max_size=4))
+
+
+@settings(deadline=None)
+@given(st.booleans().flatmap(columns))
+def test_the_first_of_equal_fingerprints_is_kept(column: Fingerprints) -> None:
+    sorted_, places = distinct(column)
+    everything = pairs(column)
+    assert pairs(sorted_) == sorted(set(everything))
+    assert [everything.index(pair) for pair in pairs(sorted_)] == places.tolist()
+
+
+@settings(deadline=None)
+@given(both)
+def test_what_a_run_has_is_known(several: list[Fingerprints]) -> None:
+    wanted, run = distinct(several[0])[0], distinct(several[-1])[0]
+    for kept in (run, run[: len(run) // 2]):
+        assert known(kept, wanted).tolist() == [pair in set(pairs(kept)) for pair in pairs(wanted)]
+
+
+@settings(deadline=None)
+@given(both, st.integers(1, 7))
+def test_merged_runs_are_their_union_in_order(several: list[Fingerprints], size: int) -> None:
+    seen: set[tuple[int, int]] = set()
+    runs = []
+    for column in several:
+        run = distinct(column)[0]
+        run = run[np.array([pair not in seen for pair in pairs(run)], np.bool_)]
+        seen |= set(pairs(run))
+        runs.append(run)
+    pieces = list(merge_slices(runs, size))
+    assert pairs(concatenated(pieces, several[0].second is not None)) == sorted(seen)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**64 - 1), st.integers(0, 12))
+def test_an_owner_has_a_contiguous_share_of_the_cells(word: int, power: int) -> None:
+    parts = 1 << power
+    cell = int(cell_of(np.array([word], np.uint64), parts)[0])
+    assert cell == word * cells(parts) >> 64
+    assert cell * parts // cells(parts) == word * parts >> 64
+
+
+@settings(deadline=None)
+@given(st.integers(0, 4095), st.integers(0, 2**36 - 1), st.integers(0, 2**16 - 1))
+def test_a_predecessor_is_found_again(part: int, index: int, ordinal: int) -> None:
+    word = (source_key(part) | index << 16 | ordinal) & (1 << 64) - 1
+    assert split_key(word) == (part, index, ordinal)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 1000), max_size=200))
+def test_an_owner_has_few_runs_each_much_larger_than_the_next(sizes: list[int]) -> None:
+    runs: list[int] = []
+    for new in sizes:
+        n = to_merge(runs, new)
+        runs = [*runs[: len(runs) - n], new + sum(runs[len(runs) - n :])]
+        assert all(older >= 2 * younger for older, younger in itertools.pairwise(runs))
+    assert sum(runs) == sum(sizes)
+
+
+@settings(deadline=None)
+@given(st.booleans().flatmap(columns))
+def test_a_run_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, column: Fingerprints) -> None:
+    storage = Storage(str(tmp_path_factory.mktemp("run")))
+    run = distinct(column)[0]
+    file = write_run(storage, "a.run", [run], run.second is not None)
+    assert pairs(run_of(storage.read(file), file, run.second is not None)) == pairs(run)
+
+
+def test_parts_and_attempts_follow_from_the_master() -> None:
+    assert [usual_parts(n) for n in (1, 2, 3, 8, 1600, 9999)] == [2, 4, 8, 16, 4096, 4096]
+    assert retrying("local[*]") == "local[*,4]"
+    assert retrying("local[3]") == "local[3,4]"
+    assert retrying("local[3,1]") == "local[3,1]"
+    assert retrying("spark://a:1") == "spark://a:1"
+
+
+# --- the same answer, without Spark --------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(("parts", "wide"), [(1, False), (2, True), (16, False)])
+def test_any_number_of_parts_and_bits_gives_the_same_answer(tmp_path: Path, parts: int, wide: bool) -> None:
+    case = CASES["broken, all of it"]
+    assert distributed(Here(), tmp_path, case, parts=parts, wide=wide) == local(*case)
+
+
+@pytest.mark.slow(seconds=3)
+def test_128_bits_tell_states_apart_that_64_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first 64 bits are made to collide: only twenty of them differ."""
+    case = (SMALL, False, {"depth": 16}, False)
+    wanted = local(*case)
+    usual = derive.hash_text
+
+    def weak(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
+        text = usual(layout, name, seed)
+        return text.replace("return h0 if h0 != 0 else 1", f"return (h0 & {-1 << 44}) | 1") if seed == 1 else text
+
+    monkeypatch.setattr(derive, "hash_text", weak)
+    for kind in (code.Code, code.WideCode):  # kept apart from the usual ones
+        monkeypatch.setattr(
+            code,
+            kind.__name__,
+            type(kind.__name__, (kind,), {"also_key": lambda self, kind=kind: ("weak", *kind.also_key(self))}),
+        )
+    narrow, wide = (distributed(Here(), tmp_path / str(bits), case, wide=bits) for bits in (False, True))
+    assert sum(narrow["levels"]) < sum(wide["levels"])
+    assert wide == wanted
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(
+    ("configuration", "symmetry"), [(UNORDERED, True), (DUPLICATING, False)], ids=["unordered", "duplicating"]
+)
+def test_a_step_that_breaks_a_property_is_found_with_the_same_run(
+    tmp_path: Path, configuration: Configuration, symmetry: bool
+) -> None:
+    case = (configuration, symmetry, {"depth": 18}, True)
+    wanted = local(*case)
+    assert "invariant-2" in wanted["violations"]
+    assert distributed(Here(), tmp_path, case) == wanted
+
+
+@pytest.mark.slow(seconds=1)
+def test_more_than_sixteen_parts_find_counterexamples_of_the_same_length(tmp_path: Path) -> None:
+    case = (BROKEN, True, {"depth": 29}, True)
+    here, there = local(*case), distributed(Here(), tmp_path, case, parts=32)
+    for found in (here, there):
+        found["violations"] = {name: len(steps) for name, steps in found["violations"].items()}
+    assert here == there
+    assert here["violations"]
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("wide", [False, True])
+def test_small_buffers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
+    """Every boundary of a task is crossed many times: sections, chunks, and growing tables."""
+    monkeypatch.setattr(workspace, "FIRST_CAPACITY", 32)
+    monkeypatch.setattr(workspace, "SECTION", 512)
+    monkeypatch.setattr(workspace, "CHUNK", 2048)
+    monkeypatch.setattr(workspace, "_workspaces", {})
+    case = (SMALL, False, {"depth": 20}, False)
+    assert distributed(Here(), tmp_path, case, parts=2, wide=wide) == local(*case)
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_value_out_of_its_range_is_told(tmp_path: Path) -> None:
+    case = (dataclasses.replace(SMALL, max_epoch=1), True, {}, False)
+    found = distributed(Here(), tmp_path, case)
+    assert found["error"] == local(*case)["error"]
+    assert "--max-epoch" in found["error"]
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_limit_on_states_ends_after_a_whole_level(tmp_path: Path) -> None:
+    found = distributed(Here(), tmp_path, (SMALL, True, {"max_states": 500}, False))
+    assert "--max-states 500 reached" in found["stopped"]
+    assert not found["complete"]
+    assert sum(found["levels"]) >= 500 > sum(found["levels"][:-1])
+    assert found["levels"] == local(SMALL, True, {"depth": len(found["levels"]) - 1}, False)["levels"]
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+
+def to_depth(folder: Path, depth: int, parts: int = 4) -> SparkExplorer:
+    explorer = SparkExplorer(question(SMALL, True, parts), Checkpoint(Storage(str(folder))))
+    explorer.run(Here(), Limits(depth=depth))
+    return explorer
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_was_left_over_is_removed_and_what_is_needed_is_kept(tmp_path: Path) -> None:
+    to_depth(tmp_path, 12)
+    _, level = Checkpoint(Storage(str(tmp_path))).last()
+    there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    states = {name for name in there if name.endswith(".states")}
+    assert states == {part.states.name for part in level.parts if part.count}
+    runs = {name for name in there if name.endswith(".run")}
+    assert runs == {run.name for part in level.parts for run in part.runs}
+    assert sum(run.count for part in level.parts for run in part.runs) == sum(level.levels)
+
+
+@pytest.mark.slow(seconds=1)
+def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
+    """A level made twice, as by a driver that died before its commit: the first attempt's files do not count."""
+    explorer = to_depth(tmp_path, 12)
+    assert explorer.level is not None
+    Storage(str(tmp_path)).create(checkpoints.folder_of(13))
+    Here().level(explorer.question, explorer.storage, explorer.level, lambda part: True)
+    left = {path.name for path in (tmp_path / "00013").iterdir()}
+    again = SparkExplorer(explorer.question, explorer.checkpoint, explorer.checkpoint.last()[1])
+    found = answer(again.run(Here(), Limits()))
+    assert left
+    assert not left & {path.name for path in (tmp_path / "00013").iterdir()}
+    assert found == local(SMALL, True, {}, False)
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_manifest_half_written_does_not_count(tmp_path: Path) -> None:
+    explorer = to_depth(tmp_path, 9)
+    (tmp_path / ".level-00010.json.new").write_text('{"format": 1, "sha')
+    _, level = Checkpoint(Storage(str(tmp_path))).last()
+    assert level.depth == 9
+    again = SparkExplorer(explorer.question, explorer.checkpoint, level)
+    assert answer(again.run(Here(), Limits())) == local(SMALL, True, {}, False)
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    to_depth(tmp_path, 8)
+    checkpoint = Checkpoint(Storage(str(tmp_path)))
+    manifest = tmp_path / "level-00008.json"
+    whole = manifest.read_bytes()
+    for at in (0, len(whole) // 2, len(whole) - 3):
+        flip(manifest, at)
+        with pytest.raises(Refused, match="is damaged"):
+            checkpoint.last()
+        manifest.write_bytes(whole)
+    _, level = checkpoint.last()
+    run = next(part.runs[0] for part in level.parts if part.runs)
+    flip(tmp_path / run.name, 3)
+    with pytest.raises(Damaged, match="is damaged"):
+        checkpoint.storage.read(run)
+    (tmp_path / run.name).unlink()
+    with pytest.raises(Refused, match="is missing"):
+        checkpoint.last()
+    (tmp_path / "level-00003.json").unlink()
+    with pytest.raises(Refused, match="damaged"):
+        checkpoint.last()
+
+
+def test_a_checkpoint_is_one_run_s_at_a_time(tmp_path: Path) -> None:
+    one, other = Checkpoint(Storage(str(tmp_path))), Checkpoint(Storage(str(tmp_path)))
+    one.lock()
+    with pytest.raises(Refused, match="another run is at work"):
+        other.lock()
+    one.unlock()
+    other.lock()
+    other.unlock()
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"configuration": CRASHES}, "nodes 3, not 2"),
+        ({"symmetry": False}, "symmetry is on"),
+        ({"properties": judged("zab")[:3]}, "other properties"),
+        ({"request": {"wide": True}}, "fingerprints of 64 bits"),
+        ({"limits": Limits(depth=4)}, "at depth 6 already"),
+        ({"request": {"resume": False}}, "--resume goes on from it"),
+    ],
+)
+def test_a_checkpoint_of_another_question_is_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+    to_depth(tmp_path, 6)
+    usual: dict[str, Any] = {"configuration": SMALL, "properties": judged("zab"), "symmetry": True, "limits": Limits()}
+    request = Request("local[2]", str(tmp_path), **{"resume": True, **asked.pop("request", {})})
+    with pytest.raises(Refused, match=re.escape(said)):
+        explore_on_spark(**{**usual, **asked}, keep_going=False, request=request)
+
+
+# --- on Spark ------------------------------------------------------------------------------------
+
+
+WORKERS = ("127.0.0.1", "127.0.0.2")  # two hosts, or a task that runs twice would not be told from one that is lost
+
+
+class Standalone:
+    """A standalone master and its workers, on loopback."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self.folder = folder
+        self.home = Path(pyspark.__file__).parent
+        self.java = find_java(folder).home
+        self.processes: list[subprocess.Popen[bytes]] = []
+        log = self.start("master.Master", WORKERS[0], "--port", "0")
+        self.master = said(log, r"Starting Spark master at (spark://\S+)")
+        for host in WORKERS:
+            work = str(folder / f"worker-{host}")
+            options = ("--cores", "1", "--memory", "1g", "--work-dir", work, self.master)
+            said(self.start("worker.Worker", host, *options), r"(Successfully registered) with master")
+
+    def start(self, name: str, host: str, *options: str) -> Path:
+        """Start one of Spark's own daemons; returns its log."""
+        log = self.folder / f"{name}-{len(self.processes)}.log"
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(self.home),
+            "JAVA_HOME": str(self.java),
+            "SPARK_LOCAL_IP": host,
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
+        program = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [*program, "--host", host, "--webui-port", "0", *options],
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return log
+
+    def kill(self, k: int) -> None:
+        """Kill a daemon and all that came of it: a worker with its executor and its tasks."""
+        for pid in reversed(descendants(self.processes[k].pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.processes[k].wait()
+
+    def end(self) -> None:
+        for k in range(len(self.processes)):
+            if self.processes[k].poll() is None:
+                self.kill(k)
+
+
+def said(log: Path, pattern: str) -> str:
+    """What a daemon says, once it does."""
+    for _ in range(2400):
+        found = re.search(pattern, log.read_text(errors="replace"))
+        if found:
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError(log.read_text(errors="replace"))
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and all that came of it."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parent = int(path.read_text().rsplit(")", 1)[1].split()[1])
+            children.setdefault(parent, []).append(int(path.parent.name))
+    out = [pid]
+    for one in out:
+        out += children.get(one, [])
+    return out
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs /proc, and 127.0.0.2")
+    daemons = Standalone(tmp_path_factory.mktemp("standalone"))
+    yield daemons
+    daemons.end()
+
+
+@pytest.fixture(scope="module")
+def cluster(standalone: Standalone) -> Iterator[Cluster]:
+    """One session for all, in which a task that is slow is run a second time elsewhere."""
+    conf = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "100ms",
+        "spark.speculation.minTaskRuntime": "2s",
+        "spark.speculation.multiplier": "3",
+        "spark.speculation.quantile": "0.5",
+        "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+    with session(standalone.master, conf=conf) as spark:
+        yield Cluster(spark, worth=1)
+
+
+@pytest.mark.slow
+def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone: Standalone) -> None:
+    """The code that tasks run is what was sent, as files, the same as here."""
+
+    def where(numbers: Iterator[int]) -> Iterator[str]:
+        import zabspec.simulator.run as module
+
+        for number in numbers:
+            yield f"{module.__file__} {number} {module.sources_digest(*SOURCES)}"
+
+    found = cluster.spark.sparkContext.parallelize([1, 2], 2).mapPartitions(where).collect()
+    for number, line in enumerate(found, 1):
+        path, said, digest = line.split()
+        assert path.startswith(str(standalone.folder / "worker-"))
+        assert path.endswith("zabcheck/zabspec/simulator/run.py")
+        assert (int(said), digest) == (number, sources_digest(*SOURCES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, tmp_path: Path, name: str) -> None:
+    wanted = local(*CASES[name])
+    few = sorted(wanted["levels"])[-7]  # half a dozen levels are jobs
+    assert distributed(cluster, tmp_path, CASES[name], few) == wanted
+
+
+@pytest.mark.slow
+def test_every_level_as_a_job_with_128_bits(cluster: Cluster, tmp_path: Path) -> None:
+    case = (SMALL, True, {"depth": 12}, False)
+    assert distributed(cluster, tmp_path, case, few=0, wide=True) == local(*case)
+
+
+@pytest.mark.slow
+def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None:
+    taken: dict[int, int] = {}
+
+    class Counting(Cluster):
+        def sources(self, parts: int, tasks: int) -> Any:
+            taken[tasks] = parts
+            return super().sources(parts, tasks)
+
+    case = (SMALL, True, {"depth": 14}, False)
+    assert distributed(Counting(cluster.spark, worth=100), tmp_path, case, few=50, parts=8) == local(*case)
+    assert taken == dict.fromkeys((1, 2, 3), 8)
+
+
+class Sabotaged(Cluster):
+    """A cluster whose tasks fare badly: what is done to them stands before the task itself."""
+
+    def __init__(self, cluster: Cluster, expand: Callable[[], None], absorb: Callable[[], None]) -> None:
+        super().__init__(cluster.spark, cluster.worth)
+        self.blows = expand, absorb
+
+    def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Any, Any]:
+        def struck(blow: Callable[[], None], task: Any) -> Any:
+            def run(rows: Any) -> Iterator[Any]:
+                out = list(task(rows))  # its files are written before it is struck
+                blow()
+                return iter(out)
+
+            return run
+
+        one, other = super().tasks(question, storage, depth)
+        return struck(self.blows[0], one), struck(self.blows[1], other)
+
+
+def once_in(folder: Path, what: Callable[[], None], *parts: int) -> Callable[[], None]:
+    """Something that is done by the first attempts of the tasks of some parts of a stage."""
+
+    def blow() -> None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is not None and context.attemptNumber() == 0 and context.partitionId() in parts:
+            (folder / f"{context.stageId()}-{context.partitionId()}-{context.taskAttemptId()}").touch()
+            what()
+
+    return blow
+
+
+DAWDLE = 60.0  # seconds
+
+
+def die() -> None:
+    os._exit(7)
+
+
+def dawdle() -> None:
+    time.sleep(DAWDLE)  # a second attempt is made long before
+
+
+@pytest.fixture
+def by_value() -> Iterator[None]:
+    """The functions of this file reach tasks whole: there they cannot be imported."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("by_value")
+def test_tasks_that_die_are_run_again(cluster: Cluster, tmp_path: Path) -> None:
+    struck = tmp_path / "struck"
+    struck.mkdir()
+    blow = once_in(struck, die, 1, 2)
+    case = (SMALL, True, {"depth": 13}, False)
+    found = distributed(Sabotaged(cluster, blow, blow), tmp_path / "levels", case, few=240)
+    assert found == local(*case)
+    # two parts of each; on a busy machine Spark may have lost a first attempt by itself
+    stages = {path.name.split("-")[0] for path in struck.iterdir()}
+    assert len(stages) == 4, "two stages of two levels"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("by_value")
+def test_tasks_that_run_twice_count_once(cluster: Cluster, tmp_path: Path) -> None:
+    struck = tmp_path / "struck"
+    struck.mkdir()
+    case = (SMALL, True, {"depth": 13}, False)
+    started = time.monotonic()
+    slow = Sabotaged(cluster, once_in(struck, dawdle, 1), once_in(struck, dawdle, 2))
+    found = distributed(slow, tmp_path / "levels", case, few=260)
+    assert time.monotonic() - started < 2 * DAWDLE, "somebody waited for them"
+    assert found == local(*case)
+    assert len(list(struck.iterdir())) == 2
+
+
+# --- on Spark, from outside ----------------------------------------------------------------------
+
+COMMAND = [sys.executable, "-c", "from checker.cli import main; main()", "--engine", "spark", "--json", "--no-trace"]
+QUESTION = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
+# what is to be ended half-way takes seconds for the other half, on any machine
+MEDIUM = dataclasses.replace(SMALL, txns=2)
+FAR = 46  # of its 56 levels: beyond the largest
+LONGER = [*(word if k != 3 else "2" for k, word in enumerate(QUESTION)), "--depth", str(FAR)]
+
+
+def command(*options: str, question_words: Sequence[str] = QUESTION) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *question_words, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+def same_as_local(output: str, symmetry: bool, configuration: Configuration, depth: int) -> None:
+    said = json.loads(output)
+    wanted = local(configuration, symmetry, {"depth": depth}, False)
+    assert said["states"]["levels"] == wanted["levels"]
+    assert said["states"]["generated"] == wanted["generated"]
+    assert said["steps"] == wanted["step_counts"]
+    met = {p["name"]: p["witnessed_at"] for p in said["properties"] if p["witnessed_at"] is not None}
+    assert met == wanted["witnessed"]
+    assert said["exit_code"] == 0
+
+
+@pytest.mark.slow
+def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
+    """Ended by SIGTERM, as by Ctrl-C, resumed and killed, resumed again: its answer is that of a run that nobody
+    disturbed. The levels in which that happens are as large as levels of this question get: they are jobs."""
+    options = ("--master", "local[2]", "--checkpoint", str(tmp_path / "levels"))
+    checkpoint = Checkpoint(Storage(str(tmp_path / "levels")))
+    process = command(*options, question_words=LONGER)
+    wait_for(tmp_path / "levels" / "level-00031.json", process)
+    os.killpg(process.pid, signal.SIGTERM)  # as a terminal does it with SIGINT: all the processes get it
+    _, trouble = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "--resume goes on from it" in trouble
+    interrupted = checkpoint.depths()[-1]
+    assert 31 <= interrupted < FAR - 4, "it was to be ended half-way"
+
+    process = command(*options, "--resume", question_words=LONGER)
+    wait_for(tmp_path / "levels" / f"level-{interrupted + 3:05}.json", process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert interrupted + 3 <= checkpoint.depths()[-1] < FAR, "it was to be ended before its end"
+
+    output, trouble = command(*options, "--resume", question_words=LONGER).communicate(timeout=240)
+    assert not trouble
+    same_as_local(output, True, MEDIUM, FAR)
+
+
+# --- the command's questions ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--engine", "spark", "--threads", "2"], "--threads does not go with --engine spark"),
+        (["--engine", "spark", "--memory-limit", "1G"], "--memory-limit does not go with --engine spark"),
+        (["--engine", "spark", "--resume"], "--resume needs --checkpoint"),
+        (["--engine", "spark", "--master", "spark://127.0.0.1:1"], "needs --checkpoint"),
+        (["--fingerprint", "128"], "--fingerprint is for --engine spark"),
+        (["--engine", "spark", "--checkpoint", "/dev/null/x"], "--checkpoint /dev/null/x"),
+        (["--engine", "spark", "--checkpoint", "{empty}", "--resume"], "holds no checkpoint to resume"),
+    ],
+)
+def test_wrong_questions_are_answered_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, [option.format(empty=tmp_path) for option in options])
+    assert result.exit_code == 2
+    assert not result.stdout
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+# --- the last, since it breaks the cluster that others share -------------------------------------
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
+    cluster: Cluster, standalone: Standalone, tmp_path: Path
+) -> None:
+    case = (SMALL, False, {"depth": 32}, False)  # beyond the largest of its 49 levels
+    explorer = SparkExplorer(question(SMALL, False, 8), Checkpoint(Storage(str(tmp_path))))
+    explorer.here = 7000
+    lost: list[int] = []
+
+    def watch(r: Exploration, expanded: int, size: int) -> None:
+        if not lost and r.depth >= 20 and 0 < expanded < size:  # in the middle of a level
+            lost.append(r.depth)
+            standalone.kill(2)
+
+    found = answer(explorer.run(cluster, Limits(depth=32), progress=watch))
+    assert found == local(*case)
+    assert lost
+    assert lost[0] < 30

@@ -1,0 +1,82 @@
+"""More properties than one exploration judges at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+
+MANY = 120
+
+
+HELPERS = '''
+
+def started(s: State) -> bool:
+    """There is a state."""
+    return True
+
+
+def committed_somewhere(s: State) -> bool:
+    """Some process has committed."""
+    for p in range(s.NODES):
+        if s.phase[p] == COMMITTED:
+            return True
+    return False
+'''
+CLAIM = '''
+
+@safety(witness=started)
+def claim_{k}(s: State) -> bool:
+    """Claim {k}."""
+    return {holds}
+'''
+BROKEN = 110  # of the third group
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The protocol that `zabcheck init` writes, with many claims more, one of which breaks."""
+    path = tmp_path_factory.mktemp("many") / "tpc.py"
+    assert CliRunner().invoke(main, ["init", str(path)]).exit_code == 0
+    claims = [CLAIM.format(k=k, holds="not committed_somewhere(s)" if k == BROKEN else "True") for k in range(MANY)]
+    path.write_text(path.read_text(encoding="utf-8") + HELPERS + "".join(claims), encoding="utf-8")
+    return path
+
+
+def report(*words: object) -> dict[str, Any]:
+    r = CliRunner().invoke(main, [*map(str, words), "--json", "--no-trace"])
+    assert r.exit_code in (0, 1), r.output
+    answer: dict[str, Any] = json.loads(r.output)
+    return answer
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_a_text_with_many_properties_is_judged(text: Path, engine: str) -> None:
+    """What is last in the list is found, at its depth, and the rest holds as far as that."""
+    question = ["--protocol", text, "--engine", engine]
+    many = report(*question)
+    one = report(*question, "--property", f"claim-{BROKEN}")
+    verdicts = {p["name"]: p for p in many["properties"]}
+    assert len(verdicts) > MANY
+    (broken,) = [name for name, p in verdicts.items() if p["violation"]]
+    assert broken == f"claim-{BROKEN}"
+    assert verdicts[broken]["violation"]["depth"] == one["properties"][0]["violation"]["depth"]
+    assert many["states"]["levels"] == one["states"]["levels"]
+    assert many["verdict"] == one["verdict"] == "violated"
+
+
+@pytest.mark.slow(seconds=3)
+def test_the_groups_of_what_holds_say_the_same(text: Path) -> None:
+    names = [word for k in range(MANY) if k != BROKEN for word in ("--property", f"claim-{k}")]
+    many, one = report("--protocol", text, *names), report("--protocol", text, "--property", "claim-0")
+    assert many["states"] == one["states"]
+    assert many["verdict"] == one["verdict"] == "holds"
+    r = CliRunner().invoke(main, ["--protocol", str(text), "--checkpoint", str(text.parent / "kept")])
+    assert r.exit_code == 2
+    assert "--checkpoint goes with at most 56 properties" in r.output

@@ -1,0 +1,148 @@
+"""`--changed-since`: a check is left out only where nothing that its verdict rests on can have changed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.commands.init import START
+from checker.gate import changed
+from checker.gate.changed import touched
+from checker.gate.configuration import read_matrix
+
+MATRIX = """
+baseline = "known.toml"
+[defaults]
+nodes = 2
+[[check]]
+name = "mine"
+protocol = "tpc.py"
+expect = { verdict = "holds", source = "x" }
+[[check]]
+name = "other"
+protocol = "sub/other.py"
+expect = { verdict = "holds", source = "x" }
+[[check]]
+name = "zab"
+expect = { verdict = "holds", source = "x" }
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one commit: two protocols, of which one imports a module beside it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "sub").mkdir()
+    text = START.read_text()
+    (tmp_path / "tpc.py").write_text(text)
+    (tmp_path / "sub/beside.py").write_text("MANY = 1\n")
+    future = "from __future__ import annotations\n"
+    assert text.count(future) == 1
+    (tmp_path / "sub/other.py").write_text(text.replace(future, f"{future}\nfrom beside import MANY\n\nASKED = MANY\n"))
+    (tmp_path / "zabcheck.toml").write_text(MATRIX)
+    (tmp_path / "known.toml").write_text("")
+    (tmp_path / "README").write_text("x")
+    (tmp_path / "sub/requirements-dev.txt").write_text("zabcheck==0.1\n")
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "first")
+    return tmp_path
+
+
+def git(*words: str) -> None:
+    subprocess.run(["git", *words], check=True, capture_output=True)
+
+
+def names(revision: str = "HEAD") -> list[str]:
+    return [check.name for check in touched(read_matrix(Path("zabcheck.toml")), revision)]
+
+
+ALL = ["mine", "other", "zab"]
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(
+    ("file", "more", "rerun"),
+    [
+        ("README", "y", []),
+        ("tpc.py", "# more\n", ["mine"]),
+        ("sub/other.py", "# more\n", ["other"]),
+        ("sub/beside.py", "# more\n", ["other"]),
+        ("sub/new file.py", "MANY = 2\n", []),
+        ("known.toml", "# more\n", ALL),
+        ("sub/requirements-dev.txt", "# more\n", ALL),
+        ("pyproject.toml", "# more\n", ALL),
+        ("uv.lock", "# more\n", ALL),
+        ("zabcheck.toml", "# more\n", []),
+    ],
+)
+def test_what_a_change_touches_is_run(file: str, more: str, rerun: list[str]) -> None:
+    assert names() == []
+    with Path(file).open("a") as out:
+        out.write(more)
+    assert names() == rerun
+    git("add", "-A")
+    assert names() == rerun, "what is staged counts"
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    assert names("HEAD~1") == rerun
+    assert names() == []
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_check_that_is_not_what_it_was_is_run() -> None:
+    path = Path("zabcheck.toml")
+    path.write_text(MATRIX.replace('name = "zab"', 'name = "zab"\ntxns = 1'))
+    assert names() == ["zab"]
+    path.write_text(MATRIX.replace("nodes = 2", "nodes = 3"))
+    assert names() == ALL, "defaults are of every check"
+    path.write_text(
+        MATRIX.replace('"holds", source = "x" }\n[[', '"violated", violated = { a = 1 }, source = "x" }\n[[', 1)
+    )
+    assert names() == ["mine"]
+    git("rm", "-q", "--cached", "zabcheck.toml")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "no matrix")
+    assert names() == ALL, "there was none"
+
+
+def test_a_change_to_zabcheck_itself_touches_everything(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changed, "package_folders", lambda: [repository / "zabspec"])
+    Path("zabspec").mkdir()
+    Path("zabspec/zab.py").write_text("")
+    assert names() == ALL
+
+
+def test_the_packages_are_where_they_are() -> None:
+    assert all((folder / "__init__.py").is_file() for folder in changed.package_folders())
+
+
+def test_what_was_not_run_is_said(repository: Path) -> None:
+    result = CliRunner().invoke(main, ["check", "--changed-since", "HEAD"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("nothing was run: 3 checks left out; zabcheck.toml")
+
+
+def test_no_such_commit_and_no_repository_are_wrong_questions(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for revision in ("nowhere", "--all", ""):
+        result = CliRunner().invoke(main, ["check", "--changed-since", revision])
+        assert result.exit_code == 2, result.output
+        assert result.stdout == ""
+        assert "--changed-since asks git, which says: " in result.stderr
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "zabcheck.toml").write_text(MATRIX)
+    (outside / "known.toml").write_text("")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(outside.parent))
+    result = CliRunner().invoke(main, ["check", str(outside / "zabcheck.toml"), "--changed-since", "HEAD"])
+    assert result.exit_code == 2
+    assert "not a git repository" in result.stderr
+    monkeypatch.setenv("PATH", "/nonexistent")
+    result = CliRunner().invoke(main, ["check", "--changed-since", "HEAD"])
+    assert result.exit_code == 2
+    assert "git, which cannot be run" in result.stderr

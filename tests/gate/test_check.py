@@ -1,0 +1,477 @@
+"""The gate: what it says of a matrix, for each way in which what is found is, or is not, what was to be found."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+from test_sarif import validator
+
+from checker.cli import main
+from checker.commands import check as command
+from checker.commands.init import START
+from checker.gate import running
+from checker.gate.configuration import read_matrix
+from checker.report.report import Counterexample
+
+# Two-phase commit as `zabcheck init` writes it, two processes, in plain Python: 474 states, nothing is compiled.
+DEFAULTS = """
+[defaults]
+protocol = "tpc.py"
+nodes = 2
+crashes = 0
+engine = "interpret"
+symmetry = false
+"""
+SOURCE = 'source = "Gray 1978"'
+HOLDS = f'verdict = "holds", {SOURCE}'
+BREAKS = f'verdict = "violated", violated = {{ agreement = 5 }}, {SOURCE}'
+HASTY = 'variant = "hasty"'
+SLOW = "max_states = 5"
+
+Gate = Callable[..., Result]
+
+
+def one(expect: str = HOLDS, *options: str, name: str = "tpc") -> str:
+    """A check, as the file has it."""
+    return "\n".join(["[[check]]", f'name = "{name}"', *options, f"expect = {{ {expect} }}", ""])
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Runs `zabcheck check` on a matrix in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tpc.py").write_text(f"{START.read_text()}\n# {tmp_path}\n")  # each text is read where it lies
+
+    def run(text: str | None, *words: str, baseline: str = "", head: str = "") -> Result:
+        if baseline:
+            head += 'baseline = "known.toml"\n'
+            Path("known.toml").write_text(baseline)
+        if text is not None:
+            Path("zabcheck.toml").write_text(f"{head}{DEFAULTS}\n{text}")
+        result = CliRunner().invoke(main, ["check", *words])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result
+
+    return run
+
+
+def files_of(gate: Gate, *text: str, **more: str) -> tuple[Result, dict[str, Any], ElementTree.Element, dict[str, Any]]:
+    """The command, its JSON, its JUnit file and its SARIF run, which says the same exit code."""
+    words = ("--json", "--junit", "j.xml", "--sarif", "s.sarif")
+    result = gate("\n".join(text), *words, **more)
+    answer = json.loads(result.stdout)
+    document = json.loads(Path("s.sarif").read_text())
+    validator().validate(document)
+    run = document["runs"][0]
+    assert answer["exit_code"] == result.exit_code == run["invocations"][0]["exitCode"]
+    return result, answer, ElementTree.parse("j.xml").getroot(), run
+
+
+# --- codes and files ---------------------------------------------------------------------------
+
+
+def test_it_holds(gate: Gate) -> None:
+    figures = "depth = 8, states = 108, raw = 108, exhausted = true, premises = { agreement = 6 }"
+    result, answer, suites, run = files_of(gate, one(f"{HOLDS}, {figures}"))
+    assert result.exit_code == 0, result.stdout
+    assert answer["sentence"] == "as expected: 1 of 1 check; zabcheck.toml"
+    assert answer["checks"][0]["status"] == "as expected"
+    assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("1", "0", "0")
+    assert run["results"] == []
+    assert next(rule["id"] for rule in run["tool"]["driver"]["rules"]) == "agreement"
+
+
+def test_a_new_violation(gate: Gate) -> None:
+    result, answer, suites, run = files_of(gate, one(HOLDS, HASTY))
+    assert result.exit_code == 1
+    assert answer["checks"][0]["differences"][0] | {"says": ""} == {
+        "what": "violated", "property": "agreement", "depth": 5, "says": "", "known": None,
+    }  # fmt: skip
+    failure = suites.find(".//failure")
+    assert failure is not None
+    assert failure.get("message") == "agreement is violated at depth 5, and is expected to hold"
+    assert "agreement is violated after 5 steps." in str(failure.text)
+    found = run["results"][0]
+    assert (found["ruleId"], found["level"]) == ("agreement", "error")
+    place = found["locations"][0]["physicalLocation"]
+    line = Path("tpc.py").read_text().splitlines()[place["region"]["startLine"] - 1]
+    assert place["artifactLocation"] == {"uri": "tpc.py", "uriBaseId": "%SRCROOT%"}
+    assert line.startswith("def "), line
+    assert len(found["codeFlows"][0]["threadFlows"][0]["locations"]) == 5
+    assert "suppressions" not in found
+
+
+def test_an_expected_violation(gate: Gate) -> None:
+    result, answer, suites, run = files_of(gate, one(BREAKS, HASTY))
+    assert result.exit_code == 0
+    assert answer["checks"][0]["found"]["violated"] == {"agreement": 5}
+    assert suites.find(".//failure") is None
+    assert run["results"] == []
+
+
+def test_a_violation_that_vanished(gate: Gate) -> None:
+    result, answer, suites, run = files_of(gate, one(BREAKS))
+    assert result.exit_code == 1
+    assert answer["checks"][0]["differences"][0]["what"] == "vanished"
+    assert suites.find(".//failure") is not None
+    assert run["results"][0]["ruleId"] == "vanished"
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "zabcheck.toml"
+    assert Path("zabcheck.toml").read_text().splitlines()[place["region"]["startLine"] - 1] == 'name = "tpc"'
+
+
+def test_a_premise_lost(gate: Gate) -> None:
+    result, answer, _, run = files_of(gate, one(HOLDS, "budgets = { begins = 0, refusals = 0 }"))
+    assert result.exit_code == 1
+    assert answer["checks"][0]["differences"][0]["what"] == "premise lost"
+    assert run["results"][0]["ruleId"] == "premise lost"
+    assert "the premise of agreement is not met, and was expected to be" in run["results"][0]["message"]["text"]
+
+
+def test_a_budget_that_is_exhausted(gate: Gate) -> None:
+    result, answer, suites, run = files_of(gate, one(HOLDS, SLOW))
+    assert result.exit_code == 3
+    assert answer["checks"][0]["status"] == "no verdict"
+    assert "--max-states 5 reached" in answer["checks"][0]["reasons"][0]
+    assert suites.get("errors") == "1"
+    assert run["invocations"][0]["executionSuccessful"] is False
+    assert run["results"][0]["ruleId"] == "no verdict"
+
+
+def test_a_bad_configuration_writes_no_file(gate: Gate) -> None:
+    result = gate(one(HOLDS, "nods = 3"), "--json", "--junit", "j.xml", "--sarif", "s.sarif")
+    assert result.exit_code == 2
+    sentence = "zabcheck.toml: check tpc: there is no key 'nods'; did you mean nodes or rounds or seconds?"
+    assert json.loads(result.stdout)["error"] == sentence
+    assert json.loads(result.stdout)["exit_code"] == 2
+    assert result.stderr == f"zabcheck: {sentence}\n"
+    assert not Path("j.xml").exists()
+    assert not Path("s.sarif").exists()
+
+
+# --- both ways: what is compared differs where the figure does ---------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expect", "options", "what"),
+    [
+        (f"{HOLDS}, depth = 9", (), "changed"),
+        (f"{HOLDS}, states = 107", (), "changed"),
+        (f"{HOLDS}, raw = 1", (), "changed"),
+        (f"{HOLDS}, exhausted = true", ("depth = 6",), "changed"),
+        (f"{HOLDS}, premises = {{ agreement = 7 }}", (), "changed"),
+        (f'verdict = "violated", violated = {{ agreement = 6 }}, {SOURCE}', (HASTY,), "changed"),
+        (f'verdict = "not reached", {SOURCE}', (), "changed"),
+        (f"{HOLDS}, premises = []", ("depth = 1",), "premise lost"),
+        (BREAKS, (HASTY, "depth = 4"), "vanished"),
+    ],
+)
+def test_what_changed_fails(gate: Gate, expect: str, options: tuple[str, ...], what: str) -> None:
+    result = gate(one(expect, *options), "--json")
+    assert result.exit_code == 1, result.stdout
+    assert [d["what"] for d in json.loads(result.stdout)["checks"][0]["differences"]] == [what]
+
+
+@pytest.mark.parametrize(
+    ("expect", "options"),
+    [
+        (f"{HOLDS}, exhausted = false", ("depth = 6",)),
+        (f'verdict = "not reached", {SOURCE}', ("depth = 1",)),
+        (f"{BREAKS}, premises = ['agreement']", (HASTY, "depth = 5")),
+        ('verdict = "holds", confirmed_by = "TLC 2.19"', ()),
+    ],
+)
+def test_what_did_not_passes(gate: Gate, expect: str, options: tuple[str, ...]) -> None:
+    result = gate(one(expect, *options))
+    assert result.exit_code == 0, result.stdout
+
+
+def test_what_is_violated_before_a_limit_differs_for_certain(gate: Gate) -> None:
+    """A new violation is one however little was looked at; an expected one says nothing of what was not."""
+    assert gate(one(HOLDS, HASTY, "max_states = 60", "keep_going = true")).exit_code == 1
+    result = gate(one(BREAKS, HASTY, "max_states = 60", "keep_going = true"))
+    assert result.exit_code == 3, result.stdout
+    assert gate(one(BREAKS, SLOW)).exit_code == 3, "whether it vanished is not known"
+
+
+def test_the_worst_is_the_exit_code_and_one_table_has_all(gate: Gate) -> None:
+    text = one() + one(HOLDS, SLOW, name="cut") + one(HOLDS, HASTY, name="hasty")
+    result = gate(text)
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == "DIFFERS: 1 of 3 checks (hasty); no verdict: 1 of 3 checks (cut); zabcheck.toml"
+    assert [line.split()[0] for line in lines[3:6]] == ["tpc", "cut", "hasty"]
+    assert gate(None, "--only", "cut", "--only", "tpc").exit_code == 3
+    assert "2 not run" in gate(None, "--only", "tpc").stdout
+
+
+# --- the baseline ------------------------------------------------------------------------------
+
+
+def known(until: str, *more: str, check: str = "tpc") -> str:
+    given = [f'check = "{check}"', 'reason = "#17"', f"until = {until}"]
+    return "\n".join(["[[known]]", *given, *(more or ['property = "agreement"']), ""])
+
+
+FAR = "9999-12-31"
+
+
+def test_what_is_known_is_let_pass_until_its_day_is_over(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, answer, suites, run = files_of(gate, one(HOLDS, HASTY), baseline=known(FAR))
+    assert result.exit_code == 0
+    assert answer["checks"][0]["status"] == "known"
+    assert "1 known to differ (tpc)" in answer["sentence"]
+    assert suites.find(".//failure") is None
+    assert run["results"][0]["suppressions"][0]["justification"] == f"until {FAR}: #17"
+    today = datetime.datetime.now(datetime.UTC).date()
+    assert gate(None, baseline=known(today.isoformat())).exit_code == 0, "the last day counts"
+    result, _, suites, run = files_of(gate, one(HOLDS, HASTY), baseline=known("2020-02-29"))
+    assert result.exit_code == 1
+    assert "it was let pass until 2020-02-29, which is over (#17)" in result.stdout
+    assert suites.find(".//failure") is not None
+    assert "suppressions" not in run["results"][0]
+
+
+def test_what_is_known_and_not_there_fails(gate: Gate) -> None:
+    result, answer, _, run = files_of(gate, one(), baseline=known(FAR))
+    assert result.exit_code == 1
+    assert answer["checks"][0]["differences"][0]["what"] == "vanished"
+    assert "take it out of there" in run["results"][0]["message"]["text"]
+    assert gate(one(HOLDS, SLOW), baseline=known(FAR)).exit_code == 3, "it is not known whether it is there"
+
+
+def test_a_baseline_lets_pass_what_it_says_and_no_more(gate: Gate) -> None:
+    at_5, at_6 = ('property = "agreement"', "depth = 5"), ('property = "agreement"', "depth = 6")
+    assert gate(one(HOLDS, HASTY), baseline=known(FAR, *at_5)).exit_code == 0
+    assert gate(one(HOLDS, HASTY), baseline=known(FAR, *at_6)).exit_code == 1
+    lost = one(HOLDS, "budgets = { begins = 0, refusals = 0 }")
+    assert gate(lost, baseline=known(FAR, 'what = "premise lost"', 'property = "agreement"')).exit_code == 0
+    assert gate(lost, baseline=known(FAR)).exit_code == 1
+    assert gate(one(BREAKS), baseline=known(FAR, 'what = "vanished"', 'property = "agreement"')).exit_code == 0
+    assert gate(one(f"{HOLDS}, states = 1"), baseline=known(FAR, 'what = "changed"')).exit_code == 0
+    two = one() + one(HOLDS, HASTY, name="hasty")
+    assert gate(two, baseline=known(FAR, 'property = "agreement"', check="hasty")).exit_code == 0
+    assert gate(two, baseline=known(FAR)).exit_code == 1
+
+
+# --- what is wrong with a file -----------------------------------------------------------------
+
+WRONG = {
+    "": "'check' is missing",
+    "check = []": "is to be one or more",
+    "[[check]": "is no TOML",
+    one(HOLDS, "nodes = 'three'"): "check tpc nodes: 'three' is not right",
+    one(HOLDS, "nodes = 99"): "check tpc: --nodes must be 1 to 7, not 99",
+    one(HOLDS, "nodes = -1"): "check tpc nodes: '-1' is not right",
+    one(HOLDS, 'variant = "hsty"'): "check tpc: there is no variant 'hsty' of tpc.py; did you mean hasty?",
+    one(HOLDS, 'engine = "compield"'): "check tpc engine: there is no 'compield'; did you mean compiled?",
+    one(HOLDS, 'properties = ["agrement"]'): "did you mean agreement?",
+    one(HOLDS, "time_limit = 0"): "check tpc time_limit: '0' is not right",
+    one(HOLDS, 'memory_limit = "lots"'): "--memory-limit must be a size",
+    one(HOLDS, "rounds = 3"): "--rounds",
+    one(HOLDS, "budgets = { starts = 1 }"): "--starts",
+    one(HOLDS, 'protocol = "none.py"'): "cannot read none.py",
+    one(HOLDS, name="../x"): "'../x' is not right",
+    one() + one(): "two checks are called tpc",
+    "[[check]]\nname = 'x'": "check x: 'expect' is missing",
+    one('verdict = "holds"'): "an expectation cites its 'source'",
+    one('verdict = "holds", source = ""'): "check tpc expect",
+    one(f'verdict = "hold", {SOURCE}'): "there is no 'hold'; did you mean holds or violated?",
+    one(f'verdict = "violated", {SOURCE}'): "does not say which properties break",
+    one(f"{HOLDS}, violated = {{ agreement = 5 }}"): "says which properties break",
+    one(f'verdict = "violated", violated = {{ agrement = 5 }}, {SOURCE}'): "no property 'agrement' is judged",
+    one(f"{HOLDS}, premises = ['all']"): "no property 'all' is judged",
+    one(f"{HOLDS}, premises = 'some'"): "check tpc expect premises",
+    one(f"{HOLDS}, sha256 = '{64 * '0'}'"): "only a simulated run has a sha256",
+    one(f'verdict = "not reached", premises = ["agreement"], {SOURCE}'): "contradicts the premises",
+    one(f'verdict = "violated", violated = {{ agreement = 5, other = 6 }}, {SOURCE}'): "keep_going = true",
+    "[defualts]\n" + one(): "there is no key 'defualts'; did you mean defaults?",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_matrix_is_refused_in_a_sentence(gate: Gate, text: str) -> None:
+    head, defaults = (text, "") if "[[check]]" not in text or "defualts" in text else ("", DEFAULTS)
+    Path("zabcheck.toml").write_text(f"{head or defaults}\n{'' if head else text}")
+    result = gate(None)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert WRONG[text] in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[known]]", "'check' is missing"),
+        (known(FAR, check="tpcc"), "there is no check 'tpcc'; did you mean tpc?"),
+        (known("'2030-01-01'"), "is no date"),
+        (known("2030-01-01T10:00:00"), "is no date"),
+        (known(FAR, 'property = "agrement"'), "did you mean agreement?"),
+        (known(FAR, "depth = 3"), "'property' is missing"),
+        (known(FAR) + known(FAR), "is there twice"),
+        (known(FAR).replace("#17", " "), "an empty reason is none"),
+        (known(FAR).replace("reason", "raeson"), "did you mean reason?"),
+    ],
+)
+def test_a_wrong_baseline_is_refused_in_a_sentence(gate: Gate, text: str, said: str) -> None:
+    result = gate(one(), baseline=text)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_what_there_is_not_is_refused(gate: Gate) -> None:
+    assert "there is no zabcheck.toml here" in gate(None).stderr
+    Path("pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert "no pyproject.toml with a table tool.zabcheck" in gate(None).stderr
+    assert "pyproject.toml has no table tool.zabcheck" in gate(None, "pyproject.toml").stderr
+    assert "cannot read none.toml" in gate(None, "none.toml").stderr
+    assert "cannot read ." in gate(None, ".").stderr
+    Path("zabcheck.toml").write_bytes(b"\xff\xfe")
+    assert "it is not UTF-8" in gate(None).stderr
+    assert "there is no check 'tcp'; did you mean tpc?" in gate(one(), "--only", "tcp").stderr
+    assert "both write to stdout" in gate(None, "--json", "--github").stderr
+    assert "name the same file" in gate(None, "--junit", "x", "--sarif", "x").stderr
+    assert "there is no folder" in gate(None, "--junit", "no/where.xml").stderr
+    assert "there is no such folder" in gate(None, "--traces", "nowhere").stderr
+
+
+def test_a_project_may_have_the_matrix_in_its_own_file(gate: Gate) -> None:
+    text = f"{DEFAULTS}\n{one()}".replace("[defaults]", "[tool.zabcheck.defaults]")
+    Path("pyproject.toml").write_text(text.replace("[[check]]", "[[tool.zabcheck.check]]"))
+    result = gate(None)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("as expected: 1 of 1 check; pyproject.toml")
+
+
+# --- what is shared ----------------------------------------------------------------------------
+
+
+def test_one_exploration_serves_the_checks_that_ask_the_same(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checker.commands import explore
+
+    asked: list[list[str]] = []
+    real = explore.explored
+
+    def counted(model: Any, judged: Any, *more: Any) -> Any:
+        asked.append([p.name for p in judged])
+        return real(model, judged, *more)
+
+    monkeypatch.setattr(explore, "explored", counted)
+    options = ('protocol = "zab"', "txns = 1", "timeouts = 0", "losses = 0", "depth = 21", "keep_going = true")
+    half = ('variant = "small-quorum"', *options)
+    text = (
+        one(f"{HOLDS}, premises = ['integrity']", 'properties = ["integrity"]', *half, name="kept")
+        + one(f'verdict = "violated", violated = {{ durability = 11 }}, {SOURCE}', 'properties = ["durability"]', *half)
+        + one(f"{HOLDS}, premises = ['integrity']", 'properties = ["integrity"]', *options, name="whole")
+    )
+    result = gate(text)
+    assert result.exit_code == 0, result.stdout
+    assert asked == [["integrity", "durability"], ["integrity"]]
+
+
+@pytest.mark.parametrize(("keep_going", "groups"), [("true", 1), ("false", 2)])
+def test_checks_that_end_at_a_violation_share_only_with_those_of_the_same_properties(
+    gate: Gate, keep_going: str, groups: int
+) -> None:
+    """What one of them judges would end the exploration of the other."""
+    text = "".join(
+        one(
+            f"{HOLDS}, premises = []", 'protocol = "zab"', f'properties = ["{p}"]', f"keep_going = {keep_going}", name=p
+        )
+        for p in ("integrity", "agreement")
+    )
+    gate(text, "--only", "nothing")
+    matrix = read_matrix(Path("zabcheck.toml"))
+    assert len({a.key for a in running.asked_by(matrix, matrix.checks)}) == groups
+
+
+def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checker.commands import explore
+
+    wrong = Counterexample(trouble="it does not replay: a bug of zabcheck", replayed=False)
+    monkeypatch.setattr(explore, "counterexample", lambda *given: wrong)
+    for expect in (BREAKS, HOLDS):
+        result = gate(one(expect, HASTY), "--json")
+        found = json.loads(result.stdout)["checks"][0]
+        assert result.exit_code == 3, result.stdout
+        assert found["found"]["violated"] == {}
+        assert "it does not replay: a bug of zabcheck" in found["reasons"]
+
+
+def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> None:
+    options = ('protocol = "db19"', 'engine = "simulate"', "seed = 14", "rounds = 310", "proposals = 3", "nodes = 3")
+    broken = "total-order = 239, local-primary-order = 239, po-causal-order = 239, prefix = 239"
+    expect = f'verdict = "violated", violated = {{ {broken} }}, {SOURCE}'
+    assert gate(one(expect, *options)).exit_code == 0
+    found = json.loads(gate(one(expect.replace("total-order = 239, ", ""), *options), "--json").stdout)
+    assert found["checks"][0]["differences"][0]["property"] == "total-order"
+    digest = found["checks"][0]["found"]["sha256"]
+    assert gate(one(f'{expect}, sha256 = "{digest}"', *options)).exit_code == 0
+    assert gate(one(f'{expect}, sha256 = "{64 * "0"}"', *options)).exit_code == 1
+
+
+def test_after_an_interrupt_the_rest_is_not_run_and_there_is_no_verdict(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = running.answers, []
+
+    def interrupted(group: Any, shared: Any) -> Any:
+        calls.append(group[0].check.name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(group, shared)
+
+    monkeypatch.setattr(running, "answers", interrupted)
+    result = gate(one() + one(HOLDS, "depth = 3", name="second") + one(HOLDS, "depth = 4", name="third"), "--json")
+    assert result.exit_code == 3
+    assert calls == ["tpc", "second"]
+    assert [c["status"] for c in json.loads(result.stdout)["checks"]] == ["as expected", "no verdict", "no verdict"]
+
+
+# --- elsewhere ---------------------------------------------------------------------------------
+
+
+def test_github_gets_annotations_at_the_handler_and_a_summary_with_the_picture(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    text = one(HOLDS, HASTY, name="hasty") + one(BREAKS, name="gone") + one(HOLDS, SLOW, name="cut")
+    result = gate(text, "--github")
+    assert result.exit_code == 1
+    lines = [line for line in result.stdout.splitlines() if line.startswith("::")]
+    assert lines[0].startswith("::error file=tpc.py,line=")
+    assert "title=hasty%3A violated::agreement is violated at depth 5" in lines[0]
+    assert lines[1].startswith("::error file=zabcheck.toml,line=")
+    assert "title=gone%3A vanished" in lines[1]
+    assert lines[2].startswith("::warning file=zabcheck.toml,line=")
+    assert len(lines) == 3
+    summary = Path("summary.md").read_text()
+    assert summary.startswith("## zabcheck: DIFFERS: 2 of 3 checks")
+    assert summary.count("```mermaid\nsequenceDiagram") == 1
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/where.md")
+    result = gate(None, "--github")
+    assert result.exit_code == 3
+    assert "cannot write the step summary" in result.stderr
+
+
+def test_counterexamples_to_what_is_new_are_saved(gate: Gate) -> None:
+    Path("out").mkdir()
+    gate(one(HOLDS, HASTY, name="new") + one(BREAKS, HASTY, name="expected"), "--traces", "out")
+    assert [path.name for path in Path("out").iterdir()] == ["new-agreement.trace.json"]
+    again = CliRunner().invoke(main, ["replay", "out/new-agreement.trace.json"])
+    assert again.exit_code == 0, again.output
+
+
+def test_a_file_that_cannot_be_written_is_no_success(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "write_file", lambda path, data: f"cannot write {path}: No space left on device")
+    result = gate(one(), "--junit", "j.xml")
+    assert result.exit_code == 3
+    assert "No space left" in result.stderr

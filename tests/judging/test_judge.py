@@ -1,0 +1,439 @@
+"""The judge of tables says of every run what the properties in memory say of its history."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from histories import (
+    Abcast,
+    Accept,
+    DatagramWalk,
+    Deliver,
+    History,
+    Instance,
+    Recorder,
+    Replace,
+    Synthetic,
+    Txn,
+    Walk,
+    model_of,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from judge_tables import (
+    ALL,
+    Verdicts,
+    first_broken,
+    in_memory,
+    judged_alone,
+    made_up,
+    rows_of,
+    some_moments,
+    verdict,
+    verdicts_of,
+    written,
+)
+from test_history_abstraction import BREAKS
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from traces import build_trace
+from traces.judging.judge import judge_plainly, read_units
+from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of
+from traces.judging.simulated import judge
+from traces.judging.single_run import judge_rows
+from traces.judging.tally import COUNTS, Unit, judge_unit
+from traces.record.runner import Runner
+from traces.tables.recorded import rows_of_run, rows_of_trace
+from traces.tables.table import OBSERVED, parts_of
+from zabspec.model import Configuration
+from zabspec.simulator.run import Fault, Run
+
+NAMES = tuple(p.name for p in JUDGED)
+
+
+def test_every_property_of_histories_is_judged() -> None:
+    assert set(BITS) == set(NAMES) == {*KERNEL, "durability"}
+    assert judgeable(OBSERVED) == mask_of(list(KERNEL))
+
+
+# --- histories made up at random -----------------------------------------------------------------
+
+
+def compare(table: Verdicts, memory: Verdicts, about: object) -> None:
+    different = {n: (table[n], memory[n]) for n in memory if table[n] != memory[n]}
+    assert not different, (different, about)
+
+
+@pytest.mark.slow(seconds=2)
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), st.integers(1, 16))
+def test_any_history_is_judged_as_in_memory(tmp_path: Path, source: random.Random, length: int) -> None:
+    h = made_up(source, length)
+    moments = some_moments(source, h)
+    compare(judged_alone(tmp_path / "t.parquet", h, moments), in_memory(h, moments), (h.events, moments))
+
+
+@pytest.mark.slow
+def test_thousands_of_histories_in_one_table_are_judged_as_in_memory() -> None:
+    """Runs one behind the other, so that nothing of one is left for the next."""
+    histories, expected, tables = [], [], []
+    for seed in range(2000):
+        source = random.Random(seed)
+        nodes = source.choice((2, 3, 4))
+        h = made_up(source, source.randint(1, 30), nodes, txns=6)
+        moments = some_moments(source, h)
+        histories.append((h.events, moments))
+        expected.append(in_memory(h, moments, txns=6))
+        tables.append(rows_of(h, seed, moments).as_table())
+    batch = Batch(pa.concat_tables(tables).unify_dictionaries().select(COLUMNS), "many")
+    seen: Counter[tuple[str, str]] = Counter()
+    place = 0
+    for _, found in batch.judged():
+        for _, broken, met, unknown in found.tolist():
+            assert unknown == 0
+            table = {n: verdict(broken >> BITS[n] & 1, met >> BITS[n] & 1) for n in NAMES}
+            compare(table, expected[place], histories[place])
+            seen.update(expected[place].items())
+            place += 1
+    assert place == 2000
+    for name in expected[0]:  # the comparison was put to the test
+        assert seen[name, "violated"] >= 20, name
+        assert seen[name, "held"] >= 20, name
+        assert seen[name, "premise not reached"] >= 20, name
+
+
+@pytest.mark.slow
+def test_a_violation_is_told_with_the_moment_in_which_it_was_first() -> None:
+    """Where integrity is broken as well, what was delivered too early makes the order of events
+    ambiguous, and the moment told may be a later or an earlier one."""
+    seen: Counter[str] = Counter()
+    for seed in range(1500):
+        source = random.Random(seed)
+        h = made_up(source, source.randint(1, 30), source.choice((2, 3, 4)), txns=6)
+        moments = [now for now in some_moments(source, h) if now is not None]
+        if not moments:
+            continue
+        wanted = first_broken(h, moments, txns=6)
+        if "integrity" not in wanted:
+            found = {v.property: v.time for v in judge_rows(rows_of(h, 0, moments), OBSERVED).violations}
+            assert found == wanted, (seed, h.events, moments)
+            seen.update(wanted.keys())
+    assert set(seen) == set(KERNEL) - {"integrity", "delivered-stands"}
+    assert min(seen.values()) >= 10, seen
+
+
+# --- histories that break one property, and what it implies --------------------------------------
+
+
+@pytest.mark.parametrize("make", BREAKS, ids=lambda f: f.__name__)
+def test_a_history_breaks_exactly(tmp_path: Path, make: Callable[[Synthetic], None]) -> None:
+    s = Synthetic.of()
+    make(s)
+    found = judged_alone(tmp_path / "t.parquet", s.history)
+    # at every moment: what is broken for a while is broken
+    moments = {n for n, v in in_memory(s.history).items() if v == "violated"}
+    assert {n for n, v in found.items() if v == "violated"} == moments >= set(BREAKS[make].split())
+
+
+@pytest.mark.parametrize("first", ["accept", "abcast"])
+def test_what_two_rows_leave_unknown_is_open(first: str) -> None:
+    """How many processes there are, and who abcast: neither makes the other known."""
+    t, instance = Txn(1, 1, 1), Instance(1, 0, 0)
+    early: list[Any] = [Accept(0, 1, t), Abcast(instance, t)]
+    events = [*(early if first == "accept" else early[::-1]), Deliver(1, 0, t)]
+    rows = rows_of(History(2, tuple(events)))
+    for column in rows.columns.values():
+        del column[0]  # which says how many
+    rows.columns["process"][rows.columns["kind"].index("abcast")] = None
+    found = verdicts_of(judge_rows(rows, OBSERVED))
+    assert {name for name, word in found.items() if word == "open"} == {"delivered-is-chosen"}
+    assert found["one-primary-an-epoch"] == "held", "there is one abcast"
+
+
+REPLACED: dict[str, tuple[tuple[int, ...], bool]] = {
+    "the same": ((1, 2), True),
+    "longer": ((1, 2, 3), True),
+    "shorter": ((1,), False),
+    "empty": ((), False),
+    "changed": ((1, 3), False),
+    "turned round": ((2, 1), False),
+    "one put before": ((3, 1, 2), False),
+}
+
+
+@pytest.mark.parametrize("how", REPLACED)
+def test_what_was_delivered_stands(tmp_path: Path, how: str) -> None:
+    values, stands = REPLACED[how]
+    t = {k: Txn(1, k, k) for k in (1, 2, 3)}
+    instance = Instance(1, 0, 0)
+    events = [Abcast(instance, t[k]) for k in t]
+    events += [Deliver(1, 0, t[1]), Deliver(1, 0, t[2]), Replace(1, 0, tuple(t[k] for k in values))]
+    for more in ((), (Abcast(instance, Txn(1, 4, 4)),)):  # the run ends there, or goes on
+        verdicts = judged_alone(tmp_path / "t.parquet", History(2, (*events, *more)))
+        assert verdicts["delivered-stands"] == ("held" if stands else "violated")
+
+
+def test_a_history_replaced_in_a_new_pass_may_lack_what_was_delivered_before(tmp_path: Path) -> None:
+    t = Txn(1, 1, 1)
+    events = (Abcast(Instance(1, 0, 0), t), Deliver(1, 0, t), Replace(1, 1, ()))
+    assert judged_alone(tmp_path / "t.parquet", History(2, events))["delivered-stands"] == "premise not reached"
+
+
+def test_precedence_goes_through_what_was_not_delivered(tmp_path: Path) -> None:
+    """p1 had delivered a when it abcast b, and p2 b when it abcast c: so a PO-precedes c."""
+    s = Synthetic.of()
+    a = s.abcast(0, 1)
+    s.deliver(1, a)
+    b = s.abcast(1, 2)
+    s.deliver(2, b)
+    c = s.abcast(2, 3)
+    s.deliver(0, a, c)
+    assert judged_alone(tmp_path / "t.parquet", s.history)["strict-causality"] == "held"
+    assert in_memory(s.history)["strict-causality"] == "held"
+
+
+def test_what_is_abcast_later_precedes_nothing(tmp_path: Path) -> None:
+    """p1 delivers a out of nowhere and then abcasts b; a is abcast after that."""
+    a, b = Txn(2, 1, 2), Txn(1, 1, 1)
+    events = (Deliver(1, 0, a), Abcast(Instance(1, 1, 0), b), Abcast(Instance(2, 0, 0), a), Deliver(2, 0, b))
+    table = judged_alone(tmp_path / "t.parquet", History(3, events))
+    assert table["po-causal-order"] == "premise not reached"
+    compare(table, in_memory(History(3, events)), events)
+
+
+def test_redelivery_and_lag_break_nothing(tmp_path: Path) -> None:
+    """A pass may stop short, begin anew, and go further; a process may never catch up."""
+    s = Synthetic.of()
+    a, b, c = s.abcast(0, 1), s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b, c)
+    s.deliver(1, a)
+    for some in ((a, b), (a,), (), (a, b, c), (a, b)):
+        s.end_pass(2)
+        s.deliver(2, *some)
+    assert "violated" not in judged_alone(tmp_path / "t.parquet", s.history).values()
+
+
+# --- walks, counterexamples, simulated runs ------------------------------------------------------
+
+
+def walked(walk: Walk | DatagramWalk, steps: int) -> Iterator[tuple[Recorder, int]]:
+    """A random walk; yields it after every step, with how many events there are."""
+    for _ in range(steps):
+        if not walk.step():
+            return
+        yield walk, len(walk.events)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(
+    ("configuration", "seeds"),
+    [
+        (Configuration(txns=4, timeouts=3, crashes=2, losses=2, partitions=1), range(4)),
+        (Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="unordered"), range(6)),
+        (Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="duplicating", duplicates=4), range(4)),
+        (Configuration("db19", txns=4, timeouts=6, crashes=2, heartbeats=8), range(8)),
+    ],
+    ids=("fifo", "unordered", "duplicating", "db19"),
+)
+def test_a_walk_is_judged_as_in_memory(tmp_path: Path, configuration: Configuration, seeds: range) -> None:
+    """A step is a moment; the ghosts are judged after each."""
+    model = model_of(configuration)
+    for seed in seeds:
+        walk = Walk(model, seed) if configuration.protocol == "zab" else DatagramWalk(model, seed)
+        code = compiled_ghosts(walk)
+        broken = met = 0
+        moments: list[int] = []
+        for step, (_, events) in enumerate(walked(walk, 200)):
+            if events > len(moments):
+                moments += [step] * (events - len(moments))
+                state = code.state(bytes(walk.state.buffer))
+                broken |= code.judge_state(state, (1 << len(walk.judged)) - 1)
+                met |= code.witness_state(state, (1 << len(walk.judged)) - 1)
+        memory = {p.name: verdict(broken >> k & 1, met >> k & 1) for k, p in enumerate(walk.judged)}
+        table = judged_alone(tmp_path / "t.parquet", walk.history, moments)
+        compare(table, memory, (seed, walk.events))
+
+
+def compiled_ghosts(walk: Recorder) -> Compiled:
+    return Compiled(walk.model, walk.judged, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["commit-on-propose", "commit-named-only"])
+def test_counterexamples_break_in_their_table_what_they_break(tmp_path: Path, variant: str) -> None:
+    model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
+    of_histories = tuple(p for p in JUDGED if p.name in KERNEL and p.judges("zab"))
+    found = Explorer(Compiled(model, of_histories, True), 1).run(Limits(), keep_going=True).violations
+    assert found
+    for name, violation in found.items():
+        trace = build_trace(model, None, violation.schedule)
+        runner, broken = Runner(model), set()
+        for word in violation.schedule:
+            runner.step(word)
+            broken |= {p.name for p in of_histories if not runner.keeps(p)}
+        path = written(tmp_path / "t.parquet", [rows_of_trace(trace)])
+        verdicts = verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
+        assert {n for n, v in verdicts.items() if v == "violated"} == broken >= {name}
+
+
+RUNS = (
+    Run(42, rounds=600),
+    Run(14, rounds=700),
+    Run(7, rounds=800, proposals=20, faults=(Fault(300, "crash", 1), Fault(450, "recover", 1))),
+    Run(3, nodes=5, rounds=500, proposals=10, faults=(Fault(200, "crash", 0), Fault(300, "recover", 0))),
+    Run(11, rounds=700, proposals=12, delays=40),
+    Run(2, rounds=700, proposals=8, protocol="zab", faults=(Fault(300, "crash", 1), Fault(450, "recover", 1))),
+)
+
+
+@pytest.mark.slow
+def test_simulated_runs_are_judged_as_by_check(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.parquet", [rows_of_run(run, k) for k, run in enumerate(RUNS)])
+    tally = judge_plainly(read_units(path), (), 1)
+    found = {(v.run, v.property): v for v in tally.violations}
+    broken = 0
+    for number, run in enumerate(RUNS):
+        for v in judge(run)[1]:
+            if v.of.name == "durability":  # rows do not tell what is in stable histories
+                continue
+            assert v.held == ((number, v.of.name) not in found), (run, v)
+            if not v.held:
+                broken += 1
+                assert found[number, v.of.name].time == v.broken_at
+                assert f"--seed {run.seed} " in str(found[number, v.of.name].command)
+    assert broken == len(found) > 4
+
+
+# --- witnesses -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", BREAKS, ids=lambda f: f.__name__)
+def test_the_witness_alone_breaks_the_property(tmp_path: Path, make: Callable[[Synthetic], None]) -> None:
+    """The events that a violation names are of the run, and few."""
+    s = Synthetic.of()
+    make(s)
+    rows = rows_of(s.history)
+    path = written(tmp_path / "t.parquet", [rows])
+    for v in judge_plainly(read_units(path), (), 1).violations:
+        assert 1 <= len(v.events) <= 4
+        assert v.why.endswith(".")
+        for e in v.events:
+            assert rows.columns["kind"][e.row] == e.kind
+            assert rows.columns["process"][e.row] == e.process
+            assert rows.columns["position"][e.row] == e.position
+            assert e.txn == "" or e.txn in v.why or e.kind in ("accept", "abcast", "abdeliver")
+
+
+def test_each_sentence_reads_as_it_should(tmp_path: Path) -> None:
+    said: dict[str, str] = {}
+    for make in BREAKS:
+        s = Synthetic.of()
+        make(s)
+        path = written(tmp_path / "t.parquet", [rows_of(s.history)])
+        said |= {f"{make.__name__}: {v.property}": v.why for v in judge_plainly(read_units(path), (), 1).violations}
+    assert said["of_nowhere: integrity"] == "p0 delivered t1 <1,1>, which no process had broadcast."
+    otherwise = "p2 delivered in one pass otherwise than in another, or the same twice in one. Of these rows: "
+    assert said["twice_in_one_pass: total-order"] == (
+        f"{otherwise}p2 delivered t1 <1,1> in pass 0; p2 delivered t1 <1,1> in pass 0."
+    )
+    assert said["second_pass_in_another_order: agreement"] == (
+        f"{otherwise}p2 delivered t1 <1,1> in pass 0; p2 delivered t2 <1,2> in pass 1."
+    )
+    assert said["without_what_others_delivered_before: total-order"] == (
+        "p1 delivered t1 <1,1> before t2 <2,1>, but p2 delivered t2 <2,1> without t1 <1,1>."
+    )
+    assert said["second_before_first: local-primary-order"] == (
+        "Primary p0 broadcast t1 <1,1> before t2 <1,2>, but p0 delivered t2 <1,2> before t1 <1,1>."
+    )
+    assert said["primary_behind: primary-integrity"] == (
+        "p1, primary of epoch 2, broadcast t2 <2,1> without having delivered t1 <1,1> of the earlier epoch 1, which p0 "
+        "delivered."
+    )
+
+
+# --- what a table does not say -------------------------------------------------------------------
+
+
+def judged_columns(tmp_path: Path, h: History, observes: tuple[str, ...] = OBSERVED, **blank: Any) -> Verdicts:
+    rows = rows_of(h)
+    for name in blank:
+        rows.columns[name] = [None] * len(rows)
+    path = tmp_path / "t.parquet"
+    from traces.tables.table import TableWriter
+
+    with TableWriter(path, observes) as writer:
+        writer.add(rows)
+    return verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
+
+
+def one_of_each() -> History:
+    s = Synthetic.of()
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b)
+    s.deliver(1, a, b)
+    s.deliver(2, a)
+    return s.history
+
+
+def test_what_is_not_noted_is_not_judged(tmp_path: Path) -> None:
+    verdicts = judged_columns(tmp_path, one_of_each(), ("abdeliver",))
+    assert {n for n, v in verdicts.items() if v != "not judged"} == {"total-order", "agreement"}
+    assert verdicts["durability"] == "not judged", "rows do not tell what is in stable histories"
+    verdicts = judged_columns(tmp_path, one_of_each(), ("abcast", "abdeliver"))
+    assert verdicts["delivered-is-chosen"] == verdicts["one-leader-an-epoch"] == "not judged"
+    assert verdicts["integrity"] == verdicts["po-causal-order"] == "held"
+
+
+def test_transactions_without_an_identity_are_told_apart_by_zxid_and_digest(tmp_path: Path) -> None:
+    verdicts = judged_columns(tmp_path, one_of_each(), identity=None)
+    assert verdicts["agreement"] == verdicts["integrity"] == "held"
+    rows = rows_of(one_of_each())
+    rows.columns["identity"] = [None] * len(rows)
+    rows.columns["digest"] = [k if kind == "abdeliver" else 0 for k, kind in enumerate(rows.columns["kind"])]
+    path = written(tmp_path / "t.parquet", [rows])
+    tally = judge_unit(Unit(tuple(parts_of(path))), ALL)
+    verdicts = verdicts_of(tally)
+    assert verdicts["integrity"] == verdicts["agreement"] == "violated"
+    first = next(v.why for v in tally.violations if v.property == "integrity")
+    assert first.startswith("p1 delivered <1,1> of digest "), "it reads like the one that was broadcast"
+
+
+def test_where_nobody_knows_who_abcast_primaries_are_left_open(tmp_path: Path) -> None:
+    rows = rows_of(one_of_each())
+    for k, kind in enumerate(rows.columns["kind"]):
+        if kind == "abcast":
+            rows.columns["process"][k] = rows.columns["position"][k] = None
+    path = written(tmp_path / "t.parquet", [rows])
+    verdicts = verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
+    assert verdicts["po-causal-order"] == "premise not reached", "it may be held, and breaks in no way"
+    assert verdicts["strict-causality"] == verdicts["one-primary-an-epoch"] == "open"
+    assert verdicts["integrity"] == "held"
+
+
+def test_only_what_is_asked_for_is_judged(tmp_path: Path) -> None:
+    s = Synthetic.of()
+    next(iter(BREAKS))(s)
+    path = written(tmp_path / "t.parquet", [rows_of(s.history)])
+    tally = judge_plainly(read_units(path), ("agreement",), 1)
+    assert tally.violations == []
+    assert tally.counts.sum() == 1
+    assert tally.count("agreement", COUNTS[1]) == 1
+
+
+def test_a_run_with_more_transactions_than_there_is_room_for_gets_more(tmp_path: Path) -> None:
+    """No abcasts say how many there are: the planes grow while the batch is judged."""
+    many = [Deliver(p, 0, Txn(1, k, k)) for k in range(1, 6000) for p in (0, 1)]
+    few = [Deliver(0, 0, Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1))]
+    runs = [rows_of(History(2, tuple(events)), k) for k, events in enumerate((few, many, few))]
+    path = written(tmp_path / "t.parquet", runs)
+    tally = judge_plainly(read_units(path), ("total-order",), 1)
+    assert [v.run for v in tally.violations] == [0, 2]
+    assert tally.count("total-order", "held") == 1

@@ -1,0 +1,374 @@
+"""What a row of a table leaves unknown accuses nobody and acquits nobody; every broadcast counts; and what is no
+table is a sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Txn
+from judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
+
+from checker.cli import main
+from traces.judging import numbers
+from traces.judging.careful import judge_carefully, judged_by_care
+from traces.judging.facts import completions, united
+from traces.judging.gaps import ALWAYS_SAID, EVERY, GAPS, TRANSACTIONS, Where, affected, among, merged, sentence
+from traces.judging.runs import BITS, COLUMNS, Batch
+from traces.judging.single_run import judge_rows
+from traces.judging.tally import Tally
+from traces.tables.table import OBSERVED, Rows, schema
+
+A, B, C = Txn(1, 1, 1), Txn(1, 2, 2), Txn(2, 1, 3)
+FIRST, SECOND, LATER = Instance(1, 0, 0), Instance(1, 1, 0), Instance(2, 1, 0)
+
+
+def rows(*events: Event, nodes: int = 3) -> Rows:
+    return rows_of(History(nodes, events))
+
+
+def judged(made: Rows) -> tuple[Verdicts, Tally]:
+    tally = judge_rows(made, OBSERVED)
+    return verdicts_of(tally), tally
+
+
+def forget(made: Rows, kind: str, column: str, *which: int) -> Rows:
+    """Rows of a kind, counted, say nothing in a column; all of them if none is named."""
+    at = [k for k, word in enumerate(made.columns["kind"]) if word == kind]
+    for k in [at[i] for i in which] if which else at:
+        made.columns[column][k] = None
+    return made
+
+
+def put(made: Rows, of: str, which: int, **values: Any) -> Rows:
+    at = [k for k, word in enumerate(made.columns["kind"]) if word == of]
+    for column, value in values.items():
+        made.columns[column][at[which]] = value
+    return made
+
+
+def zabcheck(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments], prog_name="zabcheck")
+
+
+# --- epochs that are not said ----------------------------------------------------------------------
+
+
+def test_a_broadcast_whose_epoch_is_not_said_is_of_no_earlier_epoch_than_itself() -> None:
+    """Found among 20,000 random tables: what one process delivers of two epochs reaches the premise, whatever the epoch
+    of what another delivers alone."""
+    alone, one, other = Txn(1, 1, 1), Txn(2, 1, 2), Txn(3, 1, 3)
+    events: list[Event] = [Abcast(Instance(t.epoch, p, 0), t) for p, t in enumerate((alone, one, other))]
+    events += [Deliver(0, 0, alone), Deliver(1, 0, one), Deliver(1, 0, other)]
+    verdicts, _ = judged(forget(rows(*events), "abcast", "primary_epoch", 0))
+    assert verdicts["global-primary-order"] == verdicts["causal-order"] == "held"
+
+
+# --- broadcast again -----------------------------------------------------------------------------
+
+
+def test_two_instances_that_broadcast_the_same_transaction_in_an_epoch() -> None:
+    verdicts, tally = judged(rows(Abcast(FIRST, A), Abcast(SECOND, A), Deliver(0, 0, A)))
+    assert verdicts["one-primary-an-epoch"] == verdicts["unique-zxid"] == "violated"
+    why = {v.property: v.why for v in tally.violations}
+    assert why["one-primary-an-epoch"] == (
+        "No history that satisfies one-primary-an-epoch has these: p0 broadcast t1 <1,1>; p1 broadcast t1 <1,1>."
+    )
+
+
+def test_a_primary_that_broadcasts_again_what_it_had_not_delivered() -> None:
+    """The second broadcast of C is by an instance that has not delivered A."""
+    late = Instance(2, 2, 0)
+    events = (Abcast(FIRST, A), Deliver(0, 0, A), Deliver(1, 0, A), Abcast(LATER, C))
+    assert judged(rows(*events))[0]["primary-integrity"] == "held"
+    verdicts, tally = judged(rows(*events, Abcast(late, C)))
+    assert verdicts["primary-integrity"] == "violated"
+    assert next(v for v in tally.violations if v.property == "primary-integrity").why == (
+        "p2, primary of epoch 2, broadcast t3 <2,1> without having delivered t1 <1,1> of the earlier epoch 1, which p0 "
+        "delivered."
+    )
+
+
+def test_what_is_broadcast_before_and_after_another_is_ordered_both_ways() -> None:
+    verdicts, _ = judged(rows(Abcast(FIRST, A), Abcast(FIRST, B), Abcast(FIRST, A), Deliver(1, 0, A), Deliver(1, 0, B)))
+    assert verdicts["local-primary-order"] == "violated"
+
+
+def test_a_transaction_is_not_ordered_before_itself() -> None:
+    """The paper has transactions broadcast once: nothing is broken, and nothing is held."""
+    verdicts, _ = judged(rows(Abcast(FIRST, A), Abcast(FIRST, A), Abcast(FIRST, B), Deliver(1, 0, A), Deliver(1, 0, B)))
+    assert verdicts["local-primary-order"] == verdicts["prefix"] == "premise not reached"
+    assert verdicts["unique-zxid"] == "violated"
+
+
+# --- the epoch of a primary ----------------------------------------------------------------------
+
+
+def test_the_epoch_of_a_primary_is_its_own_and_not_the_zxids() -> None:
+    made = put(rows(Abcast(FIRST, A), Abcast(LATER, C)), "abcast", 1, primary_epoch=1)
+    verdicts, _ = judged(made)
+    assert verdicts["one-primary-an-epoch"] == "violated"
+    made = put(rows(Abcast(FIRST, A), Abcast(SECOND, B)), "abcast", 1, primary_epoch=2)
+    verdicts, tally = judged(made)
+    assert verdicts["one-primary-an-epoch"] == "held"
+    assert [(name, where.row) for (name, _), where in tally.gaps.items()] == [("", 2)], "it is said which row"
+
+
+def test_transactions_are_ordered_by_the_epochs_of_their_primaries() -> None:
+    """By zxids p2 delivers in order; by primaries B comes from the earlier one."""
+    made = rows(Abcast(FIRST, A), Abcast(LATER, C), Deliver(2, 0, A), Deliver(2, 0, C))
+    assert judged(made)[0]["global-primary-order"] == "held"
+    verdicts, _ = judged(put(made, "abcast", 0, primary_epoch=3))
+    assert verdicts["global-primary-order"] == verdicts["causal-order"] == "violated"
+
+
+# --- what is no process of the run ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("outsider", "word"), [(1, "held"), (5, "violated")])
+def test_what_the_run_does_not_have_is_in_no_quorum(outsider: int, word: str) -> None:
+    events = (Abcast(FIRST, A), Accept(0, 1, A), Accept(outsider, 1, A), Deliver(0, 0, A))
+    verdicts, tally = judged(rows(*events))
+    assert verdicts["delivered-is-chosen"] == word
+    assert [name for name, _ in tally.gaps] == ([""] if outsider == 5 else [])
+
+
+def test_beside_one_process_there_is_none() -> None:
+    verdicts, tally = judged(rows(Abcast(FIRST, A), Accept(1, 1, A), Deliver(0, 0, A), nodes=1))
+    assert verdicts["delivered-is-chosen"] == "violated"
+    assert [name for name, _ in tally.gaps] == [""]
+
+
+# --- nulls ---------------------------------------------------------------------------------------
+
+TWICE = (Abcast(FIRST, A), Abcast(FIRST, B))
+SEEN = (Abcast(FIRST, A), Deliver(0, 0, A), Deliver(1, 0, A))
+CHOSEN = (Abcast(FIRST, A), Accept(0, 1, A), Accept(1, 1, A), Deliver(0, 0, A))
+NULLS: dict[str, tuple[Rows, str, str]] = {
+    "an acceptance without its epoch": (
+        forget(rows(*CHOSEN), "accept", "primary_epoch", 1), "delivered-is-chosen", "primary_epoch"),
+    "two leaders without an epoch": (
+        forget(rows(Establish(1, ()), Establish(2, ())), "establish", "primary_epoch"), "one-leader-an-epoch",
+        "primary_epoch"),
+    "a leader without an epoch": (
+        forget(rows(*CHOSEN, Establish(2, ())), "establish", "primary_epoch"), "chosen-in-later-histories",
+        "primary_epoch"),
+    "a digest on one row only": (put(rows(*SEEN), "abcast", 0, digest=7), "integrity", "digest"),
+    "an identity on one row less": (forget(rows(*SEEN), "abdeliver", "identity", 0), "agreement", "identity"),
+    "an attempt on one row only": (forget(rows(*TWICE), "abcast", "attempt", 1), "one-primary-an-epoch", "attempt"),
+    "no attempts": (forget(rows(*TWICE), "abcast", "attempt"), "one-primary-an-epoch", "attempt"),
+    "a primary without an epoch": (
+        forget(rows(Abcast(FIRST, A), Abcast(LATER, C)), "abcast", "primary_epoch", 1), "one-primary-an-epoch",
+        "primary_epoch"),
+    "nobody's broadcast": (forget(rows(*TWICE), "abcast", "process", 1), "one-primary-an-epoch", "process"),
+    "redelivery in no pass": (forget(rows(*SEEN, Deliver(0, 1, A)), "abdeliver", "pass"), "total-order", "pass"),
+    "a time that is missing": (
+        forget(rows(Abcast(FIRST, A), Abcast(FIRST, B), Deliver(0, 0, B), Deliver(0, 0, A)), "abdeliver", "time", 0),
+        "prefix", "time"),
+    "how many there are": (forget(rows(*CHOSEN), "run", "index"), "delivered-is-chosen", "index"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NULLS)
+def test_a_null_neither_accuses_nor_acquits(what: str) -> None:
+    made, name, column = NULLS[what]
+    verdicts, tally = judged(made)
+    assert verdicts[name] == "open"
+    from traces.judging.gaps import GAPS
+
+    said = {GAPS[bit].column: where for (of, bit), where in tally.gaps.items() if of == name}
+    assert set(said) == {column}
+    assert made.columns[column][said[column].row] is None, "it is said which row"
+
+
+def test_a_crash_ends_a_pass_that_no_row_names() -> None:
+    made = rows(Abcast(FIRST, A))
+    for kind in ("abdeliver", "crash", "recover", "abdeliver"):
+        of = {"epoch": 1, "counter": 1, "identity": 1} if kind == "abdeliver" else {}
+        made.add(kind, 0, time=5, **of)
+    verdicts, _ = judged(made)
+    assert verdicts["total-order"] == "premise not reached"
+    assert verdicts["agreement"] == "premise not reached", "one process delivered, and nothing is broken"
+
+
+def test_what_the_known_rows_break_is_broken_whatever_the_others_say() -> None:
+    made = rows(Abcast(FIRST, A), Abcast(SECOND, B), Abcast(FIRST, Txn(1, 3, 4)))
+    assert judged(forget(made, "abcast", "process", 2))[0]["one-primary-an-epoch"] == "violated"
+
+
+def test_what_is_judged_with_care_comes_to_what_the_kernel_says() -> None:
+    for seed in range(200):
+        source = random.Random(seed)
+        h = made_up(source, source.randint(1, 30), source.choice((2, 3, 4)), txns=6)
+        moments = some_moments(source, h)
+        batch = Batch(rows_of(h, 0, moments).as_table().select(list(COLUMNS)), "one")
+        ((_, found),) = batch.judged()
+        _, broken, met, unknown = found[0].tolist()
+        if unknown:
+            continue
+        care, kernel = judge_carefully(batch, 0, judged_by_care), batch.witness(0)
+        assert care is not None
+        for name in judged_by_care:
+            bit = 1 << BITS[name]
+            word = "violated" if broken & bit else "held" if met & bit else "premise not reached"
+            assert care[name].word == word, (seed, name)
+            if word == "violated" and "integrity" not in kernel:
+                by = [int(batch.columns["time"][rows[0]]) for rows in (care[name].rows, kernel[name])]
+                assert by[0] == by[1], (seed, name, "in which moment")
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def test_what_is_open_is_told_and_is_no_verdict(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.parquet", [NULLS["an attempt on one row only"][0]])
+    result = zabcheck("judge", path)
+    assert result.exit_code == 3, result.output
+    assert (
+        "one-primary-an-epoch is open: run 0, row 2, column 'attempt': the instance of the primary is not said."
+        in " ".join(result.stdout.split())
+    )
+    assert zabcheck("judge", path, "--allow-open").exit_code == 0
+    answer = json.loads(zabcheck("judge", path, "--json").stdout)
+    assert answer["exit_code"] == 3
+    (told,) = (o for o in answer["open"] if o["property"] == "one-primary-an-epoch")
+    assert told == {
+        "property": "one-primary-an-epoch", "column": "attempt", "run": 0, "row": 2, "runs": 1,
+        "why": "the instance of the primary is not said",
+    }  # fmt: skip
+    assert zabcheck("judge", path, "--property", "unique-zxid").exit_code == 0, "of that nothing is open"
+
+
+def test_a_violation_beside_what_is_open_is_a_violation(tmp_path: Path) -> None:
+    made = forget(rows(*TWICE, Deliver(1, 0, Txn(2, 9, 9))), "abcast", "attempt", 1)
+    for more in ((), ("--allow-open",)):
+        assert zabcheck("judge", written(tmp_path / "t.parquet", [made]), *more).exit_code == 1
+
+
+def test_a_property_that_no_table_is_judged_by_is_not_judged(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.parquet", [rows(*CHOSEN)])
+    result = zabcheck("judge", path, "--property", "durability", "--json")
+    assert result.exit_code == 0, result.output
+    (said,) = json.loads(result.stdout)["properties"]
+    assert (said["name"], said["not_judged"], said["held"]) == ("durability", 1, 0)
+
+
+def test_what_is_said_of_rows_is_said_in_the_answer(tmp_path: Path) -> None:
+    made = rows(Abcast(FIRST, A), Deliver(7, 0, A))
+    result = zabcheck("judge", written(tmp_path / "t.parquet", [made]))
+    assert "run 0, row 2, column 'process': this is none of the processes that the run has" in result.stdout
+
+
+# --- what is no table ----------------------------------------------------------------------------
+
+
+def refused(path: Path) -> str:
+    result = zabcheck("judge", path)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.output
+    return result.stderr
+
+
+def test_a_table_without_runs_is_none(tmp_path: Path) -> None:
+    assert "there is no run in this table" in refused(written(tmp_path / "t.parquet", []))
+
+
+WRONG: dict[str, tuple[str, int, dict[str, Any], str]] = {
+    "a number beyond all": ("abcast", 0, {"epoch": (1 << 63) - 1}, "column 'epoch' has a number that is out of range"),
+    "the least number": ("abcast", 0, {"digest": -(1 << 63)}, "column 'digest' has a number that is out of range"),
+    "no processes": ("run", 0, {"index": 0}, "a run has at least one process"),
+    "a run that begins late": ("abcast", 0, {"kind": "run", "index": 3}, "a run begins once"),
+    "an entry of nothing": ("abcast", 0, {"kind": "initial"}, "the entries of a history come directly behind"),
+    "a process below zero": ("abdeliver", 0, {"process": -1}, "processes are numbered 0 to 63"),
+    "a pass that goes back": ("abdeliver", 1, {"process": 0, "pass": -1, "position": None}, "the passes of a process"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_rows_that_are_no_runs(tmp_path: Path, what: str) -> None:
+    kind, which, values, sentence = WRONG[what]
+    assert sentence in refused(written(tmp_path / "t.parquet", [put(rows(*SEEN), kind, which, **values)]))
+
+
+def test_a_run_begins_before_anything_happens_in_it(tmp_path: Path) -> None:
+    made = rows(*SEEN)
+    for column in made.columns.values():
+        column.append(column.pop(0))
+    made.columns["time"][-1] = 9
+    assert "a run begins with the row that says so" in refused(written(tmp_path / "t.parquet", [made]))
+
+
+@pytest.mark.parametrize("what", ["no kind", "a kind that is no text"])
+def test_a_row_says_in_text_what_happened(tmp_path: Path, what: str) -> None:
+    table = rows(*SEEN).as_table()
+    at = table.schema.get_field_index("kind")
+    words: pa.Array
+    if what == "no kind":
+        words = pa.array(["run", None, "abdeliver", "abdeliver"])
+    else:
+        raw = pa.array([b"run", b"\xff", b"abdeliver", b"abdeliver"])
+        words = pa.Array.from_buffers(pa.string(), 4, raw.buffers())
+    fields = [pa.field(f.name, pa.string()) if f.name == "kind" else f for f in schema()]
+    columns = [words if k == at else table.column(k) for k in range(table.num_columns)]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns, schema=pa.schema(fields)), path)
+    assert ("does not say what happened" if what == "no kind" else "is no text") in refused(path)
+
+
+def test_what_a_table_says_in_text_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    made = rows(Deliver(1, 0, A))
+    made.columns["detail"][0] = "zabcheck \x1b[2J\x07 simulate"
+    result = zabcheck("judge", written(tmp_path / "t.parquet", [made]))
+    assert result.exit_code == 1
+    assert "zabcheck ?[2J? simulate" in result.stdout
+
+
+def test_rows_with_the_same_gap_are_told_by_the_first_of_them() -> None:
+    early, late = Where(2, 7, 3), Where(4, 0, 2)
+    assert merged(None, late) == late
+    assert merged(early, late) == merged(late, early) == Where(2, 7, 5)
+    gap = GAPS[0]
+    assert sentence(gap, Where(2, -1)) == f"run 2: {gap.why}"
+    assert sentence(gap, Where(2, 0)) == f"run 2, row 0, column 'process': {gap.why}"
+    assert sentence(gap, early) == f"run 2, row 7, column 'process': {gap.why} (and so in 2 more runs)"
+
+
+def test_every_gap_has_a_bit_of_its_own_and_leaves_something_open_unless_it_is_only_said() -> None:
+    assert [gap.bit for gap in GAPS] == list(range(len(GAPS)))
+    assert tuple(among(EVERY)) == GAPS
+    assert {gap.bit for gap in GAPS if not gap.affects} <= set(ALWAYS_SAID)
+    assert {name for gap in GAPS for name in gap.affects} < set(BITS)
+    assert {name for gap in GAPS for name in gap.kinds} == {"run", "establish", "revise", *TRANSACTIONS}
+    more_than_nulls = {numbers.G_AGAIN, numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER, numbers.G_DISAGREES}
+    assert {gap.bit for gap in GAPS if not gap.null} == more_than_nulls
+    assert affected(1 << GAPS[1].bit) == dict.fromkeys(GAPS[1].affects, (GAPS[1],))
+
+
+def test_what_two_rows_say_of_one_transaction_is_what_either_does() -> None:
+    for one, other, both in (
+        ((1, None), (None, 2), (1, 2)),
+        ((1, None), (1, 2), (1, 2)),
+        ((None, None), (None, 2), (None, 2)),
+        ((1, 2), (1, 3), None),
+        ((1, 2), (1, 2), (1, 2)),
+    ):
+        assert united(one, other) == united(other, one) == both
+
+
+def test_every_way_in_which_rows_may_be_of_transactions_is_looked_at() -> None:
+    """Two that are known and one of which half is: it is the one with that half, or a third."""
+    keys = {0: (1, 1), 1: (2, 1), 2: (None, 2), 3: (1, None)}
+    found = completions(keys)
+    assert found is not None
+    ways = {tuple(way[r] for r in keys) for way in found}
+    assert ways == {(0, 1, 2, 0), (0, 1, 2, 2), (0, 1, 2, 3)}
+    assert completions(keys, 3) == found
+    assert completions(keys, 2) is None
+    alike = completions({0: (None, 2), 1: (None, 2)})
+    assert alike is not None
+    assert {tuple(way.values()) for way in alike} == {(0, 0), (0, 1)}, "alike in what is known, they may be two"

@@ -1,0 +1,135 @@
+"""Judging on Spark comes to what judging in one process comes to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from histories import Abcast, Deliver, History, Instance, Txn
+from judge_tables import made_up, rows_of, written
+from test_judge_definitions import Made
+from test_judge_definitions import rows_of as of_rows
+from test_judge_long import TXNS, delivery, orderly, txn
+
+from checker.cli import main
+from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.spark.session import session
+from traces.tables.table import TableError
+
+pytestmark = pytest.mark.slow
+
+MADE = int(os.environ.get("ZABCHECK_TABLES", "100"))  # runs that may leave something unknown
+LONG = 10**9  # the number of the long run
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Many runs in two files, some of which leave things unknown, and a long run that breaks something in a third."""
+    import random
+
+    folder = tmp_path_factory.mktemp("events")
+    runs = [
+        of_rows(Made(seed).made(), seed) if seed < MADE else rows_of(made_up(random.Random(seed), 20), seed)
+        for seed in range(MADE + 300)
+    ]
+    written(folder / "a.parquet", runs[:200], group=1000)
+    written(folder / "b.parquet", runs[200:], group=1000)
+    events = orderly(lag=9)
+    del events[delivery(events, 1, TXNS // 2)]
+    events.append(Deliver(1, 0, txn(5)))
+    written(folder / "c.parquet", [rows_of(History(3, tuple(events)), LONG)], longest=50)
+    return folder
+
+
+def test_the_command_on_spark(table: Path) -> None:
+    arguments = ["judge", str(table), "--property", "total-order", "--json"]
+    plain, spark = (
+        CliRunner().invoke(main, [*arguments, *more], prog_name="zabcheck") for more in ([], ["--master", "local[2]"])
+    )
+    assert plain.exit_code == spark.exit_code == 1, spark.output
+    assert json.loads(plain.stdout) == json.loads(spark.stdout)
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, once: Any) -> None:
+    """What judges on Spark is given the session that there is."""
+    monkeypatch.setattr("traces.spark.session.session", lambda *_, **__: nullcontext(once))
+
+
+@pytest.fixture(scope="module")
+def once() -> Iterator[Any]:
+    with session("local[2]", brief=True) as spark:
+        yield spark
+
+
+@pytest.mark.usefixtures("shared")
+def test_spark_and_one_process_come_to_the_same(table: Path) -> None:
+    units = read_units(table, longest=100)
+    assert sorted({u.long for u in units}) == [False, True]
+    plain = judge_plainly(units, (), 2, shift=4)
+    seen: list[int] = []
+    spark = judge_on_spark(units, (), "local[2]", lambda done, rows, _: seen.append(done), shift=4)
+    assert (spark.runs, spark.rows) == (plain.runs, plain.rows) == (MADE + 301, sum(u.rows for u in units))
+    assert (spark.counts == plain.counts).all()
+    assert [v.as_dict() for v in spark.violations] == [v.as_dict() for v in plain.violations]
+    assert spark.notes == plain.notes
+    assert spark.gaps == plain.gaps
+    assert len({bit for _, bit in plain.gaps}) > 8, "much was left unknown"
+    assert {v.property for v in spark.violations if v.run == LONG} >= {"total-order"}
+    assert all(0 <= done <= spark.rows for done in seen)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_run_in_two_places_is_a_wrong_question(tmp_path: Path) -> None:
+    torn = written(
+        tmp_path / "torn.parquet", [rows_of(History(1, (Deliver(0, 0, Txn(1, 1, 1)),)), k) for k in (1, 2, 1)]
+    )
+    result = CliRunner().invoke(main, ["judge", str(torn), "--engine", "spark", "--master", "local[1]"])
+    assert result.exit_code == 2
+    assert "do not lie together" in result.stderr
+
+
+def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
+    """A unit that takes for ever, and looks now and then whether it is to stop, as the real one does."""
+    some = [rows_of(History(1, (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)),)), k) for k in range(3)]
+    path = written(tmp_path / "t.parquet", some)
+    slow = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it\n"
+        "import traces.judging.judge as j\n"
+        "def work(unit, asked, stopped):\n    while not stopped(): time.sleep(0.1)\n"
+        "j.judge_unit = work\n"
+        "from checker.cli import main; print('begun', flush=True); main(sys.argv[1:])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, "judge", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(3)
+    os.killpg(process.pid, signal.SIGHUP)
+    begun = time.perf_counter()
+    _, err = process.communicate(timeout=20)
+    assert time.perf_counter() - begun < 10
+    assert process.returncode == 3
+    assert err == "zabcheck: interrupted; there is no verdict\n"
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_table_error_in_a_task_is_a_sentence(tmp_path: Path) -> None:
+    rows = rows_of(History(1, (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))))
+    rows.columns["position"][2] = 0
+    path = written(tmp_path / "t.parquet", [rows])
+    with pytest.raises(TableError, match="in the order of their positions"):
+        judge_on_spark(read_units(path), (), "local[1]")

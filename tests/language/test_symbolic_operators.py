@@ -1,0 +1,457 @@
+"""Each operator of the language in the symbolic world against machine code, on the texts that hold
+machine code against CPython; and a wrong translation of any one of them is caught."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import z3
+from symbolic_states import compile_z3, floor_mod, random_state, signed, towards_zero
+from test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, program
+
+from zabspec.language import StateView, expressions, tree, z3_terms
+from zabspec.language import symbolic_numbers as numbers
+from zabspec.language import symbolic_terms as terms
+from zabspec.language.symbolic import Untranslatable
+from zabspec.language.symbolic_memory import bytes_of, state_cells, values_of, variables
+from zabspec.language.symbolic_statements import SymbolicProgram
+from zabspec.language.symbolic_terms import Term, variable
+
+# Operations on the kernel's words, which protocols and worlds of steps do not use.
+OF_KERNELS = {"high", "shifted", "product", "total", "unsigned", "left_over", "ones", "gathered", "scattered"}
+NAMES = [n for n in (*functions_of(OPERATORS), *functions_of(WORLD)) if n not in OF_KERNELS]
+WIDTH = 34  # bits of an argument: more than any of the values takes
+LEAST, MOST = -(1 << (WIDTH - 1)), (1 << (WIDTH - 1)) - 1
+# Products that leave 64 bits, and the last that do not.
+EXTREME = {
+    "multiply": [(0, MOST, MOST), (1, LEAST, MOST), (2, LEAST, LEAST), (0, LEAST, 1 << 30), (0, LEAST, -(1 << 30))]
+}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Worlds:
+    made = program(tmp_path_factory.mktemp("symbolic"), WORLD, OPERATORS)
+    return Worlds(made, functions_of(OPERATORS) | functions_of(WORLD))
+
+
+class Translated:
+    """One function in the symbolic world, of any state and any arguments."""
+
+    def __init__(self, worlds: Worlds, name: str) -> None:
+        self.worlds, self.name, self.layout = worlds, name, worlds.layout
+        self.typed = worlds.program.typed([name])
+        count = len(self.typed.functions[name].params) - 1
+        inputs = [variable(f"argument {k}", WIDTH) for k in range(count)]
+        text = OPERATORS + WORLD
+        self.nodes = text[text.index(f"def {name}(") :].split(")")[0].count(": Node")
+        args: list[Any] = [
+            numbers.number(terms.extract(v, 0, 2), 0, 2) if k < self.nodes else numbers.Num(v, LEAST, MOST)
+            for k, v in enumerate(inputs)
+        ]
+        state = variables(self.layout, "s")
+        value, (after,) = SymbolicProgram(self.typed, self.layout).on_states(name, [state], args)
+        self.keys = [key for key, v in state.items() if isinstance(v, Term)]
+        self.cells = state_cells(self.layout).all
+        self.written = [key for key in self.cells if after[key] is not state[key]]
+        self.roots = [(after[key], self.cells[key].width) for key in self.written]
+        self.roots.append((numbers.raw(value, numbers.LEAST, 64), 64))
+        self.variables = [*(v for v in state.values() if isinstance(v, Term)), *inputs]
+        self.translate()
+
+    def translate(self) -> None:
+        """Hand the terms to z3."""
+        self.function = compile_z3(z3_terms.Z3Terms(), self.roots, self.variables)
+
+    @property
+    def of_z3(self) -> set[str]:
+        """The operators that are handed to z3."""
+        return {f"z3 {t.op}" for t in terms.in_order(root for root, _ in self.roots)}
+
+    def agrees(self, s: StateView, args: tuple[int, ...]) -> bool:
+        """Whether it does to a state what machine code does: result, every field, steps and error."""
+        values = values_of(self.layout, s.key())
+        given = [a if k < self.nodes else a - LEAST for k, a in enumerate(args)]
+        *cells, value = self.function([*(values[key] for key in self.keys), *given])
+        after = StateView(self.layout, bytes_of(self.layout, {**values, **dict(zip(self.written, cells, strict=True))}))
+        result, expected = self.compiled(s, args)
+        if self.error(self.typed, after) != self.error(self.worlds, expected):
+            return False
+        same = after.key() == expected.key() and value + numbers.LEAST == result
+        return same and (after.error > 0 or after.steps == expected.steps)
+
+    def compiled(self, s: StateView, args: tuple[int, ...]) -> tuple[int, StateView]:
+        """What machine code does."""
+        function = self.worlds.code.function(self.name, ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * len(args))
+        buffer = ctypes.create_string_buffer(bytes(s.buffer), self.layout.total)
+        return function(buffer, *args), StateView(self.layout, buffer.raw)
+
+    @staticmethod
+    def error(owner: Any, after: StateView) -> str:
+        return str(owner.sites[after.error - 1].sentence()) if after.error else ""
+
+
+@cache
+def states(worlds: Worlds) -> list[StateView]:
+    source = random.Random(1)
+    return [worlds.state(), *(StateView(worlds.layout, random_state(worlds.layout, source)) for _ in range(3))]
+
+
+@cache
+def true_translation(worlds: Worlds, name: str) -> Translated:
+    return Translated(worlds, name)
+
+
+def runs(worlds: Worlds, name: str, most: int) -> Iterator[tuple[StateView, tuple[int, ...]]]:
+    """States and arguments: every combination of the values, or so many of them."""
+    source = random.Random(name)
+    text = OPERATORS if f"def {name}(" in OPERATORS else WORLD
+    every = arguments(name, functions_of(text)[name], text)
+    for args in (every if len(every) <= most else source.sample(every, most)) + EXTREME.get(name, []):
+        for s in states(worlds):
+            yield s, args
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_operator_means_the_same_in_the_symbolic_world(name: str, worlds: Worlds) -> None:
+    """Result, state and error of every function, in machine code and as z3's terms."""
+    translated = true_translation(worlds, name)
+    for s, args in runs(worlds, name, 60):
+        assert translated.agrees(s, args), (args, s.key())
+
+
+# --- a wrong translation ---------------------------------------------------------------------------
+
+
+def other_value(value: Any) -> Any:
+    """Any value but this one, of its type; of several places, another."""
+    if isinstance(value, bool) or (isinstance(value, Term) and value.width == 0):
+        return terms.not_(value)
+    if isinstance(value, Term):
+        return terms.bit_xor(value, 1, value.width)
+    if isinstance(value, tuple):
+        (first, at), *rest = value
+        return ((first, rest[0][1]), (rest[0][0], at), *rest[1:]) if rest else value
+    return value ^ 1 if isinstance(value, int) else numbers.add(value, 1)
+
+
+def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: other_value(function(*args))
+
+
+def wrong_expression(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Another value, where it is a value: not a state's place in memory, and not nothing."""
+
+    def run(self: Any, e: tree.Expr, env: Any) -> Any:
+        value = function(self, e, env)
+        return value if e.type in (tree.STATE, tree.VOID) else other_value(value)
+
+    return run
+
+
+def skipped(*args: Any) -> None:
+    """A statement that does nothing."""
+
+
+def wrong_assign(self: Any, s: tree.Assign, env: Any, frame: Any) -> None:
+    env.local[s.name] = other_value(self.expr(s.value, env))
+
+
+def wrong_message(self: Any, e: tree.MakeMessage, env: Any) -> Any:
+    """A message of the next kind."""
+    made = TRUE["on_MakeMessage"](self, e, env)
+    assert isinstance(e.type, tree.MessageType)
+    messages = e.type.union.messages
+    self.write(env, self.key(made[0][1], len(messages).bit_length()), e.tag % len(messages) + 1)
+    return made
+
+
+def wrong_leave(self: Any, env: Any, value: Any, frame: Any) -> None:
+    """A result that is not what was returned."""
+    TRUE["leave"](self, env, None if value is None else other_value(value), frame)
+
+
+def wrong_join(self: Any, test: Any, a: Any, c: Any, kinds: Any) -> Any:
+    """The two sides changed for each other."""
+    return TRUE["join"](self, test, c, a, kinds)
+
+
+TRUE: dict[str, Callable[..., Any]] = {n: getattr(SymbolicProgram, n) for n in dir(SymbolicProgram) if n[:2] != "__"}
+EXPRESSIONS = (
+    "Const", "Var", "Load", "Memory", "Binary", "Compare", "SameSeq", "Logic", "Not", "Choice", "Call", "RecordField",
+    "MakeRecord", "SetHas", "SetSize", "SeqLength", "MessageKind",
+)  # fmt: skip
+STATEMENTS = (
+    "Store", "Copy", "SetChange", "Clear", "Append", "Remove", "If", "For", "While", "Break", "Continue", "Evaluate",
+)  # fmt: skip
+# Of what has no name in the tree: what they do is part of several operators.
+PARTS: dict[str, Callable[..., Any]] = {
+    "builtin_min": wrong(TRUE["builtin_min"]),
+    "builtin_max": wrong(TRUE["builtin_max"]),
+    "builtin_forget": skipped,
+    "enter": skipped,
+    "report": skipped,
+    "zero": skipped,
+    "copy": skipped,
+    "set_length": skipped,
+    "length": wrong(TRUE["length"]),
+    "element": wrong(TRUE["element"]),
+    "place": wrong(TRUE["place"]),
+    "choose": wrong(TRUE["choose"]),
+    "join": wrong_join,
+}
+# Whose operator each of them is part of.
+PART_OF = {
+    "enter": "step", "report": "Store", "zero": "Clear", "copy": "Copy", "set_length": "Append", "length": "SeqLength",
+    "element": "Append", "place": "Memory", "choose": "Choice", "join": "If",
+}  # fmt: skip
+
+
+def negated(make: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator of z3's, its result turned round."""
+
+    def build(c: Any, t: Term, a: Any) -> Any:
+        made = make(c, t, a)
+        return z3.Z3_mk_bvnot(c, made) if t.width else z3.Z3_mk_not(c, made)
+
+    return build
+
+
+def method(name: str, other: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda m: m.setattr(SymbolicProgram, name, other)
+
+
+def entry(table: dict[str, Any], name: str, other: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda m: m.setitem(table, name, other)
+
+
+MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    **{name: method(f"on_{name}", wrong_expression(TRUE[f"on_{name}"])) for name in EXPRESSIONS},
+    "MakeMessage": method("on_MakeMessage", wrong_message),
+    **{name: method(f"do_{name}", skipped) for name in STATEMENTS},
+    "Assign": method("do_Assign", wrong_assign),
+    "Return": method("leave", wrong_leave),
+    **{f"binary {op}": entry(numbers.BINARY, op, wrong(f)) for op, f in numbers.BINARY.items()},
+    **{f"compare {op}": entry(numbers.COMPARE, op, wrong(f)) for op, f in numbers.COMPARE.items()},
+    "overflows": lambda m: m.setattr(numbers, "overflows", lambda op, x, y: False),
+    **{f"part {name}": method(name, other) for name, other in PARTS.items()},
+    **{f"z3 {op}": entry(z3_terms.OPERATORS, op, negated(f)) for op, f in z3_terms.OPERATORS.items()},
+}
+
+
+def nodes_under(x: object) -> Iterator[object]:
+    """Everything in a part of the tree."""
+    if isinstance(x, (list, tuple)):
+        for item in x:
+            yield from nodes_under(item)
+    elif isinstance(x, (tree.Expr, tree.Stmt, tree.Term)):
+        yield x
+        for f in dataclasses.fields(x):
+            yield from nodes_under(getattr(x, f.name))
+
+
+@cache
+def uses(worlds: Worlds, name: str) -> frozenset[str]:
+    """The mutants that a function can tell of: what its tree has, and what it hands to z3."""
+    found = set(true_translation(worlds, name).of_z3)
+    for function in worlds.program.typed([name]).functions.values():
+        found |= {"step"} if function.paper_step else set()
+        for x in nodes_under(function.body):
+            found.add(type(x).__name__)
+            if isinstance(x, tree.Binary):
+                found |= {f"binary {x.op}"} | ({"overflows"} if x.site else set())
+            elif isinstance(x, tree.Compare):
+                found.add(f"compare {x.op}")
+            elif isinstance(x, tree.Builtin):
+                found.add(f"part builtin_{x.op}")
+    return frozenset(found)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_translation_of_any_operator_is_caught(
+    name: str, worlds: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some function that uses it differs from machine code."""
+    told = [f for f in NAMES if PART_OF.get(name.removeprefix("part "), name) in uses(worlds, f)]
+    told.sort(key=lambda f: sum(1 for g in worlds.program.typed([f]).functions.values() for _ in nodes_under(g.body)))
+    assert told, "no function of the tests uses it"
+    MUTANTS[name](monkeypatch)
+    for function in told:
+        try:
+            translated = Translated(worlds, function)
+        except (
+            AssertionError,
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+            ValueError,
+            Untranslatable,
+            z3.Z3Exception,
+        ):
+            return
+        if not all(translated.agrees(s, args) for s, args in runs(worlds, function, 25)):
+            return
+    raise AssertionError(f"nothing tells {name} from the true one")
+
+
+def classes_under(base: type[Any]) -> set[str]:
+    found: set[str] = set()
+    for c in base.__subclasses__():
+        if c.__module__ == tree.__name__:  # a back end may have expressions of its own, for what it has translated
+            found |= {c.__name__} | classes_under(c)
+    return found
+
+
+def test_every_operator_of_the_language_has_its_mutant() -> None:
+    """Listed from the tree and from the front end's tables, so that an operator added later needs one, too."""
+    # `PutWord` is of the kernel's memory but for one form, which the next test is about; slots are of its structs
+    elsewhere = {"Builtin", "PutWord", "Slot", "PutSlot"}
+    assert (classes_under(tree.Expr) | classes_under(tree.Stmt)) - elsewhere <= set(MUTANTS)
+    powers = {"**"}  # of constants, worked out by the front end
+    assert {f"binary {op}" for op in set(expressions.BINARY.values()) - powers} <= set(MUTANTS)
+    assert {f"compare {op}" for op in expressions.COMPARE.values()} <= set(MUTANTS)
+    builtins = {n for n in dir(SymbolicProgram) if n.startswith("builtin_")}
+    assert builtins == {n for n in PARTS if n.startswith("builtin_")}
+    assert not builtins & {f"builtin_{name}" for name in expressions.KERNEL}
+
+
+@pytest.mark.parametrize("name", sorted(OF_KERNELS))
+def test_what_is_not_translated_is_said(name: str, worlds: Worlds) -> None:
+    """The kernel's operations on words are refused with a sentence; nothing is left out in silence."""
+    with pytest.raises(Untranslatable, match="no operations on the kernel's memory"):
+        Translated(worlds, name)
+
+
+def test_only_emptying_a_list_of_steps_is_translated(worlds: Worlds) -> None:
+    """The one form of a write to an array that `enabled` has."""
+    machine = SymbolicProgram(worlds.program.typed(["add"]), worlds.layout)
+    array = tree.Var(tree.WORDS, "out")
+    for index, value in ((0, 0), (1, 0), (0, 1)):
+        out = [7]
+        env = type("Env", (), {"alive": True, "local": {"out": out}})()
+        statement = tree.PutWord(1, array, tree.Const(tree.INT, index), tree.Const(tree.INT, value))
+        if index == value == 0:
+            machine.do_PutWord(statement, env, None)  # type: ignore[arg-type]
+            assert out == []
+        else:
+            with pytest.raises(Untranslatable):
+                machine.do_PutWord(statement, env, None)  # type: ignore[arg-type]
+
+
+# --- terms -----------------------------------------------------------------------------------------
+
+
+# What each maker of terms means, on numbers; w: the width of the operands.
+MEANING: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "+": (terms.add, lambda a, b, w: (a + b) % (1 << w)),
+    "-": (terms.sub, lambda a, b, w: (a - b) % (1 << w)),
+    "*": (terms.mul, lambda a, b, w: a * b % (1 << w)),
+    "&": (terms.bit_and, lambda a, b, w: a & b),
+    "|": (terms.bit_or, lambda a, b, w: a | b),
+    "^": (terms.bit_xor, lambda a, b, w: a ^ b),
+    "<<": (terms.shift_left, lambda a, b, w: (a << b) % (1 << w)),
+    ">>": (terms.shift_right, lambda a, b, w: a >> b),
+    "sar": (terms.shift_right_signed, lambda a, b, w: (signed(a, w) >> b) % (1 << w)),
+    "sdiv": (terms.signed_div, towards_zero),
+    "smod": (terms.signed_mod, floor_mod),
+}
+TRUTHS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "=": (terms.equal, lambda a, b, w: a == b),
+    "<": (terms.less, lambda a, b, w: a < b),
+    "signed <": (terms.less_signed, lambda a, b, w: signed(a, w) < signed(b, w)),
+}
+W = 4
+BITS = [variable(f"bits {k}", W) for k in range(3)]
+FLAGS = [variable(f"flag {k}", 0) for k in range(3)]
+
+
+class Grown:
+    """Terms grown at random, each with what it means for some values of the variables."""
+
+    def __init__(self, seed: int) -> None:
+        self.source = random.Random(seed)
+        rows = [
+            [self.source.randrange(1 << W) for _ in BITS] + [self.source.random() < 0.5 for _ in FLAGS]
+            for _ in range(24)
+        ]
+        self.known = [dict(zip([*BITS, *FLAGS], row, strict=True)) for row in rows]
+        self.bits: list[tuple[Any, list[int]]] = [(v, [k[v] for k in self.known]) for v in BITS]
+        self.truths: list[tuple[Any, list[bool]]] = [(v, [bool(k[v]) for k in self.known]) for v in FLAGS]
+        self.bits += [(c, [c] * len(rows)) for c in (0, 1, 2, 7, 8, 15)]
+
+    def pick(self, of: list[Any]) -> Any:
+        """One of them, the later the rather."""
+        return of[max(self.source.randrange(len(of)), self.source.randrange(len(of)))]
+
+    def grow(self) -> tuple[Any, list[Any]]:
+        """Another term and its meaning."""
+        kind = self.source.choice(
+            [*MEANING, *TRUTHS, "ite", "ite", "ite", "choice", "and", "or", "not", "cut", "join", "bit"]
+        )
+        (a, x), (b, y) = self.pick(self.bits), self.pick(self.bits)
+        (p, u), (q, v) = self.pick(self.truths), self.pick(self.truths)
+        if kind in MEANING:
+            if kind in ("sdiv", "smod") and not all(y):
+                kind = "+"
+            make, means = MEANING[kind]
+            made: tuple[Any, list[Any]] = make(a, b, W), [means(i, j, W) for i, j in zip(x, y, strict=True)]
+        elif kind in TRUTHS:
+            make, means = TRUTHS[kind]
+            made = make(a, b, W), [means(i, j, W) for i, j in zip(x, y, strict=True)]
+        elif kind == "ite":
+            made = terms.ite(p, a, b, W), [i if t else j for t, i, j in zip(u, x, y, strict=True)]
+        elif kind == "choice":
+            r, w = self.pick(self.truths)
+            made = terms.ite(p, q, r, 0), [i if t else j for t, i, j in zip(u, v, w, strict=True)]
+        elif kind == "and":
+            made = terms.and_(p, q), [i and j for i, j in zip(u, v, strict=True)]
+        elif kind == "or":
+            made = terms.or_(p, q), [i or j for i, j in zip(u, v, strict=True)]
+        elif kind == "not":
+            made = terms.not_(p), [not i for i in u]
+        elif kind == "cut":
+            low = self.source.randrange(W)
+            width = self.source.randint(1, W - low)
+            made = terms.zero_extend(terms.extract(a, low, width), W), [i >> low & ((1 << width) - 1) for i in x]
+        elif kind == "join":
+            whole = terms.concat(a, terms.extract(b, 0, 3), 3, W + 3)
+            low = self.source.randrange(4)
+            made = terms.extract(whole, low, W), [(i << 3 | j & 7) >> low & 15 for i, j in zip(x, y, strict=True)]
+        else:
+            k = self.source.randrange(W)
+            made = terms.bit(a, k), [bool(i >> k & 1) for i in x]
+        truth = isinstance(made[1][0], bool)
+        (self.truths if truth else self.bits).append(made)
+        return made
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("seed", range(25))
+def test_terms_mean_what_they_say_however_they_are_simplified(seed: int) -> None:
+    """Every maker of terms simplifies as it makes; so does putting values in, all at once or one by one."""
+    grown = Grown(seed)
+    for _ in range(60):
+        made, expected = grown.grow()
+        for known, value in zip(grown.known, expected, strict=True):
+            if isinstance(made, Term):
+                assert terms.evaluate(made, dict(known)) == value, made
+                assert terms.substitute([made], known) == [value], made
+                some = {v: known[v] for v in grown.source.sample(list(known), 3)}
+                (partly,) = terms.substitute([made], some)
+                assert terms.substitute([partly], known) == [value], made
+            else:
+                assert made == value
+
+
+def test_every_operator_of_terms_has_a_meaning_here() -> None:
+    """So that none is made that is neither grown above nor handed to z3."""
+    assert set(MEANING) | set(TRUTHS) - {"signed <"} <= set(z3_terms.OPERATORS)
+    assert set(terms._RULES) | {"=", "<"} == set(z3_terms.OPERATORS)

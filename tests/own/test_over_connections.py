@@ -1,0 +1,144 @@
+"""A text of one's own over connections: elections that are one step, states that runs begin in, in every engine."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from invariants import properties_of
+from traces import Runner, Trace, build_trace
+from traces.record.file import read_trace, write_trace
+from traces.replay.replay import replay
+from zabspec.language import LanguageError
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.simulator.plan import Run
+from zabspec.simulator.run import play
+
+TEXT = Path(__file__).parent / "texts" / "one_value.py"
+NO_LIMIT = Limits(None, None, None, None)
+STARTS = ("", "established")
+
+
+@cache
+def code(start: str) -> Compiled:
+    c = Configuration(str(TEXT), start=start)
+    made, reason = Compiled.of(Model(c), properties_of(str(TEXT)), True)
+    assert not reason
+    return made
+
+
+@cache
+def explored(start: str) -> Exploration:
+    return Explorer(code(start), 1).run(NO_LIMIT, True)
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("start", STARTS)
+def test_every_engine_counts_the_same(start: str) -> None:
+    found = explored(start)
+    plain = Interpreter(code(start).model, properties_of(str(TEXT)), True).run(NO_LIMIT, True)
+    assert (plain.levels, plain.raw_levels, plain.generated) == (found.levels, found.raw_levels, found.generated)
+    assert {n: f.depth for n, f in plain.violations.items()} == {n: f.depth for n, f in found.violations.items()}
+    apart = Interpreter(code(start).model, properties_of(str(TEXT)), False).run(NO_LIMIT, True)
+    if not start:
+        assert apart.levels == found.raw_levels
+    assert found.violations.keys() == {"one-leader-a-term"}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_counterexample_is_replayed_and_read_again(start: str, tmp_path: Path) -> None:
+    c = explored(start).violations["one-leader-a-term"]
+    trace = build_trace(code(start).model, c.property, c.schedule)
+    write_trace(trace, tmp_path / "t.json")
+    again: Trace = read_trace(tmp_path / "t.json")
+    assert again.configuration.start == start
+    replay(again)
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_random_walks_are_replayed_step_by_step(start: str) -> None:
+    model, source = code(start).model, random.Random(5)
+    kinds: set[str] = set()
+    for _ in range(12):
+        runner, words = Runner(model), []
+        for _ in range(14):
+            possible = runner.possible()
+            if not possible:
+                break
+            words.append(source.choice(possible))
+            kinds.add(runner.step(words[-1]).word.kind)
+        replay(build_trace(model, None, words))
+    assert {"elect", "join", "lose_connection", "leader_learns"} <= kinds
+
+
+def test_who_is_elected_outranks_a_smallest_quorum() -> None:
+    model = Model(Configuration(str(TEXT)))
+    for terms in itertools.product((0, 1, 2), repeat=3):
+        runner = Runner(model)
+        for p, term in enumerate(terms):
+            runner.state.term[p] = term
+        found = {(w >> 16 & 255, w & 255) for w in runner.possible() if w >> 24 == 27}
+        assert found == {(l, 1 << f) for l in range(3) for f in range(3) if f != l and terms[l] >= terms[f]}
+
+
+def test_a_crash_forgets_what_is_volatile_of_every_pair() -> None:
+    """Of a field of pairs, what the process has of each other."""
+    runner = Runner(code("established").model)
+    s = runner.state
+    assert list(s.heard[0]) == [False, True, True]
+    data = s.key()
+    runner.names["forget"](s, 0)
+    assert list(s.heard[0]) == [False, False, False]
+    steps = dict(code("established").next_states(data))
+    word = next(w for w in steps if w >> 24 == 20 and w >> 16 & 255 == 0)  # p0 steps down, and forgets
+    after = Runner(code("established").model)
+    after.step(word)
+    assert after.state.key() == steps[word][: len(data)]
+    assert list(after.state.heard[0]) == [False, False, False]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_a_simulated_run_elects_and_begins_where_it_is_told(engine: str) -> None:
+    elected = play(Run(1, rounds=200, protocol=str(TEXT)), engine).state
+    assert sorted(elected.role) == [1, 1, 2]
+    told = play(Run(1, rounds=1, protocol=str(TEXT), start="established"), engine).state
+    assert list(told.role) == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('world="connections"', 'world="carrier pigeons"', "there is no world 'carrier pigeons'"),
+        ('    elects=("term",),\n', "", "says what it elects by"),
+        ('elects=("term",)', 'elects=("leader",)', "which is no number of each process"),
+        ("def on_elected(", "def on_chosen(", "it elects, and has no on_elected"),
+        ('Start("established",', 'Start("",', "a start has a name of its own"),
+        ('OneOf("LOOKING", "FOLLOWING", "LEADING")', 'OneOf("LOOKING", "FOLLOWING")', "role has no 2"),
+        ('stored("value"', 'on_disk("value"', "which processes have over datagrams only"),
+        ("    s.chosen = 1\n", "    s.chosen = 1 + choose(s, 2)\n", "a start, may not choose"),
+        ("@safety(witness=two_lead)\ndef one_leader_a_term(s: State)",
+         "@safety(witness=two_lead)\ndef one_leader_a_term(s: State, m: WRITE)", "over datagrams, not connections"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
+    text = TEXT.read_text().replace("    connect,\n", "    choose,\n    connect,\n    on_disk,\n")
+    assert old in text
+    path = tmp_path / "text.py"
+    path.write_text(text.replace(old, new))
+    with pytest.raises((ConfigError, LanguageError), match=said):
+        Model(Configuration(str(path))).program  # noqa: B018
+
+
+def test_a_start_that_there_is_not() -> None:
+    with pytest.raises(ConfigError, match="declares no start 'nowhere'; there are established"):
+        Configuration(str(TEXT), start="nowhere")
+    with pytest.raises(ConfigError, match="zab declares no start 'established'"):
+        Configuration(start="established")

@@ -1,0 +1,492 @@
+"""A protocol of one's own, in one file (docs/your-own-protocol.md): read, checked, explored."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from checker.commands.init import START
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from invariants import Property, properties_of
+from zabspec.language import LanguageError
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.own.unused import unused
+from zabspec.own.vetting import SIMULATED
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.model import Cluster
+
+SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
+TEXT = START.read_text(encoding="utf-8")
+NO_LIMIT = Limits(None, None, None, None)
+
+
+def judged(path: Path) -> list[Property]:
+    return [p for p in properties_of(str(path)) if p.default]
+
+
+def explored(path: Path, **budgets: object) -> Exploration:
+    configuration = Configuration(str(path), **budgets)  # type: ignore[arg-type]
+    code, _ = Compiled.of(Model(configuration), judged(path), True)
+    return Explorer(code, 1).run(NO_LIMIT, False)
+
+
+@pytest.fixture
+def written(tmp_path: Path):
+    """Writes a text, with one piece of it replaced by another."""
+
+    def write(old: str = "", new: str = "", text: str = TEXT) -> Path:
+        assert old in text
+        path = tmp_path / "tpc.py"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_what_init_writes_holds_and_is_put_to_the_test_in_both_worlds(written) -> None:
+    path = written()
+    found = explored(path)
+    assert not found.violations
+    assert found.complete
+    assert set(found.witnessed) == {"agreement"}
+    model = Model(Configuration(str(path)))
+    plain = Interpreter(model, judged(path), False).run(NO_LIMIT, False)
+    whole = Explorer(Compiled(model, judged(path), False), 1).run(NO_LIMIT, False)
+    assert (plain.levels, plain.generated) == (whole.levels, whole.generated)
+    assert (found.symmetry, found.raw) == (True, whole.distinct)
+
+
+def test_a_text_calls_its_own_as_it_likes(written) -> None:
+    """Names that mean something else in the explorer, the simulator or the kernel."""
+    text = TEXT
+    for mine, theirs in (("enough", "expand"), ("announce", "apply"), ("begin", "tick"), ("WORKING", "CRASH")):
+        text = re.sub(rf"\b{mine}\b(?!s)", theirs, text)
+    assert explored(written(text=text)).levels == explored(written()).levels
+
+
+def test_a_line_that_is_changed_breaks_it(written) -> None:
+    """The text is read anew, also within one process: nothing of the old one is left in a cache."""
+    assert not explored(written()).violations
+    broken = explored(written("s.phase[p] = ABORTED\n    decided", "s.phase[p] = WORKING\n    decided"))
+    assert list(broken.violations) == ["agreement"]
+    assert not explored(written()).violations
+
+
+def test_budgets_are_the_protocols_own(written) -> None:
+    """Two coordinators disagree: what one commits the other aborts."""
+    path = written()
+    assert Configuration(str(path)).budgets == "begins=1,refusals=1"
+    assert explored(path, budgets="begins=2", crashes=0).violations
+    with pytest.raises(ConfigError, match="declares no budget 'commits'; there are begins, refusals"):
+        Configuration(str(path), budgets="commits=2")
+    with pytest.raises(ConfigError, match="has no transactions"):
+        Configuration(str(path), txns=2)
+
+
+NO_LOOK = "def may_begin(s: State, p: Node) -> bool:\n"
+BEFORE = "def announce("
+JUDGING, SHOWING, FIELDS = "    for p in range(s.NODES):\n        for q", "    s.outcome[p] = 1 if", "return [\n"
+TICK = """def on_time(s: State) -> bool:
+    return {}
+
+
+@environment_step(when=on_time)
+def tick(s: State) -> None:
+    {}
+
+
+"""
+WHOLE = (  # what some of the edits below need besides
+    (
+        "from zabcheck.language import (",
+        "from zabcheck.language import (\n    Int, choose, environment, environment_step, forget,",
+    ),
+    (", NODE),\n    ]", ', NODE),\n        environment("now", Int(0, 1), "a clock"),\n    ]'),
+    (
+        "# --- what must hold",
+        """def around(k: int):
+    def inner(s: State, p: Node) -> bool:
+        return len(s.agreed[p]) == k
+
+    return inner
+
+
+def again(function):
+    return lambda *given: function(*given)
+
+
+inner = around(3)
+
+
+# --- what must hold""",
+    ),
+)
+GHOST = "if s.phase[p] == WORKING:\n        s.phase"
+WRONG = (
+    (NO_LOOK, f"{NO_LOOK}    s.phase[p] = 1\n", r":\d+: a handler may not write persistent field phase"),
+    ("s.outcome[p] = 1 if commit else 2", "s.phase[p] = 1", r":\d+: decided, as it is used, may not write"),
+    ("s.coordinates[p] = False\n", "s.coordinates[0] = False\n", r":\d+: a handler touches its own process only"),
+    (GHOST, GHOST.replace("phase[p] == WORKING", "outcome[p] == 0"), r":\d+: a handler may not read ghost"),
+    ("WORKING, PREPARED,", "PREPARED, WORKING,", r": WORKING is 1 in the text, and number 0 of phase"),
+    ('budget="begins"', 'budget="starts"', r":\d+: begin spends 'starts', which is no budget"),
+    ("PROTOCOL = declare(\n    __name__,", "PROTOCOL = dict(\n", "declares no protocol"),
+    ("enough(s: State, p: Node) -> bool:", "enough(s: State, p: Node) -> bool", r":\d+: this is no Python"),
+    ("s.agreed[p].add(source)", "s.agreed[p].add(sauce)", r":\d+: sauce is neither"),
+    ('"""No process commits and another aborts."""', "", r":\d+: agreement has no docstring"),
+    ("def agreement(", "def send(", r":\d+: the world has a send of its own"),
+    (BEFORE, f"def min(a: int, b: int) -> int:\n    return a\n\n\n{BEFORE}", r":\d+: min is a word of the language"),
+    ("import (", "import (\n    nothing_of_the_kind,", r":\d+: ImportError"),
+    # what happens where only looking is meant
+    (JUDGING, f"    forget(s, 0)\n{JUDGING}", r":\d+: agreement is no handler, or only looks: it may not call forget"),
+    (JUDGING, f"    choose(s, 2)\n{JUDGING}", r":\d+: agreement is no handler, or only looks: it may not call choose"),
+    (NO_LOOK, f"{NO_LOOK}    choose(s, 2)\n", r":\d+: may_begin is no handler, or only looks: it may not call choose"),
+    (SHOWING, f"    forget(s, p)\n{SHOWING}", r":\d+: decided is no handler, or only looks: it may not call forget"),
+    (
+        'commit: bool) -> None:\n    "',
+        'commit: bool) -> int:\n    return s.phase[0]\n    "',
+        r":\d+: an observation is",
+    ),
+    (BEFORE, f"{TICK.format('s.now == 0', 's.phase[0] = 1')}{BEFORE}", r":\d+: tick, as it is used, may not write"),
+    (BEFORE, f"{TICK.format('s.outcome[0] == 0', 's.now = 1')}{BEFORE}", r":\d+: the environment may not read ghost"),
+    # names that mean two things, or nothing
+    ("\ndef on_decision(", "\ndef on_vote(", r":\d+: on_vote is defined in line \d+ already"),
+    (
+        "def two_decided",
+        "def enough(s: State) -> bool:\n    return True\n\n\ndef two_decided",
+        r":\d+: enough is defined",
+    ),
+    (
+        "enough(s, p):",
+        "inner(s, p):",
+        r":\d+: inner reads names of a function around it, which the language has not: k",
+    ),
+    ("@receives\ndef on_vote", "@receives\n@again\ndef on_vote", r":\d+: .*"),
+    ("m: VOTE)", "m: VOTES)", r":\d+: on_vote receives VOTES, which messages\(size\) has not"),
+    (
+        "def state(size):",
+        "def state(size):\n    global WORKING\n    WORKING = 7",
+        r": WORKING was 0 when the text was read",
+    ),
+    ("variants=[", 'variants=[Variant("hasty", "", {}), ', r": two variants are called hasty"),
+    ('{"enough": all', '{"agreement": all', r":\d+: variant hasty changes the property agreement"),
+    ('{"enough": all', '{"enouch": all', r":\d+: variant hasty: there is no function enouch"),
+    ("def state(size):", "raise SystemExit(0)\n\n\ndef state(size):", r":\d+: SystemExit"),
+    ("def state(size):", "def state(size):\n    raise SystemExit(0)", r":\d+: SystemExit"),
+    ("return len(s.agreed[p]) == s.NODES", "return enough(s, p)", r":\d+: enough is recursive"),
+    (
+        "return len(s.agreed[p]) == s.NODES",
+        "sys.settrace(s)",
+        r":\d+: sys.settrace cannot be called here: import settrace",
+    ),
+    ("variants=[", "flight=lambda size: 1 // 0,\n    variants=[", r": flight:\d+: ZeroDivisionError"),
+    ("variants=[", 'variants=["lazy", ', r": variants are Variant\(...\), and 'lazy' is none"),
+    (
+        JUDGING,
+        f"    if s.in_flight[0].kind == VOTE:\n        return True\n{JUDGING}",
+        r":\d+: .*in no order, so that none",
+    ),
+    # budgets, fields, messages and kinds that there cannot be
+    ('"refusals": 1', '"nodes": 2, "refusals": 1', r": s\.NODES is a constant already"),
+    ('"refusals": 1', '"two words": 2, "refusals": 1', r": a budget is called by one word"),
+    ('"refusals": 1', '"losses": 2, "refusals": 1', r": the world of this protocol has no losses"),
+    ('"begins": 1', '"begins": -1', r": budget begins must be 0 to 255, not -1"),
+    (FIELDS, f'{FIELDS} volatile("in_flight", Bool(), ""),', r": field in_flight: the world has one"),
+    (FIELDS, f'{FIELDS} volatile("waiting", Bool(), ""),', r": field waiting: the simulator has one"),
+    (FIELDS, f'{FIELDS} volatile("begins_left", Bool(), ""),', r": field begins_left: the world has one"),
+    (FIELDS, f'{FIELDS} volatile("coordinates", Bool(), ""),', r": field coordinates: it is declared twice"),
+    (FIELDS, f'{FIELDS} volatile("key", Bool(), ""),', r": field key: a state has one"),
+    (FIELDS, f'{FIELDS} volatile("no", Int(0, -1), ""),', r": field no has no values: 0\.\.-1"),
+    (FIELDS, f'{FIELDS} volatile("big", Int(0, 2**70), ""),', r": field big takes 71 bits"),
+    (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is no kind"),
+    ('"yes": Bool()', '"at": Bool()', r": field of VOTE at: every message has one"),
+    ('Message("PREPARE", {})', 'Message("VOTE", {})', r": message VOTE: it is declared twice"),
+    ("if s.outcome[p] == 1 and", "if s.phase[p] == 1 and", r":\d+: agreement is over the history, and reads phase"),
+)
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG, ids=[new.strip().split("\n")[0][:30] for _, new, _ in WRONG])
+def test_what_is_wrong_with_a_text_is_said_with_file_and_line(written, old: str, new: str, said: str) -> None:
+    text = TEXT
+    for piece, instead in WHOLE:
+        assert piece in text
+        text = text.replace(piece, instead, 1)
+    with pytest.raises((ConfigError, LanguageError)) as caught:
+        explored(written(old, new, text))
+    assert re.search("tpc.py.*" + said, str(caught.value)), caught.value
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*none\.py: No such file"):
+        Configuration(str(tmp_path / "none.py"))
+    with pytest.raises(ConfigError, match=r"there is no module nowhere\.at_all"):
+        Configuration("nowhere.at_all")
+
+
+def test_what_a_simulated_run_keeps_has_names_of_its_own(written) -> None:
+    """A field of one of these names is refused where it is declared, and not when what it breaks is run again."""
+    path = str(written())
+    cluster = Cluster(path, "", 3, 0, False, budgets=tuple(PROTOCOLS[path].budgets.items()))
+    own = {f.name for f in cluster.parts.fields}
+    kept = {f.name for f in cluster.program.layout.schema.fields} - own
+    assert kept <= SIMULATED | {f.name for f in Model(Configuration(path)).program.layout.schema.fields}
+
+
+def test_what_is_there_for_nothing_is_told(written) -> None:
+    """A message that nothing receives, a handler by a name that nothing calls, an observation that nothing shows."""
+    assert not unused(Model(Configuration(str(written()))))
+    assert not unused(Model(Configuration()))
+    text = TEXT.replace("        decided(s, p, m.commit)\n", "").replace("    decided(s, p, False)\n", "")
+    text = text.replace("@receives\ndef on_prepare", "def on_prepare")
+    slip = "def on_timeout(s: State, p: Node) -> None:\n    s.phase[p] = ABORTED\n\n\ndef announce("
+    told = unused(Model(Configuration(str(written("def announce(", slip, text)))))
+    assert [re.sub(r"\(.*:\d+\)", "", line).strip() for line in told] == [
+        "nothing receives PREPARE", "nothing calls on_prepare", "nothing calls on_timeout", "nothing calls decided"
+    ]  # fmt: skip
+
+
+def test_what_is_there_for_nothing_is_in_the_json_report(written) -> None:
+    path = written(
+        "def announce(", "def on_timeout(s: State, p: Node) -> None:\n    s.phase[p] = ABORTED\n\n\ndef announce("
+    )
+    code, said, _ = run("--protocol", path, "--depth", 1, "--json", "--no-trace")
+    report = json.loads(said)
+    Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(report)
+    (line,) = report["unused"]
+    assert re.fullmatch(r"nothing calls on_timeout \(.*tpc\.py:\d+\)", line)
+    assert code == 0
+
+
+# --- what follows a violation, by the command ------------------------------------------------------
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    """A command in this process: its exit code, and what it said."""
+    from checker.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+
+
+def test_from_init_to_a_shorter_counterexample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty folder: written, explored, broken, explained, replayed, shortened, drawn; another text is refused."""
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "tpc.py")[0] == 0
+    assert run("init", "tpc.py")[0] == 2
+    assert run("--protocol", "tpc.py")[0] == 0
+    code, said, _ = run("--protocol", "tpc.py", "--variant", "hasty", "--crashes", 0, "--trace", "t.json")
+    assert code == 1
+    assert re.search(
+        r"p\d has committed, and p\d has aborted\. Step \d+: .*decided\(p\d, commit=", " ".join(said.split())
+    )
+    assert "phase WORKING -> PREPARED" in said
+    assert run("replay", "t.json")[0] == 0
+    code, said, _ = run("minimise", "t.json", "--output", "m.json")
+    assert (code, run("replay", "m.json")[0]) == (0, 0)
+    assert "->>" in run("export", "t.json", "--to", "mermaid")[1]
+    assert run("--protocol", "tpc.py", "--begins", 16777216)[0] == 2
+    text = Path("tpc.py").read_text(encoding="utf-8")
+    Path("tpc.py").write_text(text + "\n# another text\n", encoding="utf-8")
+    code, _, said = run("replay", "t.json")
+    assert (code, "another text" in said) == (2, True)
+
+
+def test_a_simulated_run_is_judged_told_as_a_trace_and_listened_to(written, tmp_path: Path) -> None:
+    path = written()
+    runs = (run("simulate", "--protocol", path, "--variant", "hasty", "--check", "--json", "--seed", s)
+            for s in range(1, 40))  # fmt: skip
+    seed = next(s for s, (code, _, _) in enumerate(runs, 1) if code == 1)
+    again = ("simulate", "--protocol", path, "--variant", "hasty", "--seed", seed)
+    one, two = run(*again), run(*again)
+    assert one == two
+    assert run(*again, "--check", "--trace", tmp_path / "s.json")[0] == 1
+    assert run("replay", tmp_path / "s.json")[0] == 0
+    assert run(*again, "--events", tmp_path / "e.jsonl")[0] == 0
+    events = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
+    assert {"act", "deliver", "observe"} <= {e["event"] for e in events}
+    plain = run(*again, "--engine", "interpret")
+    assert plain == one
+
+
+# --- more than one file --------------------------------------------------------------------------
+
+HEAD = "from __future__ import annotations\n\nfrom zabcheck.language import *\n\n\n"
+HELPED = TEXT.replace("from zabcheck.language import (", "from rules import enough\nfrom zabcheck.language import (", 1)
+HELPED = HELPED.replace(TEXT[TEXT.index("def enough(") : TEXT.index("@receives\ndef on_vote")], "")
+ALL = f"{HEAD}def enough(s: State, p: Node) -> bool:\n    return len(s.agreed[p]) == s.NODES\n"
+ONE = ALL.replace("== s.NODES", ">= 1")
+
+
+def helped(folder: Path, rules: str) -> Path:
+    """The text with one of its rules in a file beside it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "rules.py").write_text(rules, encoding="utf-8")
+    (folder / "tpc.py").write_text(HELPED, encoding="utf-8")
+    return folder / "tpc.py"
+
+
+def test_a_module_beside_the_file_is_part_of_the_text(tmp_path: Path) -> None:
+    """It is read anew when it changes, another folder's is another, and the text's digest is of both."""
+    a, b = helped(tmp_path / "a", ALL), helped(tmp_path / "b", ONE)
+    assert not explored(a).violations
+    before = PROTOCOLS[str(a)].text.digest
+    assert before != PROTOCOLS[str(b)].text.digest
+    assert vars(PROTOCOLS[str(b)].modules[0])["enough"].__code__.co_filename == str(tmp_path / "b" / "rules.py")
+    (tmp_path / "a" / "rules.py").write_text(ONE, encoding="utf-8")
+    assert explored(a).violations
+    assert PROTOCOLS[str(a)].text.digest != before
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("    s.phase[0] = 0\n", r"rules.py:\d+: a handler touches its own process only"),
+        ("    s.outcome[p] = 0\n", r"rules.py:\d+: a handler may not read ghost field outcome"),
+        ("    return p == LIMIT\n\n\nWORKING, LIMIT = 3, 4\n", r"rules.py:\d+: LIMIT is neither"),
+        (
+            "    return p == WORKING\n\n\nWORKING = 3\n",
+            r"rules.py:\d+: enough means another WORKING than .*tpc.py does",
+        ),
+    ],
+)
+def test_a_module_beside_the_file_is_held_to_what_the_text_is(tmp_path: Path, rule: str, said: str) -> None:
+    rules = ALL.replace(
+        "    return len(s.agreed[p]) == s.NODES\n", f"{rule}    return True\n" if "return" not in rule else rule
+    )
+    with pytest.raises((ConfigError, LanguageError)) as caught:
+        explored(helped(tmp_path / "a", rules))
+    assert re.search(said, str(caught.value)), caught.value
+
+
+def test_a_variant_may_say_what_happens_in_a_crash(written) -> None:
+    """Of what a protocol leaves to its world, too."""
+    text = TEXT.replace('{"enough": all_but_one}', '{"on_crash": lose}')
+    lose = "def lose(s: State, p: Node) -> None:\n    s.phase[p] = WORKING\n\n\ndef all_but_one("
+    path = written("def all_but_one(", lose, text)
+    assert explored(path, variant="hasty", crashes=1, budgets="refusals=1").violations
+    with pytest.raises(LanguageError, match="touches its own process only"):
+        explored(
+            written("s.phase[p] = WORKING\n\n\ndef all", "s.phase[0] = WORKING\n\n\ndef all", path.read_text()),
+            variant="hasty",
+        )
+
+
+def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path) -> None:
+    """Of properties over histories; a row that leaves something unknown, a foreign kind, another text."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    path, table = written(), tmp_path / "t.parquet"
+    assert run("simulate", "--protocol", path, "--table", table)[0] == 0
+    code, said, _ = run("judge", table)
+    assert (code, "agreement" in said) == (0, True)
+    whole = pq.read_table(table)
+    rows = whole.to_pylist()
+    told = [r for r in rows if r["kind"]]
+    assert [r["field.commit"] for r in told] == [told[0]["field.commit"]] * len(told)
+
+    def judged(changed: list[dict[str, object]]) -> tuple[int, str]:
+        pq.write_table(pa.Table.from_pylist(changed, schema=whole.schema), table)
+        code, said, wrong = run("judge", table)
+        return code, said + wrong
+
+    other = [*rows[:-1], {**rows[-1], "field.commit": 1 - rows[-1]["field.commit"]}]
+    code, said = judged(other)
+    assert code == 1
+    assert re.search(r"agreement is violated in run 0 at time \d+: p\d has committed, and p\d has aborted\.", said)
+    code, said = judged([*rows[:-1], {**rows[-1], "field.commit": None}])
+    assert (code, "is open from row" in said) == (3, True)
+    code, said = judged([*rows, {**rows[-1], "kind": "delivered"}])
+    assert (code, "delivered is no observation" in said) == (2, True)
+    code, said = judged([*rows, {**rows[-1], "process": 3}])
+    assert (code, "which is no Node" in said) == (2, True)
+    code, said = judged(rows[:1])
+    assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (0, True)
+    path.write_text(TEXT + "\n", encoding="utf-8")
+    assert "another text" in judged(rows)[1]
+
+
+def test_a_block_of_a_sweep_says_what_the_runs_come_to(written) -> None:
+    """Each run by itself: its digest, the messages that it sent, and its verdicts."""
+    pytest.importorskip("pyarrow")
+    from traces.sweep.block import answer
+    from zabspec.simulator.run import Run
+
+    path = str(written())
+    found = [answer(Run(seed, protocol=path, variant="hasty")) for seed in range(1, 21)]
+    assert all(digest and not error for digest, _, _, error in found)
+    assert all(counts[2] >= 9 for _, counts, _, _ in found)
+    assert {verdicts[0].held for _, _, verdicts, _ in found} == {True, False}
+
+
+BLINK = """
+"A light that must never be on, and is, for less than a tick."
+from __future__ import annotations
+from zabcheck.language import Bool, Node, State, action, broken, declare, safety, volatile
+
+def state(size):
+    return [volatile("on", Bool(), "the light")]
+
+def is_off(s: State, p: Node) -> bool:
+    return not s.on[p]
+
+@action(when=is_off, every=1, budget="blinks")
+def switch_on(s: State, p: Node) -> None:
+    s.on[p] = True
+
+def is_on(s: State, p: Node) -> bool:
+    return s.on[p]
+
+@action(when=is_on, every=1)
+def switch_off(s: State, p: Node) -> None:
+    s.on[p] = False
+
+def anything(s: State) -> bool:
+    "Anything."
+    return True
+
+@safety(witness=anything)
+def dark(s: State) -> bool:
+    "No light is ever on."
+    for p in range(s.NODES):
+        if s.on[p]:
+            return broken(f"the light of p{p} is on")
+    return True
+
+PROTOCOL = declare(__name__, state=state, budgets={"blinks": 1})
+"""
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_what_is_broken_for_less_than_a_tick_is_broken(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "blink.py"
+    path.write_text(BLINK, encoding="utf-8")
+    code, said, _ = run("simulate", "--protocol", path, "--check", "--engine", engine, "--trace", tmp_path / "b.json")
+    assert (code, re.search(r"dark +violated at tick 0", said) is not None) == (1, True)
+    assert run("replay", tmp_path / "b.json")[0] == 0
+
+
+def test_plain_python_runs_no_more_than_the_language_has(written) -> None:
+    """What the front end refuses is refused by the engine that does without it too."""
+    path = written(NO_LOOK, f"{NO_LOOK}    s.phase[p] = 1\n")
+    for words in (("--engine", "interpret", "--no-symmetry"), ()):
+        code, said, wrong = run("--protocol", path, *words)
+        assert (code, said, "may not write persistent field phase" in wrong) == (2, "", True)
+    code, said, wrong = run("simulate", "--protocol", path, "--engine", "interpret")
+    assert (code, said, "may not write persistent field phase" in wrong) == (2, "", True)
+
+
+def test_a_field_of_a_message_may_have_the_name_of_a_handler(written) -> None:
+    """What a property reads is then no call of it."""
+    text = re.sub(r"\byes\b", "refuse", TEXT)
+    assert explored(written(text=text)).levels == explored(written()).levels

@@ -1,0 +1,95 @@
+"""Every counterexample of the gallery in every format, each opened by a reader of its format.
+
+A few of them always; with ZABCHECK_EVERY set all that the gallery finds in under a minute each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import itf_py
+import pytest
+from browser import CHROMIUM, browser
+from click.testing import CliRunner
+from test_page import NODE, PARSER
+
+from checker.cli import main
+
+EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
+SOME = ("small-quorum", "clear-then-history")
+TEXTS = {"text": "txt", "json": "json", "itf": "itf.json", "mermaid": "mmd", "html": "html", "svg": "svg"}
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The counterexamples, as files."""
+    folder = tmp_path_factory.mktemp("gallery")
+    ran = CliRunner().invoke(main, ["gallery", *(() if EVERY else SOME), "--traces", str(folder)])
+    assert ran.exit_code == 0, ran.output[-2000:]
+    found = sorted(folder.glob("*.trace.json"))
+    assert len(found) >= (80 if EVERY else len(SOME))
+    return found
+
+
+@pytest.fixture(scope="module")
+def exported(traces: list[Path]) -> dict[str, list[Path]]:
+    """Each in every format that is text."""
+    out: dict[str, list[Path]] = {form: [] for form in TEXTS}
+    for trace in traces:
+        for form, ending in TEXTS.items():
+            path = trace.with_name(f"{trace.name.removesuffix('.trace.json')}.{ending}")
+            ran = CliRunner().invoke(main, ["export", str(trace), "--to", form, "--output", str(path)])
+            assert ran.exit_code == 0, (trace.name, form, ran.output)
+            out[form].append(path)
+    return out
+
+
+@pytest.mark.slow(seconds=4)
+def test_text_and_json(exported: dict[str, list[Path]]) -> None:
+    for path in exported["text"]:
+        assert max(map(len, path.read_text().splitlines())) <= 80 or "zabcheck" in path.read_text(), path.name
+    for path in exported["json"]:
+        assert json.loads(path.read_text())["steps"], path.name
+
+
+@pytest.mark.slow(seconds=4)
+def test_itf_opens_in_itf_py(exported: dict[str, list[Path]]) -> None:
+    for path in exported["itf"]:
+        read = itf_py.trace_from_json(json.loads(path.read_text()))
+        assert len(read.states) > 1, path.name
+
+
+@pytest.mark.slow(seconds=4)
+def test_svg_opens_in_an_xml_parser_and_a_rasterizer(exported: dict[str, list[Path]]) -> None:
+    resvg = pytest.importorskip("resvg_py", reason="no rasterizer here: pip install zabcheck[pictures]")
+    for path in exported["svg"]:
+        assert ET.parse(path).getroot().tag.endswith("svg"), path.name
+        assert bytes(resvg.svg_to_bytes(svg_string=path.read_text()))[1:4] == b"PNG", path.name
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
+def test_pages_open_in_chromium(exported: dict[str, list[Path]]) -> None:
+    with browser() as page:
+        for path in exported["html"]:
+            page.open(path)
+            assert str(page.run("document.querySelector('.panel h4').textContent")).startswith("Step "), path.name
+            assert page.troubles() == [], path.name
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.skipif(not NODE or shutil.which("node") is None, reason="no Mermaid here: ZABCHECK_NODE")
+def test_mermaid_opens_in_its_own_parser(exported: dict[str, list[Path]]) -> None:
+    script = Path(NODE) / "zabcheck-every.mjs"
+    script.write_text(PARSER)
+    try:
+        given = json.dumps([path.read_text() for path in exported["mermaid"]])
+        done = subprocess.run(["node", script.name], cwd=NODE, input=given, capture_output=True, text=True, check=False)
+    finally:
+        script.unlink()
+    assert done.stdout.split() == ["sequence"] * len(exported["mermaid"]), done.stderr

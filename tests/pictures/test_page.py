@@ -1,0 +1,228 @@
+"""The page of a trace in a real browser, by keys and clicks; the readers of the other formats.
+
+Without Chromium, or without Mermaid's own parser, what needs it is skipped, and says so: `apt install chromium`;
+`npm install mermaid jsdom` in the folder that ZABCHECK_NODE names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, Browser, browser
+from test_pictures import NETWORKS, PICTURED, pictured, walk
+
+from traces import to_mermaid
+from traces.pictures import to_html, to_svg
+from zabspec.model import Configuration
+
+NODE = os.environ.get("ZABCHECK_NODE", "")
+PARSER = """
+import {JSDOM} from "jsdom"; import fs from "fs";
+globalThis.window = new JSDOM("").window; globalThis.document = window.document;
+const mermaid = (await import("mermaid")).default;
+for (const text of JSON.parse(fs.readFileSync(0, "utf8"))) console.log((await mermaid.parse(text)).diagramType);
+"""
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the counterexamples, and of a run of 60 steps and 7 processes."""
+    out = tmp_path_factory.mktemp("pages")
+    for name in PICTURED:
+        (out / f"{name}.html").write_text(to_html(pictured(name)), encoding="utf-8")
+        (out / f"{name}.svg").write_text(to_svg(pictured(name)), encoding="utf-8")
+    long = walk(Configuration(nodes=7, txns=3, timeouts=1, crashes=1, losses=1), 0, together=True)
+    (out / "long.html").write_text(to_html(long), encoding="utf-8")
+    return out
+
+
+def shown(page: Browser) -> str:
+    """Which step the panel shows."""
+    return str(page.run("document.querySelector('.panel h4').textContent"))
+
+
+# --- keys, clicks, links ---------------------------------------------------------------------------
+
+
+@needs_chromium
+def test_keys_walk_through_the_steps(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html")
+    assert shown(page) == "Step 21 of 21"  # a run that cannot be begins where it ends
+    where = {"ArrowLeft": 20, "k": 19, "j": 20, "ArrowRight": 21, "p": 18, "n": 21, "Home": 1, "End": 21}
+    for key, step in where.items():
+        page.key(key)
+        assert shown(page) == f"Step {step} of 21", key
+        assert page.run("location.hash") == f"#step-{step}"
+    page.key("ArrowRight")
+    assert shown(page) == "Step 21 of 21"
+    assert page.troubles() == []
+
+
+@needs_chromium
+def test_clicks_walk_through_the_steps(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html")
+    for selector, step in {
+        '.diagram g.step[data-step="14"] text': 14,
+        '.diagram g.ground[data-step="7"] rect.hit': 7,
+        'ol.steps > li[data-step="3"] .head': 3,
+        ".events a": 14,
+        '[data-go="on"]': 15,
+        '[data-go="next"]': 18,
+        '[data-go="first"]': 1,
+    }.items():
+        page.click(selector)
+        assert shown(page) == f"Step {step} of 21", selector
+        assert page.run("document.querySelectorAll('.diagram .chosen').length") == 1
+        assert page.run("document.querySelector('ol.steps .now').id") == f"step-{step}"
+    assert page.troubles() == []
+
+
+@needs_chromium
+def test_a_link_opens_at_its_step(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html", "#step-18")
+    assert shown(page) == "Step 18 of 21"
+    box = "document.querySelector('.diagram .step[data-step=\"18\"]').getBoundingClientRect()"
+    assert page.run(f"(r => r.top >= 0 && r.bottom <= innerHeight)({box})") is True
+    page.run("location.hash = '#step-4'; new Promise(done => setTimeout(done, 30))")
+    assert shown(page) == "Step 4 of 21"
+    for wrong in ("#step-99", "#step-0", "#%", "#step-x", "#step-1e1"):
+        page.open(folder / "join-commit-all.html", wrong)
+        assert shown(page) == "Step 21 of 21", wrong
+        assert page.troubles() == [], wrong
+
+
+@needs_chromium
+def test_what_changed_is_shown_before_and_after(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html", "#step-18")
+    pair = "[x.querySelector('del').textContent, x.querySelector('b').textContent]"
+    cells = page.run(f"[...document.querySelectorAll('details[open] td.new')].map(x => {pair})")
+    assert cells == [["0", "1"], ["[]", "[t1 <1,1>]"]]
+    pair = "[d.firstChild.textContent, d.querySelectorAll('tr').length]"
+    rows = page.run(f"[...document.querySelectorAll('details')].map(d => {pair})")
+    assert dict(rows)["The whole state"] > 15
+    page.key("Home")  # every state of the page is the trace's
+    trace = pictured("join-commit-all")
+    rows_of = "[...[...document.querySelectorAll('details')][1].querySelectorAll('tr')]"
+    cells_of = "(r => [...r.children].map(x => (x.querySelector('b') ?? x).textContent))"
+    for state in trace.states[1:]:
+        row = f"{rows_of}.find(r => r.firstChild.textContent === 'promised_epoch')"
+        said = page.run(f"{cells_of}({row})")[1:]
+        assert said == [str(e) for e in state["promised_epoch"]]
+        page.key("j")
+
+
+# --- how it looks ----------------------------------------------------------------------------------
+
+
+@needs_chromium
+def test_sixty_steps_of_seven_processes_load_in_a_second(page: Browser, folder: Path) -> None:
+    page.open(folder / "long.html")
+    timing = "(t => t.loadEventEnd - t.startTime)(performance.getEntriesByType('navigation')[0])"
+    assert min(page.run(timing) for _ in [page.open(folder / "long.html") for _ in range(2)]) < 1000
+    assert (folder / "long.html").stat().st_size < 1_000_000
+    assert page.troubles() == []
+
+
+@needs_chromium
+def test_light_and_dark(page: Browser, folder: Path) -> None:
+    """Text can be told from its ground in both: a contrast of 4.5 or more (WCAG 2.1, 1.4.3)."""
+    seen = set()
+    for dark in (False, True):
+        page.open(folder / "db19-prefix.html", dark=dark)
+        ground = page.run("getComputedStyle(document.body).backgroundColor")
+        seen.add(ground)
+        inks = page.run(
+            "[...document.querySelectorAll('p, li, .diagram text:not(.halo):not(.inv)')].map(e => e.closest('.diagram')"
+            " ? getComputedStyle(e).fill : getComputedStyle(e).color)"
+        )
+        for ink in set(inks):
+            assert contrast(ink, ground) >= 4.5, (dark, ink)
+    assert len(seen) == 2
+
+
+def contrast(a: str, b: str) -> float:
+    """The contrast of two colours, as WCAG has it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(x) / 255 for x in colour[4:-1].split(",")]
+        red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@needs_chromium
+def test_print_has_every_step_and_no_panel(page: Browser, folder: Path) -> None:
+    page.open(folder / "equal-epoch.html")
+    page("Emulation.setEmulatedMedia", media="print")
+    assert page.run("getComputedStyle(document.querySelector('.panel')).display") == "none"
+    assert page.run("[...document.querySelectorAll('ol.steps > li')].filter(x => x.offsetHeight > 0).length") == 25
+    assert page.run("(d => d.getBoundingClientRect().right <= innerWidth)(document.querySelector('.diagram'))") is True
+
+
+@needs_chromium
+def test_screen_readers_get_the_text(page: Browser, folder: Path) -> None:
+    """What is drawn is hidden from them, and all of it is there as text."""
+    page.open(folder / "equal-epoch.html")
+    nodes = page("Accessibility.getFullAXTree")["nodes"]
+    names = [str(n.get("name", {}).get("value", "")) for n in nodes if not n.get("ignored")]
+    text = " ".join(names)
+    assert "Epoch 1 has more than one established leader." in text
+    assert "p1: l.2.2 on ACK_LD from p1" in text
+    assert not any(n.get("role", {}).get("value") == "graphics-document" for n in nodes if not n.get("ignored"))
+
+
+@needs_chromium
+def test_no_label_lies_on_another(page: Browser, folder: Path) -> None:
+    """Nor beyond the picture's edge; roles are written along the lanes."""
+    for name in (*PICTURED, "long"):
+        page.open(folder / f"{name}.html", size=(2400, 1200))
+        boxes = page.run(
+            "[...document.querySelectorAll('.diagram g.step text:not(.halo)')].map(e => "
+            "(r => [r.x, r.y, r.right, r.bottom, e.textContent])(e.getBoundingClientRect()))"
+        )
+        edge = page.run("(r => [r.x, r.right])(document.querySelector('.diagram').getBoundingClientRect())")
+        for k, a in enumerate(boxes):
+            assert edge[0] <= a[0] < a[2] <= edge[1] + 1, (name, a)
+            for b in boxes[:k]:
+                across = min(a[2], b[2]) - max(a[0], b[0])
+                down = min(a[3], b[3]) - max(a[1], b[1])
+                assert across < 2 or down < 4, (name, a, b)
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", PICTURED)
+def test_the_svg_opens_by_itself(page: Browser, folder: Path, name: str) -> None:
+    page.open(folder / f"{name}.svg")
+    assert page.run("document.documentElement.tagName") == "svg"
+    assert page.troubles() == []
+
+
+# --- Mermaid ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not NODE or shutil.which("node") is None, reason="no Mermaid here: see above, ZABCHECK_NODE")
+def test_mermaids_own_parser_reads_it() -> None:
+    runs = [pictured(name) for name in PICTURED] + [walk(c, seed) for c in NETWORKS.values() for seed in range(2)]
+    script = Path(NODE) / "zabcheck-parse.mjs"
+    script.write_text(PARSER)
+    try:
+        given = json.dumps([to_mermaid(run) for run in runs])
+        done = subprocess.run(["node", script.name], cwd=NODE, input=given, capture_output=True, text=True, check=False)
+    finally:
+        script.unlink()
+    assert done.stdout.split() == ["sequence"] * len(runs), done.stderr

@@ -1,0 +1,291 @@
+"""Pictures of traces: what became of each message, and documents that their readers open."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from invariants import properties_of, property_named
+from traces import Runner, Trace, build_trace, write_trace
+from traces.explain.flights import Fate, flights, in_flight
+from traces.explain.names import message_text
+from traces.pictures import PICTURES, to_html, to_svg
+from traces.pictures.picture import picture_of
+from traces.record.trace import StepWord
+from zabspec.model import Configuration, Model
+
+DATA = Path(__file__).parent.parent / "data" / "pictured.json"
+SVG = "{http://www.w3.org/2000/svg}"
+RECEIVED = (Fate.RECEIVED, Fate.COPIED)
+
+FAULTY = Configuration(timeouts=1, crashes=1, losses=1)
+NETWORKS = {
+    "zab": FAULTY,
+    "partitions": Configuration(timeouts=0, crashes=1, losses=0, partitions=2),
+    "lossy": Configuration(timeouts=1, crashes=0, losses=0, network="lossy", drops=2),
+    "unordered": Configuration(timeouts=1, crashes=0, losses=1, network="unordered"),
+    "duplicating": Configuration(timeouts=0, crashes=0, losses=1, network="duplicating", duplicates=2),
+    "db19": Configuration(protocol="db19", timeouts=3, crashes=1, heartbeats=2),
+    "db19 ordered": Configuration(protocol="db19", timeouts=3, crashes=1, network="ordered"),
+}
+
+
+@cache
+def walk(configuration: Configuration, seed: int, length: int = 60, together: bool = False) -> Trace:
+    """A run taken at random; `together`: in which every process follows p0."""
+    model = Model(configuration)
+    runner, chance, words = Runner(model), random.Random(seed), []
+    while len(words) < length and (possible := runner.possible()):
+        if together:
+            possible = [w for w in possible if StepWord.of(w).operands.get("leader", 0) == 0]
+        words.append(chance.choice(possible))
+        runner.step(words[-1])
+    return build_trace(model, None, words)
+
+
+@cache
+def pictured(name: str) -> Trace:
+    """A counterexample: `equal-epoch`, `join-commit-all` or `db19-prefix`, by its schedule."""
+    said = json.loads(DATA.read_text(encoding="utf-8"))[name]
+    model = Model(Configuration(**said["configuration"]))
+    prop = property_named(said["property"], properties_of(model.configuration.protocol))
+    return build_trace(model, prop, said["words"])
+
+
+PICTURED = ("equal-epoch", "join-commit-all", "db19-prefix")
+
+
+# --- what became of each message -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_message_has_one_end(name: str, seed: int) -> None:
+    """What is sent is received, lost or in flight at the end; what a step receives, a step before it sent."""
+    trace = walk(NETWORKS[name], seed)
+    found = flights(trace)
+    sent = [(step.number, message_text(m), m.source, m.destination) for step in trace.steps for m in step.sent]
+    kept = [f for f in found if f.fate is not Fate.COPIED]
+    assert Counter((f.sent, message_text(f.message), f.message.source, f.message.destination) for f in kept) == Counter(
+        sent
+    )
+    for step in trace.steps:
+        ends = [f for f in found if f.ended == step.number and f.fate in (*RECEIVED, Fate.DROPPED)]
+        assert len(ends) == (step.message is not None)
+        for f in ends:
+            assert 0 < f.sent < step.number
+            assert f.message.fields == step.message.fields
+            assert (f.fate is Fate.DROPPED) == step.word.row.loses
+            assert (f.fate is Fate.COPIED) == step.word.row.keeps
+    flying = Counter(
+        (f.message.source, f.message.destination, f.message.kind) for f in found if f.fate is Fate.IN_FLIGHT
+    )
+    assert flying == Counter((source, target, m["kind"]) for source, target, m in in_flight(trace.states[-1]))
+
+
+def test_walks_meet_every_fate() -> None:
+    met = {f.fate for name in NETWORKS for seed in range(4) for f in flights(walk(NETWORKS[name], seed))}
+    assert met == set(Fate)
+
+
+def test_what_a_sentence_names_is_marked() -> None:
+    """Of the counterexamples whose pictures were shown to readers."""
+    steps = {"equal-epoch": {12, 25}, "join-commit-all": {14, 18, 21}, "db19-prefix": {8, 9, 11, 12}}
+    for name in PICTURED:
+        picture = picture_of(pictured(name))
+        assert {row.number for row in picture.rows if row.named} == steps[name], name
+    lost = [a for a in picture_of(pictured("db19-prefix")).arrows if a.named and a.flight.fate is Fate.IN_FLIGHT]
+    assert ("Propose t1", 2) in [(a.label, a.flight.message.destination) for a in lost]
+
+
+def test_lanes_have_no_gap() -> None:
+    """The stretches of a lane follow each other, and say the role and the epoch that the states have."""
+    trace = walk(NETWORKS["zab"], 1)
+    roles = ("ELECTION", "FOLLOWING", "LEADING", "DOWN")
+    picture = picture_of(trace)
+    for p in range(3):
+        mine = [s for s in picture.stretches if s.process == p]
+        assert mine[0].start == 0
+        assert mine[-1].end == len(trace.steps) + 1
+        assert all(a.end == b.start for a, b in pairwise(mine))
+        for number, state in enumerate(trace.states):
+            at = next(s for s in mine if s.start <= number < s.end)
+            assert (at.role, at.epoch) == (roles[state["role"][p]], state["current_epoch"][p])
+            assert at.down == (at.role == "DOWN")
+
+
+# --- documents -------------------------------------------------------------------------------------
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(x.itertext()) for x in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_a_picture_is_svg_and_says_why(name: str) -> None:
+    said = " ".join(texts(to_svg(pictured(name))))
+    picture = picture_of(pictured(name))
+    assert picture.title in said
+    assert picture.why in said
+    assert all(f" {row.number} " in f" {said} " for row in picture.rows)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_run_is_drawn(name: str) -> None:
+    for seed in range(2):
+        assert texts(to_svg(walk(NETWORKS[name], seed)))
+        assert to_html(walk(NETWORKS[name], seed)).rstrip().endswith("</html>")
+
+
+def test_an_empty_run_is_drawn() -> None:
+    empty = build_trace(Model(FAULTY), None, ())
+    assert "A run of 0 steps" in " ".join(texts(to_svg(empty)))
+    assert "A run of 0 steps" in to_html(empty)
+
+
+def test_a_page_needs_nothing_else() -> None:
+    page = to_html(pictured("equal-epoch"))
+    for word in ("http:", "https:", "src=", "@import", "url(", "<link"):
+        assert word not in page, word
+
+
+def test_a_long_run_of_many_processes_is_a_small_page() -> None:
+    trace = walk(Configuration(nodes=7, txns=3, timeouts=1, crashes=1, losses=1), 0, together=True)
+    assert len(trace.steps) == 60
+    assert len(to_html(trace).encode()) < 1_000_000
+    assert len(to_svg(trace).encode()) < 1_000_000
+
+
+def test_names_are_data(tmp_path: Path) -> None:
+    """A file may be called anything, and what it says of itself is shown and never read."""
+    from checker.commands.init import START
+
+    evil = tmp_path / "a<b>&'\"</script><img src=x onerror=alert(1)>.py".replace("/", "\u2044")
+    text = START.read_text(encoding="utf-8")
+    evil.write_text(text.replace('"""', '"""</title></script><svg onload=alert(2)>&amp; ]]> ', 1), encoding="utf-8")
+    trace = walk(Configuration(protocol=str(evil)), 0, 12)
+    for page in (to_html(trace), to_svg(trace)):
+        assert "<img" not in page
+        assert "<svg onload" not in page
+        assert "&lt;b&gt;" in page
+    ElementTree.fromstring(to_svg(trace))
+
+
+def test_no_document_holds_what_xml_forbids() -> None:
+    from traces.pictures.markup import tag, text
+
+    said = "a\x00\x0b\ud800\ufffe<b>"
+    assert text(said) == "a\ufffd\ufffd\ufffd\ufffd&lt;b&gt;"
+    ElementTree.fromstring(tag("a", {"b": said}, text(said)))
+
+
+def test_a_png_is_the_picture_twice_its_size() -> None:
+    pytest.importorskip("resvg_py", reason="no rasterizer here: pip install 'zabcheck[pictures]'")
+    trace = pictured("db19-prefix")
+    png = PICTURES["png"](trace)
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", png[16:24])
+    root = ElementTree.fromstring(to_svg(trace))
+    assert (width, height) == (round(2 * float(root.get("width"))), round(2 * float(root.get("height"))))
+    assert len({*zlib.decompress(chunk(png, b"IDAT"))}) > 50  # there is something on it
+
+
+def chunk(png: bytes, name: bytes) -> bytes:
+    """The data of all chunks of a name."""
+    at, out = 8, b""
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        if png[at + 4 : at + 8] == name:
+            out += png[at + 8 : at + 8 + length]
+        at += length + 12
+    return out
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+
+def test_the_command_writes_each(tmp_path: Path) -> None:
+    from test_cli import run
+
+    from checker.commands.export import FORMATS
+    from traces import EXPORTS
+
+    assert set(FORMATS) == {*EXPORTS, *PICTURES, "parquet", "tla"}  # the last is of a model, not of a trace
+    saved = tmp_path / "run.trace.json"
+    write_trace(pictured("db19-prefix"), saved)
+    for form in ("html", "svg"):
+        out = tmp_path / f"run.{form}"
+        assert run("export", str(saved), "--to", form, "--output", str(out)).exit_code == 0
+        assert run("export", str(saved), "--to", form).stdout.strip() == out.read_text(encoding="utf-8").strip()
+    refused = run("export", str(saved), "--to", "png")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "a PNG goes to a file: --output FILE" in refused.stderr
+
+
+def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a Python in which a module cannot be imported."""
+    text = f"import sys; sys.modules[{module!r}] = None\nfrom checker.cli import main; main(sys.argv[1:])"
+    return subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_without_a_rasterizer_there_is_one_sentence(tmp_path: Path) -> None:
+    saved = tmp_path / "run.trace.json"
+    write_trace(pictured("db19-prefix"), saved)
+    done = without("resvg_py", "export", str(saved), "--to", "png", "--output", str(tmp_path / "x.png"))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "zabcheck[pictures]" in done.stderr
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_an_exploration_draws_nothing(tmp_path: Path) -> None:
+    """What draws is not imported by a question that asks for no picture."""
+    text = (
+        "import sys\nfrom checker.cli import main\n"
+        "try: main(['--nodes', '2', '--depth', '2'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith(('jinja2', 'traces.pictures', 'resvg'))], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.slow(seconds=3)
+def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from test_cli import run
+
+    monkeypatch.chdir(tmp_path)
+    trace = pictured("db19-prefix")
+    write_trace(trace, Path("run.trace.json"))
+    assert run("replay", "run.trace.json", "--html", "run.html").exit_code == 0
+    assert Path("run.html").read_text(encoding="utf-8") == to_html(trace)
+    for wrong in ("run.trace.json", "none/run.html", "."):
+        refused = run("replay", "run.trace.json", "--html", wrong)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+    assert json.loads(Path("run.trace.json").read_text())["property"] == "prefix"
+    broken = ("simulate", "--seed", "14", "--rounds", "310", "--proposals", "3", "--check")
+    assert run(*broken, "--html", "simulated.html").exit_code == 1
+    assert "is violated after" in Path("simulated.html").read_text(encoding="utf-8")
+    assert run("simulate", "--html", "x.html").exit_code == 2
+    for command in ("bmc", "minimise", "replay", "simulate", "report", "audit"):
+        assert "--html" in run(command, "--help").stdout, command
+
+
+# --- the pages -------------------------------------------------------------------------------------
+
+
+def test_the_picture_of_the_readme_is_the_one_that_its_command_makes() -> None:
+    kept = (DATA.parent.parent.parent / "docs" / "join-commit-all.svg").read_text(encoding="utf-8")
+    assert kept == to_svg(pictured("join-commit-all"))
+    assert len(kept) < 100_000

@@ -1,0 +1,166 @@
+"""What a project has beside its code: licence, metadata, pages and their links, what is shipped with the package."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
+PAGES = sorted(
+    path for folder in (TOP, TOP / "docs", TOP / "docs/decisions", TOP / ".github") for path in folder.glob("*.md")
+)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def links(page: Path) -> list[str]:
+    """What a page links to, but for addresses."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return [target for target in LINK.findall(text) if "://" not in target]
+
+
+def test_the_licence_is_the_standard_text_word_for_word() -> None:
+    digest = hashlib.sha256((TOP / "LICENSE").read_bytes()).hexdigest()
+    assert digest == "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    assert all((TOP / name).is_file() for name in PROJECT["project"]["license-files"])
+
+
+def test_the_metadata_say_who_and_name_no_address() -> None:
+    project = PROJECT["project"]
+    assert project["authors"] == [{"name": "zabcheck contributors"}]
+    assert "urls" not in project
+    assert not any(c.startswith("License ::") for c in project["classifiers"]), "the expression says it (PEP 639)"
+    citation = (TOP / "CITATION.cff").read_text()
+    assert f"\nversion: {project['version']}\n" in citation
+    assert "\nlicense: Apache-2.0\n" in citation
+    assert f"\n## {project['version']}\n" in (TOP / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(TOP).as_posix())
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    missing = [target for target in links(page) if not (page.parent / target).exists()]
+    assert not missing
+
+
+def test_the_index_has_every_page_once() -> None:
+    listed = [target for target in links(TOP / "docs/README.md") if PurePosixPath(target).parts[0] != ".."]
+    pages = {path.name for path in (TOP / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(t for t in set(listed) if t.endswith(".md") and "/" not in t) == sorted(pages)
+    rows = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) \|", (TOP / "docs/README.md").read_text(), flags=re.MULTILINE)
+    assert len(rows) == len(set(rows))
+    records = {path.name for path in (TOP / "docs/decisions").glob("0*.md")}
+    assert {PurePosixPath(target).name for target in links(TOP / "docs/decisions/README.md")} == records
+
+
+def test_the_glossary_says_a_word_once_in_the_order_of_the_alphabet() -> None:
+    rows = re.findall(r"^\| ([^|]+?) \|", (TOP / "docs/glossary.md").read_text(), flags=re.MULTILINE)[1:]
+    words = [row for row in rows if not row.startswith("---")]
+    assert len(words) > 40
+    assert words == sorted(set(words), key=lambda word: word.replace("_", " ").lower())
+
+
+def test_what_is_no_python_is_shipped_with_the_package() -> None:
+    tools = PROJECT["tool"]["setuptools"]
+    found = tools["packages"]["find"]["include"]
+    packages = {path.parent.name for path in TOP.glob("*/__init__.py")} - {"tests", "benchmarks"}
+    assert {name + "*" for name in packages} == set(found)
+    given = {
+        path
+        for package, patterns in tools["package-data"].items()
+        for pattern in patterns
+        for path in (TOP / package.replace(".", "/")).glob(pattern)
+        if path.suffix != ".py"
+    }
+    lie = {
+        path
+        for package in packages
+        for path in (TOP / package).rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert given == lie
+    assert all((TOP / package / "py.typed").is_file() for package in packages)
+
+
+def test_the_pages_are_shipped() -> None:
+    shipped = {
+        path: folder
+        for folder, patterns in PROJECT["tool"]["setuptools"]["data-files"].items()
+        for pattern in patterns
+        for path in TOP.glob(pattern)
+    }
+    assert {path for path in PAGES if "docs" in path.parts} <= set(shipped)
+    for path, folder in shipped.items():
+        if "docs" in path.parts:  # pages that lie side by side here do so there
+            assert path.parent.relative_to(TOP / "docs") == PurePosixPath(folder).relative_to("share/doc/zabcheck")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The packages that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    project, names = PROJECT["project"], {"z3-solver": "z3", "itf-py": "itf_py", "resvg-py": "resvg_py"}
+    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    declared = {names.get(name, name) for name in (re.split(r"[<>=!~ ]", line)[0] for line in lines)}
+    ours = {pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}
+    with_spark = {"py4j"}  # pyspark brings it
+    for path in (path for package in ours for path in (TOP / package).rglob("*.py")):
+        foreign = set(imported(path)) - sys.stdlib_module_names - ours
+        assert foreign <= declared | with_spark, path
+
+
+# What takes long to import, and what only other questions need.
+HEAVY = (
+    "html", "jinja2", "jsonschema", "matplotlib", "multiprocessing", "networkx", "numpy", "pandas", "pyarrow",
+    "pyspark", "rich", "z3", "checker.distributed", "checker.proof", "checker.symbolic",
+    "traces.record", "traces.explain.text", "traces.pictures",
+)  # fmt: skip
+
+
+def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
+    """It starts in a quarter of a second: `python -X importtime` says what takes how long."""
+    program = (
+        "import sys\n"
+        "from checker.cli import main\n"
+        "try:\n"
+        "    main(['--nodes', '2', '--depth', '2', '--no-trace'])\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code, end.code\n"
+        "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=TOP)
+    there = done.stderr.split()
+    assert "checker.explore.compiled" in there
+    assert not set(HEAVY) & set(there)
+
+
+def test_z3_is_imported_only_when_it_is_asked() -> None:
+    program = (
+        "import sys\n"
+        "from checker.cli import main\n"
+        "try:\n"
+        "    main(['--nodes', '2', '--depth', '2', '--no-trace'])\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code, end.code\n"
+        "assert 'z3' not in sys.modules\n"
+        "import zabspec.model, traces, invariants\n"
+        "assert 'z3' not in sys.modules\n"
+        "import checker.symbolic.solver\n"
+        "assert 'z3' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=TOP)
+    assert done.returncode == 0, done.stderr

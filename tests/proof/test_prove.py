@@ -1,0 +1,379 @@
+"""The unbounded proof: it ends, it is not vacuous, and every mutant breaks it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from click.testing import CliRunner
+
+import checker.commands.prove
+from checker.proof import needs
+from checker.proof.break_it import Broken, break_it
+from checker.proof.finite import Finite, Instance, Table
+from checker.proof.phrases import induction_lines
+from checker.proof.prove import Proof, prove, sound, text, witnesses
+from checker.proof.queries import Prover, Query
+from checker.proof.run_text import Refused, take
+from checker.proof.search import Search
+from checker.proof.stepping import Run, SearchError, Step, may, truth
+from checker.symbolic.solver import Answer
+from zabspec.abstract.connections import CHANNELS, CONNECTED
+from zabspec.abstract.invariant import CLAUSES, Clause
+from zabspec.abstract.logic import FALSE, conj, disj, exists, forall, implies, ite, neg
+from zabspec.abstract.mutants import MUTANTS, Mutant
+from zabspec.abstract.protocol import ACTIONS
+from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS
+from zabspec.abstract.theory import ZAB
+from zabspec.abstract.vocabulary import STATE, ack_ld, ep, established, hist, le, origin, prefix, promised, root
+from zabspec.abstract.witnesses import WITNESSES
+
+SMALL = Instance(attempts=3, histories=3, epochs=3)
+
+
+def quiet(what: str) -> None:
+    """Nobody watches."""
+
+
+@pytest.fixture(scope="module")
+def prover() -> Prover:
+    return Prover(ZAB, seconds=10)
+
+
+# --- the proof -----------------------------------------------------------------------------------
+
+
+@cache
+def proved(seed: int, limit: float) -> Proof:
+    return prove(seed, limit, quiet)
+
+
+@cache
+def broken(name: str, seed: int, limit: float) -> Broken:
+    return break_it(MUTANTS[name], seed, limit, quiet)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_everything_is_proved_under_three_seeds(seed):
+    proof = proved(seed, 10.0)
+    assert proof.held
+    assert {o.answer for o in proof.outcomes} == {Answer.PROVED}
+    # the table of needs is fresh: nothing had to be asked a second time with all hypotheses
+    assert [o.query.key for o in proof.asked if o.fallback] == []
+    assert {o.answer for o in proof.connections} == {Answer.PROVED}
+    assert [o.query.clause for o in proof.connections if o.query.kind == "initiation"] == [c.name for c in CHANNELS]
+    derived = {(o.query.action, o.query.clause) for o in proof.connections if o.query.kind == "derived"}
+    assert derived == {(a, guard) for a in ("f.2.1", "f.3.2") for guard in ("sent", "fifo")}
+    assert {o.query.action for o in proof.outcomes} == {"", *(a.name for a in ACTIONS)}
+    assert [o.query.clause for o in proof.of("initiation")] == [c.name for c in CLAUSES]
+    assert "not proved" not in text(proof)
+
+
+def test_the_table_of_needs_names_queries_and_hypotheses_that_exist(prover):
+    connected = Prover(CONNECTED)
+    keys = {q.key for p in (prover, connected) for q in p.queries()}
+    lemmas = {n for q in prover.queries() for n in q.lemmas}
+    names = {*CONNECTED.axioms, *(c.name for c in CONNECTED.clauses), *lemmas}
+    assert set(needs.NEEDS) <= keys
+    assert {n for used in needs.NEEDS.values() for n in used} <= names
+    assert needs.needs_text(needs.NEEDS) == needs.FILE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("text", "said"), [("    a name\n", "of no query"), ("a query\na query\n", "there twice")])
+def test_a_table_of_needs_that_makes_no_sense_is_refused(text, said):
+    with pytest.raises(ValueError, match=said):
+        needs.needs_in(text)
+
+
+def test_no_name_is_taken_twice():
+    for group in (CLAUSES, ZAB.properties, WITNESSES):
+        assert len({c.name for c in group}) == len(group)
+    assert set(ZAB.initial) == set(STATE)
+    assert set(ZAB.axioms).isdisjoint(c.name for c in CLAUSES)
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_false_property_is_not_proved(prover):
+    false = Clause("all agree on their promises", forall(lambda p, g: promised(p) == promised(g)), "")
+    claim = replace(ZAB, properties=(false,))
+    query = next(iter(Prover(claim, seconds=3).implied()))
+    assert Prover(claim, seconds=3).ask(query).answer is not Answer.PROVED
+
+
+def test_a_clause_that_does_not_begin_true_is_refused(prover):
+    theory = replace(ZAB, clauses=(Clause("somebody leads", exists(lambda c: established(c)), ""),))  # noqa: PLW0108
+    some = Prover(theory, seconds=3)
+    assert some.ask(next(some.initiation())).answer is Answer.COUNTEREXAMPLE
+
+
+def test_a_query_out_of_time_is_undecided():
+    hurried = Prover(ZAB, seconds=0.0005)
+    answers = {hurried.ask(q).answer for q in itertools.islice(hurried.implied(), 5)}
+    assert Answer.UNDECIDED in answers
+    assert Answer.COUNTEREXAMPLE not in answers
+
+
+def test_needs_that_do_not_suffice_fall_back_to_all(prover, monkeypatch):
+    query = next(q for q in prover.queries() if q.key == "consecution f.2.1 | f.a at most f.p")
+    monkeypatch.setitem(needs.NEEDS, query.key, ("quorums intersect",))
+    outcome = prover.ask(query)
+    assert outcome.fallback
+    assert outcome.answer is Answer.PROVED
+
+
+@pytest.mark.slow(seconds=1)
+def test_without_axioms_of_quorums_the_proof_fails():
+    broken = replace(ZAB, axioms={n: f for n, f in ZAB.axioms.items() if n != "quorums intersect"})
+    some = Prover(broken, seconds=2)
+    action = next(a for a in ACTIONS if a.name == "l.1.2")
+    query = next(q for q in some.consecution(action) if q.clause == "chosen with promises")
+    assert some.ask(query).answer is not Answer.PROVED
+
+
+# --- not vacuous ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=2)
+def test_every_witness_is_reached_and_every_action_taken():
+    reached, untaken = witnesses(ZAB)
+    assert None not in reached.values()
+    assert len(reached) == len(WITNESSES) == 8
+    assert untaken == ()
+
+
+def test_a_protocol_that_does_nothing_has_no_witness():
+    stuck = tuple(replace(a, guards={**a.guards, "never": FALSE}) for a in ACTIONS)
+    with pytest.raises(SearchError, match="refused by 'never'"):
+        witnesses(replace(ZAB, actions=stuck))
+
+
+def test_a_clause_that_the_run_breaks_is_found():
+    wrong = Clause("nobody is established", forall(lambda c: neg(established(c))), "")
+    with pytest.raises(SearchError, match="nobody is established"):
+        witnesses(replace(ZAB, clauses=(wrong,)))
+
+
+def test_search_finds_a_run_and_knows_when_there_is_none():
+    search = Search(ZAB, SMALL, seconds=30)
+    established_one = WITNESSES[0]
+    result, run = search.run(established_one, 5)
+    assert result.answer is Answer.COUNTEREXAMPLE
+    assert run is not None
+    assert {s.action.name for s in run.steps} == {"f.1.2", "l.1.2", "f.2.1", "l.2.2"}
+    assert truth(established_one.formula, run.states[-1])
+    assert not truth(established_one.formula, run.states[-2])
+    assert run.broken == ()
+    assert search.run(established_one, 3)[0].answer is Answer.PROVED
+
+
+# --- mutants -------------------------------------------------------------------------------------
+
+
+def test_there_are_enough_mutants_each_with_a_run():
+    assert len(MUTANTS) >= 12
+    assert set(RUNS) == set(MUTANTS)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_run_of_a_mutant_breaks_a_property_and_the_sound_protocol_refuses_it(name):
+    run, refused = take(MUTANTS[name].theory, RUNS[name]), take(MUTANTS[name].of, RUNS[name])
+    assert isinstance(run, Run)
+    assert run.broken
+    assert isinstance(refused, Refused)
+    # what refuses it is the rule that the mutant breaks
+    changed = {guard for _, guard in MUTANTS[name].guards} | set(MUTANTS[name].removed)
+    assert refused.by in changed
+
+
+@pytest.mark.parametrize(
+    "name", ["stale-newleader", "commit-below-quorum", "proposal-against-promise", "history-by-epoch", "counter-reused"]
+)
+def test_what_loses_a_delivered_transaction_breaks_durability_first_and_alone(name):
+    """The other properties break when a later primary goes on without it."""
+    run = take(MUTANTS[name].theory, RUNS[name])
+    assert isinstance(run, Run)
+    broken = [{p.name for p in ZAB.properties if not truth(p.formula, state)} for state in run.states]
+    assert next(b for b in broken if b) == {"durability"}
+    assert "durability" in run.broken
+
+
+@pytest.mark.slow(seconds=2)
+def test_durability_is_not_proved_of_what_a_quorum_need_not_have_accepted(prover):
+    """Every quorum having a member that accepted is not all of one: without the clause that says so, no proof."""
+    kept = tuple(c for c in CLAUSES if c.name != "committed is accepted by all of a quorum")
+    weak = Prover(replace(ZAB, clauses=kept), seconds=2)
+    query = next(q for q in weak.implied() if q.clause == "durability")
+    assert weak.ask(query).answer is not Answer.PROVED
+    assert prover.ask(query).answer is Answer.PROVED
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("name", ["equal-epoch", "history-by-zxid", "joiner-commit", "accept-with-gap"])
+def test_a_mutant_fails_queries_with_counterexamples_to_induction(name):
+    expected = {
+        "equal-epoch": ("f.1.2", "one promise an epoch"),
+        "history-by-zxid": ("l.1.2", "chosen in later histories"),
+        "joiner-commit": ("l.3.4", "commits to joiners are of what is committed"),
+        "accept-with-gap": ("f.3.2", "histories are closed"),
+    }
+    found = broken(name, 0, 10.0)
+    assert found.asked[expected[name]] == "fails"
+    assert "undecided" not in found.asked.values()
+    for cti in found.inductions:
+        assert all(truth(c.formula, cti.before) for c in CLAUSES)
+        assert not truth(cti.clause.formula, cti.after)
+        assert any(line.startswith("fails:") for line in induction_lines(cti))
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(
+    ("name", "failing"),
+    [
+        ("overtaken-proposal", {("f.3.2", "fifo")}),
+        ("proposal-before-newleader", {("f.3.2", "fifo"), ("f.3.2", "NEWLEADER is sent first")}),
+        (
+            "connection-reopened",
+            {("connect", "what was received is in the history"), ("connect", "NEWLEADER has all that came before")},
+        ),
+        ("two-connections", {("connect", "one connection at a time")}),
+        ("newleader-without-log", {("l.2.1", "NEWLEADER and proposals are all of the log")}),
+    ],
+)
+def test_a_mutant_of_the_connections_fails_with_a_counterexample_to_induction(name, failing):
+    found = break_it(MUTANTS[name], 0, 10.0, quiet)
+    assert failing <= {key for key, answer in found.asked.items() if answer == "fails"}
+    assert "undecided" not in found.asked.values()
+    for cti in found.inductions:
+        assert all(truth(c.formula, cti.before) for c in CONNECTED.clauses)
+
+
+def test_over_connections_every_action_is_taken_and_the_guards_are_put_to_the_test():
+    run = sound(CONNECTED, OVER_CONNECTIONS)
+    assert {s.action.name for s in run.steps} == {a.name for a in CONNECTED.actions}
+    # what the guard of f.2.1 speaks of: NEWLEADER of an epoch in which the process had accepted before
+    again = [k for k, s in enumerate(run.steps) if s.action.name == "f.2.1" and s.arguments[0] == 1]
+    assert len(again) == 2
+    assert truth(exists(lambda p, c, x: conj(ack_ld(p, c), hist(p, x), neg(x == root()))), run.states[again[1]])
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run():
+    """The same steps without their connections are a run of the abstract protocol."""
+    run = sound(CONNECTED, OVER_CONNECTIONS)
+    own = {a.name: a for a in ACTIONS}
+    for s, state in zip(run.steps, run.states[:-1], strict=True):
+        if s.action.name in own:
+            action = own[s.action.name]
+            assert may(state, Step(action, s.arguments[: len(action.parameters)]))
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_sound_protocol_has_no_counterexample_to_induction_in_a_small_instance():
+    search = Search(ZAB, SMALL, seconds=20)
+    for action in ACTIONS:
+        if action.name in ("f.1.2", "f.2.1", "l.2.2", "f.3.2"):
+            clauses = [c for c in CLAUSES if Prover.touches(action, c)]
+            assert {r.answer for _, r, _ in search.inductions(action, clauses)} == {Answer.PROVED}
+
+
+# --- the worlds ----------------------------------------------------------------------------------
+
+
+def test_a_formula_has_no_truth_value_of_its_own():
+    with pytest.raises(TypeError, match="outside a world"):
+        bool(established(origin()))
+    with pytest.raises(TypeError, match="hist takes"):
+        hist(root(), root())
+
+
+def test_the_finite_world_agrees_with_python():
+    world = Finite(SMALL)
+    table = Table(world, {promised: {(0,): 2, (1,): 1, (2,): 2}, prefix: chain(3), ep: {(0,): 0, (1,): 1, (2,): 2}})
+    holds = {
+        forall(lambda p: le(ep(origin()), promised(p))): True,
+        exists(lambda p, g: neg(promised(p) == promised(g))): True,
+        forall(lambda p, g: promised(p) == promised(g)): False,
+        forall(lambda x, y: disj(prefix(x, y), prefix(y, x))): True,
+        forall(lambda x, y: implies(prefix(x, y), prefix(y, x), x == y)): True,
+        exists(
+            lambda p, c: conj(promised(p) == ite(promised(p) == ep(c), ep(c), ep(origin())), neg(c == origin()))
+        ): True,
+    }
+    for formula, value in holds.items():
+        assert truth(formula, table) is value
+
+
+def chain(size: int) -> dict[tuple[int, int], bool]:
+    return {(x, y): x <= y for x in range(size) for y in range(size)}
+
+
+def test_a_run_with_a_wrong_word_is_an_error():
+    for line in ("f.9.9 p1 a1", "f.1.2 p1", "f.1.2 a1 p1"):
+        with pytest.raises(ValueError, match=r"not a step|is no process"):
+            take(ZAB, replace(EVERYTHING, steps=(line,)))
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(checker.commands.prove.prove, arguments, standalone_mode=False)
+
+
+@pytest.mark.slow(seconds=5)
+def test_the_command_proves(monkeypatch):
+    """With the proof of seed 0, as it was made above; one that the command makes itself is undecided below."""
+    monkeypatch.setattr("checker.proof.prove.prove", lambda seed, limit, tell: proved(seed, limit))
+    result = run("--json")
+    assert result.return_value == 0
+    (proof,) = json.loads(result.output)["proofs"]
+    assert proof["held"]
+    assert proof["actions_never_taken"] == []
+
+
+@pytest.mark.slow(seconds=3)
+def test_the_command_shows_a_mutant(monkeypatch):
+    def made(mutant: Mutant, seed: int, limit: float, tell: object, search: float | None) -> Broken:
+        assert search is None
+        return broken(mutant.name, seed, limit)
+
+    monkeypatch.setattr("checker.proof.break_it.break_it", made)
+    result = run("--mutant", "history-by-zxid")
+    assert result.return_value == 1
+    assert "l.1.2 breaks 'chosen in later histories'" in result.output
+    assert "need not be reachable" in result.output
+    assert "Violation of primary-integrity" in result.output
+    assert "The sound protocol refuses it: step 26 (best)" in result.output
+
+
+@pytest.mark.slow(seconds=4)
+def test_an_undecided_proof_is_no_verdict():
+    result = run("--query-limit", "0.0005")
+    assert result.return_value == 3
+    assert result.output.startswith("not proved")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--mutant", "no-promize"), "there is no mutant 'no-promize'; did you mean no-promise"),
+        (("--seed", "-1"), "--seed must be 0"),
+        (("--query-limit", "0"), "--query-limit must be a number of seconds above 0"),
+        (("--search", "5"), "--search goes with --mutant"),
+        (("--mutant", "no-promise", "--seed", "1", "--seed", "2"), "--mutant takes one --seed"),
+    ],
+)
+def test_wrong_questions(arguments, sentence):
+    result = run(*arguments)
+    assert result.exception is not None
+    assert sentence in str(result.exception)
+
+
+def test_queries_have_names_of_their_own(prover):
+    keys = [q.key for p in (prover, Prover(CONNECTED)) for q in p.queries()]
+    assert len(set(keys)) == len(keys)
+    assert all(isinstance(q, Query) for q in itertools.islice(prover.queries(), 3))

@@ -1,0 +1,414 @@
+"""The ghost fields lose nothing: over them `invariants/` says what the paper says over the complete
+history (`histories.py`), after every step of random runs and over histories made up at random."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from histories import (
+    JUDGED,
+    NAIVE,
+    NAIVE_OF_SOME,
+    Abcast,
+    History,
+    MadeUp,
+    Recorder,
+    Synthetic,
+    Txn,
+    Walk,
+    judged,
+    model_of,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from zabspec.model import Configuration
+from zabspec.protocols import zab_variants
+from zabspec.protocols.registry import PROTOCOLS
+
+NAMES = tuple(p.name for p in JUDGED)
+
+
+def test_every_history_property_has_a_naive_twin() -> None:
+    assert set(NAIVE) == set(NAMES)
+    assert NAIVE.keys() | NAIVE_OF_SOME.keys() == {p.name for name in PROTOCOLS for p in judged(name)}
+
+
+# --- random walks in the CPython world -----------------------------------------------------------
+
+VERDICTS: Counter[tuple[str, bool]] = Counter()
+
+
+def same_verdicts(recorder: Recorder) -> dict[str, bool]:
+    """What both say of the history so far."""
+    ghost, naive = recorder.ghost_verdicts(), recorder.naive_verdicts()
+    different = {name for name in NAMES if ghost[name] != naive[name]}
+    assert not different, (different, recorder.events)
+    VERDICTS.update(ghost.items())
+    return ghost
+
+
+def walk_and_compare(configuration: Configuration, seeds: range, length: int = 150, faults: float = 1.0) -> int:
+    """Compare whenever a step changed the observed history, or an event was seen; returns the steps."""
+    model = model_of(configuration)
+    size = model.program.layout.history_size
+    steps = 0
+    for seed in seeds:
+        walk = Walk(model, seed, faults)
+        known: tuple[int, bytes] = (0, b"")
+        for _ in range(length):
+            if not walk.step():
+                break
+            steps += 1
+            now = len(walk.events), bytes(walk.state.buffer[:size])
+            if now != known:
+                known = now
+                same_verdicts(walk)
+    return steps
+
+
+FIFO = (
+    Configuration(nodes=1, timeouts=1),
+    Configuration(nodes=2, txns=3, timeouts=2),
+    Configuration(txns=2, timeouts=2, crashes=1, losses=1),
+    Configuration(txns=4, timeouts=3, crashes=2, losses=2, partitions=1),
+    Configuration(nodes=4, txns=3, timeouts=2, crashes=2, losses=1),
+    Configuration(nodes=5, txns=2, timeouts=2, crashes=1, losses=1),
+)
+BROKEN_NETWORKS = (
+    Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="lossy", drops=4),
+    Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="unordered"),
+    Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="duplicating", duplicates=4),
+)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", FIFO, ids=lambda c: f"{c.nodes}-{c.txns}")
+def test_ghosts_agree_with_the_complete_history_under_fifo(configuration: Configuration) -> None:
+    assert walk_and_compare(configuration, range(8)) > 100
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", BROKEN_NETWORKS, ids=lambda c: c.network)
+def test_ghosts_agree_with_the_complete_history_where_zab_breaks(configuration: Configuration) -> None:
+    VERDICTS.clear()
+    assert walk_and_compare(configuration, range(20)) > 800
+    assert any(not verdict for _, verdict in VERDICTS)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("variant", sorted(zab_variants.VARIANTS))
+def test_ghosts_agree_with_the_complete_history_of_a_variant(variant: str) -> None:
+    configuration = Configuration(txns=3, timeouts=4, crashes=3, losses=3, variant=variant)
+    assert walk_and_compare(configuration, range(4), faults=2.0) > 200
+
+
+# Unsafe variants whose counterexamples the explorer finds in a second or two.
+COUNTEREXAMPLES = {
+    "commit-on-propose": "agreement delivered-is-chosen po-causal-order primary-integrity strict-causality total-order",
+    "commit-named-only": "agreement causal-order local-primary-order po-causal-order prefix total-order",
+    "propose-to-synced-only": "causal-order chosen-in-later-histories delivered-is-chosen",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", COUNTEREXAMPLES)
+def test_ghosts_agree_with_the_complete_history_along_every_counterexample(variant: str) -> None:
+    model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
+    found = Explorer(Compiled(model, JUDGED, True), 1).run(Limits(), keep_going=True).violations
+    assert set(COUNTEREXAMPLES[variant].split()) <= set(found)
+    for name, violation in found.items():
+        walk = Walk(model, 0)
+        for word in violation.schedule:
+            walk.take(word)
+            verdicts = same_verdicts(walk)
+        assert not verdicts[name]
+        while walk.step():
+            same_verdicts(walk)
+
+
+# --- histories made up at random -----------------------------------------------------------------
+
+
+def replay_and_compare(h: History) -> None:
+    s = Synthetic.of()
+    for event in h.events:
+        s.replay(event)
+        same_verdicts(s)
+    assert s.history == h
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), st.integers(1, 16))
+def test_ghosts_agree_with_the_complete_history_on_any_history(source: random.Random, length: int) -> None:
+    replay_and_compare(MadeUp(source).history(length))
+
+
+@pytest.mark.slow
+def test_ghosts_agree_with_the_complete_history_on_many_histories() -> None:
+    VERDICTS.clear()
+    for seed in range(180):
+        replay_and_compare(MadeUp(random.Random(seed)).history(18))
+    both = {(name, verdict) for name in NAMES for verdict in (True, False)}
+    assert both - set(VERDICTS) == {("integrity", False)}  # see `of_nowhere` below
+
+
+# --- for each property a history that breaks it, and as little else as can be --------------------
+
+
+def test_strict_causality_of_a_process_that_delivers_in_any_order() -> None:
+    """The text looks at neighbours alone; here are chains and forks in which they stand far apart."""
+    verdicts = Counter[bool]()
+    for seed in range(300):
+        source = random.Random(seed)
+        s = Synthetic.of(txns=6)
+        for _ in range(6):
+            p = source.randrange(2)  # two primaries that hardly hear of each other
+            known = [e.txn for e in s.events if isinstance(e, Abcast)]
+            if known and source.random() < 0.5:
+                s.deliver(p, source.choice(known))
+            s.abcast(p, p + 1)
+        known = [e.txn for e in s.events if isinstance(e, Abcast)]
+        s.deliver(2, *source.sample(known, source.randint(2, 4)))
+        expected = NAIVE["strict-causality"](s.history)
+        verdicts[expected] += 1
+        assert s.ghost_verdicts()["strict-causality"] == expected
+    assert min(verdicts[True], verdicts[False]) > 30
+
+
+def of_nowhere(s: Synthetic) -> None:
+    s.deliver(0, Txn(1, 1, 1))
+
+
+def without_what_others_delivered_before(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.deliver(1, a)
+    b = s.abcast(1, 2)
+    s.choose(2, a, b)
+    s.deliver(1, b)
+    s.deliver(2, b)
+
+
+def second_pass_in_another_order(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b)
+    s.deliver(2, a, b)
+    s.end_pass(2)
+    s.deliver(2, b, a)
+
+
+def twice_in_one_pass(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.choose(1, a)
+    s.deliver(2, a, a)
+
+
+def each_its_own(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.deliver(1, a)
+    b = s.abcast(1, 2)
+    s.choose(2, a, b)
+    s.deliver(2, b)
+
+
+def second_without_first(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b)
+    s.deliver(0, b)
+    s.deliver(1, b)
+
+
+def second_before_first(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b)
+    s.deliver(0, b, a)
+    s.deliver(1, b, a)
+
+
+def later_primary_first(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(1, 2)
+    s.choose(2, a, b)
+    s.deliver(0, b, a)
+
+
+def primary_behind(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.choose(1, a)
+    s.deliver(0, a)
+    s.abcast(1, 2)
+
+
+def rivals_delivered(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(1, 1)
+    s.choose(1, a, b)
+    s.deliver(2, a, b)
+
+
+def same_server_twice(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.end_pass(0)
+    b = s.abcast(0, 1)
+    s.choose(1, a, b)
+    s.deliver(1, b, a)
+
+
+def rivals(s: Synthetic) -> None:
+    s.abcast(0, 1)
+    s.abcast(1, 1)
+
+
+def under_one_zxid(s: Synthetic) -> None:
+    s.abcast(0, 1, counter=1)
+    s.abcast(0, 1, counter=1)
+
+
+def established_twice(s: Synthetic) -> None:
+    s.establish(3)  # the last epoch there is
+    s.establish(3)
+
+
+def lost_when_chosen(s: Synthetic) -> None:
+    s.choose(1, s.abcast(0, 1))
+    s.establish(2)
+
+
+def chosen_when_lost(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.establish(3)
+    s.accept(0, 2, a)
+    s.accept(1, 1, a)
+    s.accept(1, 2, a)
+
+
+def never_chosen(s: Synthetic) -> None:
+    a = s.abcast(0, 1)
+    s.accept(0, 1, a)
+    s.accept(1, 2, a)
+    s.deliver(0, a)
+
+
+BREAKS: dict[Callable[[Synthetic], None], str] = {
+    of_nowhere: "integrity",
+    without_what_others_delivered_before: "total-order po-causal-order",
+    second_pass_in_another_order: "total-order agreement",
+    twice_in_one_pass: "total-order agreement",
+    each_its_own: "agreement po-causal-order",
+    second_without_first: "local-primary-order po-causal-order prefix",
+    second_before_first: "local-primary-order po-causal-order causal-order",
+    later_primary_first: "global-primary-order primary-integrity strict-causality causal-order",
+    primary_behind: "primary-integrity",
+    rivals_delivered: "strict-causality one-primary-an-epoch",
+    same_server_twice: "causal-order strict-causality one-primary-an-epoch",
+    rivals: "one-primary-an-epoch",
+    under_one_zxid: "unique-zxid",
+    established_twice: "one-leader-an-epoch",
+    lost_when_chosen: "chosen-in-later-histories",
+    chosen_when_lost: "chosen-in-later-histories",
+    never_chosen: "delivered-is-chosen",
+}
+
+
+@pytest.mark.parametrize("make", BREAKS, ids=lambda f: f.__name__)
+def test_a_history_breaks_exactly(make: Callable[[Synthetic], None]) -> None:
+    s = Synthetic.of()
+    make(s)
+    verdicts = s.ghost_verdicts()
+    assert {name for name in NAMES if not verdicts[name]} == set(BREAKS[make].split())
+    assert verdicts == s.naive_verdicts()
+
+
+def test_every_history_property_is_broken_by_one_of_these() -> None:
+    assert {name for broken in BREAKS.values() for name in broken.split()} == set(NAMES)
+
+
+def test_redelivery_in_the_same_order_is_allowed() -> None:
+    """III, IX: at-least-once. A pass may stop short, begin anew, and go further."""
+    s = Synthetic.of()
+    a, b, c = s.abcast(0, 1), s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b, c)
+    for some in ((a, b), (a,), (), (a, b, c), (a, b)):
+        s.end_pass(2)
+        s.deliver(2, *some)
+        assert all(s.ghost_verdicts().values())
+        assert all(s.naive_verdicts().values())
+
+
+# --- histories that ghosts once judged wrongly ----------------------------------------------------
+
+
+def test_an_instance_stays_one_when_a_rival_broadcasts_in_between() -> None:
+    """Two instances take turns in epoch 1; the first one's second transaction is delivered without its first."""
+    s = Synthetic.of()
+    s.abcast(0, 1)
+    s.abcast(1, 1)
+    s.deliver(2, s.abcast(0, 1))
+    assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+def test_a_later_initial_history_lacks_what_is_broadcast_after_it() -> None:
+    """A deposed primary broadcasts in epoch 1 when epoch 2 is established, and a quorum accepts it in epoch 1."""
+    s = Synthetic.of()
+    s.establish(2)
+    s.choose(1, s.abcast(0, 1))
+    assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+def test_an_initial_history_lacks_what_is_later_accepted_in_an_earlier_epoch() -> None:
+    """A transaction of epoch 2 is in no initial history of epoch 2, and a quorum accepts it in epoch 1."""
+    s = Synthetic.of()
+    a = s.abcast(0, 2)
+    s.establish(2)
+    s.choose(1, a)
+    assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+def test_only_what_a_primary_broadcast_has_a_place_in_the_order_of_primaries() -> None:
+    """Transactions out of nowhere break integrity and nothing else."""
+    s = Synthetic.of()
+    s.deliver(0, Txn(2, 1, 3), Txn(1, 1, 4))
+    s.deliver(1, Txn(2, 1, 3), Txn(1, 1, 4))
+    s.abcast(2, 3)
+    assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+@pytest.mark.parametrize("nowhere", [Txn(1, 1, 4), Txn(3, 1, 4), Txn(1, 3, 0)], ids=str)
+def test_what_no_primary_broadcast_is_ordered_with_nothing(nowhere: Txn) -> None:
+    for swapped in (False, True):
+        s = Synthetic.of()
+        a = s.abcast(0, 2)
+        s.deliver(1, *((nowhere, a) if swapped else (a, nowhere)))
+        s.deliver(2, a)
+        assert s.ghost_verdicts() == s.naive_verdicts()
+
+
+def test_an_earlier_epoch_may_choose_what_a_later_one_chose_before() -> None:
+    """A quorum accepts in epoch 2, and then, one having accepted in epoch 1 long since, one more does in epoch 1."""
+    s = Synthetic.of()
+    a = s.abcast(0, 1)
+    s.accept(0, 1, a)
+    s.choose(2, a)
+    assert s.state.chosen_epoch[0] == 2
+    s.accept(1, 1, a)
+    assert s.state.chosen_epoch[0] == 1
+    s.establish(2)
+    assert s.ghost_verdicts() == s.naive_verdicts()
+    assert not s.ghost_verdicts()["chosen-in-later-histories"]
+
+
+def test_who_accepted_is_forgotten_once_it_cannot_matter() -> None:
+    """From the epoch on that chose it, and in no epoch before."""
+    s = Synthetic.of()
+    a = s.abcast(0, 1)
+    for epoch in (1, 2, 3):
+        s.accept(0, epoch, a)
+    s.accept(1, 2, a)
+    assert [set(s.state.accepted[e][0]) for e in range(4)] == [set(), {0}, set(), set()]
+    s.accept(2, 3, a)
+    s.accept(2, 2, a)
+    assert [set(s.state.accepted[e][0]) for e in range(4)] == [set(), {0}, set(), set()]

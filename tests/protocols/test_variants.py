@@ -1,0 +1,326 @@
+"""Every variant does in its budget what its entry says: it breaks the properties named, at the depth
+named, in a run that the CPython world confirms; or it is exhausted and nothing breaks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Exploration, Found, Limits
+from invariants import MODULES, PROPERTIES, binding
+from invariants.binding import bound
+from invariants.registry import STEP, Property, property_named
+from traces import build_trace
+from traces.replay.replay import replay
+from zabspec import zab
+from zabspec.language.reference import StateView
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zab_variants import VARIANTS, Variant, within
+from zabspec.worlds import actor
+from zabspec.worlds.over_connections import WORLD
+
+JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
+DOCS = Path(__file__).parents[2] / "docs"
+
+UNSAFE = [v for v in VARIANTS.values() if not v.safe]
+SAFE = [v for v in VARIANTS.values() if v.safe]
+
+
+def marked(v: Variant) -> Any:
+    """A parameter of a test; two faults and two transactions take a while."""
+    faults = sum(int(v.budget[name]) for name in ("timeouts", "crashes"))
+    slow = faults > 1 and int(v.budget["txns"]) > 1
+    return pytest.param(v, id=v.name, marks=pytest.mark.slow if slow else ())
+
+
+def configuration(budget: dict[str, Any], variant: str = "") -> Configuration:
+    return Configuration(**budget, variant=variant)
+
+
+# By far the largest spaces, of ten million states: what breaks in them breaks at depth 45, and they end at 70. They are
+# looked through to a level beyond that; with ZABCHECK_EVERY to the end.
+LARGEST = dict(within(3, 2, timeouts=2))
+FAR = None if os.environ.get("ZABCHECK_EVERY") else 46
+
+
+def reach(c: Configuration) -> int | None:
+    """How deep a space is looked through; none: to its end."""
+    return FAR if all(getattr(c, name) == value for name, value in LARGEST.items()) else None
+
+
+@cache
+def explored(c: Configuration) -> Exploration:
+    """The whole space as far as it is looked through, past violations, up to renaming."""
+    return Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits(depth=reach(c)), keep_going=True)
+
+
+def looked_through(c: Configuration, r: Exploration) -> bool:
+    return r.complete if reach(c) is None else r.expanded_levels == reach(c)
+
+
+def command(v: Variant) -> str:
+    """What a person types to see it."""
+    fields = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in v.budget.items())
+    return f"zabcheck --variant {v.name} {fields}"
+
+
+def kept(model: Model, p: Property, words: tuple[int, ...]) -> list[bool]:
+    """What the CPython world says of a property after each step of a schedule."""
+    names = bound(model)
+    before, out = model.program.initial(), []
+    for word in words:
+        steps = [0] * 512
+        names["enabled"](before, steps)
+        assert word & 0xFFFFFFFF in steps[1 : steps[0] + 1]
+        after = StateView(model.program.layout, bytes(before.buffer))
+        names["apply"](after, word)
+        assert not after.error
+        holds = names[p.holds.__name__]
+        out.append(bool(holds(before, after, after) if p.of == STEP else holds(after)))
+        before = after
+    return out
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
+def test_unsafe_variant_breaks_what_it_says(v: Variant) -> None:
+    model = Model(configuration(dict(v.budget), v.name))
+    result = explored(model.configuration)
+    assert looked_through(model.configuration, result)
+    assert not result.error
+    assert set(result.violations) == set(v.breaks)
+    assert min(found.depth for found in result.violations.values()) == v.depth
+    assert result.violations[v.breaks[0]].depth == v.depth
+    for found in result.violations.values():
+        assert kept(model, found.property, found.schedule) == [True] * (found.depth - 1) + [False]
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
+def test_every_counterexample_replays(v: Variant) -> None:
+    """The simulator takes the same steps, each to an equal state."""
+    model = Model(configuration(dict(v.budget), v.name))
+    for name, found in explored(model.configuration).violations.items():
+        result = replay(build_trace(model, found.property, found.schedule))
+        assert result.property_name == name
+        assert len(result.steps) == found.depth
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE if not v.name.startswith("history-by-")])
+def test_first_violation_is_found_without_going_on(v: Variant) -> None:
+    """Not of those two whose spaces are by far the largest: nothing else is different about them."""
+    c = configuration(dict(v.budget), v.name)
+    result = Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits())
+    assert result.depth == v.depth
+    first: Found = result.violations[v.breaks[0]]
+    assert first.schedule == explored(c).violations[v.breaks[0]].schedule
+    assert {found.depth for found in result.violations.values()} == {v.depth}
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("v", [marked(v) for v in SAFE])
+def test_safe_variant_is_exhausted_and_holds(v: Variant) -> None:
+    c = configuration(dict(v.budget), v.name)
+    result = explored(c)
+    assert looked_through(c, result)
+    assert not result.error
+    assert not result.violations
+    assert set(result.witnessed) == {p.name for p in JUDGED}
+    assert (v.breaks, v.depth) == ((), 0)
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("v", [marked(v) for v in VARIANTS.values()])
+def test_the_protocol_itself_holds_there(v: Variant) -> None:
+    c = configuration(dict(v.budget))
+    result = explored(c)
+    assert looked_through(c, result)
+    assert not result.error
+    assert not result.violations
+
+
+def test_variants_combine_in_the_order_of_their_table() -> None:
+    """All repairs by name are `repaired`; one name or several, given as they like."""
+    db19 = PROTOCOLS["db19"]
+    repairs = [v.name for v in db19.variants.values() if v.repairs]
+    assert db19.combined(",".join(reversed(repairs))) == ",".join(repairs)
+    assert (
+        db19.overrides(",".join(repairs)) == db19.overrides("+".join(reversed(repairs))) == db19.overrides("repaired")
+    )
+    assert db19.combined("no-holes", "discovery-once") == db19.combined("discovery-once+no-holes")
+    c = Configuration("db19", "no-holes, discovery-once", nodes=2, txns=1)
+    assert c == Configuration("db19", "discovery-once,no-holes", nodes=2, txns=1)
+    assert {"in_discovery", "appends"} <= set(Model(c).program.overrides)
+
+
+def test_two_variants_of_one_function_need_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    zab = PROTOCOLS["zab"]
+    first, second = next(
+        (a, b)
+        for a, b in itertools.combinations(VARIANTS.values(), 2)
+        if any(b.overrides.get(k, f) is not f for k, f in a.overrides.items())
+    )
+    (function,) = (k for k, f in first.overrides.items() if second.overrides.get(k, f) is not f)
+    both = f"{first.name},{second.name}"
+    with pytest.raises(ConfigError, match=f"{first.name} and {second.name} both change {function}"):
+        Configuration(variant=both)
+    for above, below in ((first, second), (second, first)):
+        with monkeypatch.context() as patched:
+            patched.setitem(VARIANTS, above.name, replace(above, over=(below.name,)))
+            assert zab.overrides(zab.combined(both))[function] is above.overrides[function]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (("--variant", "no-holes,no-holes"), "variant no-holes is named twice"),
+        (("--variant", "no-holes,no-hole"), "there is no variant 'no-hole' of db19; did you mean no-holes"),
+        (("--repair", "repaired"), "repaired of db19 repairs no rule: it is a --variant"),
+    ],
+)
+def test_what_does_not_combine_is_refused(given: tuple[str, ...], problem: str) -> None:
+    result = CliRunner().invoke(main, ["--protocol", "db19", *given])
+    assert result.exit_code == 2
+    assert problem in result.stderr
+
+
+def test_what_is_repaired_together_is_explored_and_told() -> None:
+    given = ["--protocol", "db19", "--nodes", "2", "--txns", "1", "--timeouts", "1", "--depth", "4", "--no-trace"]
+    result = CliRunner().invoke(main, [*given, "--repair", "no-holes,discovery-once"])
+    assert "db19 with discovery-once,no-holes, 2 nodes" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("v", VARIANTS.values(), ids=lambda v: v.name)
+def test_variant_is_a_difference(v: Variant) -> None:
+    """It stands in for functions there are, with the same parameters."""
+    assert VARIANTS[v.name] is v
+    assert PROTOCOLS["zab"].overrides(v.name) is v.overrides
+    for name, function in v.overrides.items():
+        base = getattr(zab, name, None) or getattr(actor, name)
+        assert len(base.__annotations__) == len(function.__annotations__)
+        assert base.__annotations__["return"] == function.__annotations__["return"]
+    for name in v.breaks:
+        property_named(name, JUDGED)
+
+
+def test_no_variant_is_the_protocol() -> None:
+    assert not PROTOCOLS["zab"].overrides("")
+
+
+@pytest.mark.parametrize("v", VARIANTS.values(), ids=lambda v: v.name)
+def test_documented(v: Variant) -> None:
+    """The table of docs/variants.md has it, with the command, what breaks and where."""
+    lines = (DOCS / "variants.md").read_text(encoding="utf-8").splitlines()
+    row = next(line for line in lines if line.startswith(f"| `{v.name}` | {v.rule} |"))
+    assert f"`{command(v)}`" in "\n".join(lines)
+    if v.breaks:
+        assert f"| {v.breaks[0]} | {v.depth} |" in row
+    assert v.why in row
+
+
+def broken_networks() -> list[Any]:
+    """The commands of docs/networks.md, each with the depths of the table below it."""
+    out: list[tuple[list[str], dict[str, int]]] = []
+    for line in (DOCS / "networks.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("    zabcheck "):
+            out.append((line.split()[1:], {}))
+        elif match := re.fullmatch(r"\| (.+) \| (\d+) \|", line):
+            out[-1][1].update({name: int(match[2]) for name in match[1].split(", ")})
+    ids = [re.sub(r"--(\w)\S* ", r"\1", " ".join(words)) for words, _ in out]
+    slow = [pytest.mark.slow if "--timeouts 1" in " ".join(words) else () for words, _ in out]
+    return [pytest.param(*row, id=name, marks=marks) for row, name, marks in zip(out, ids, slow, strict=True)]
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(("words", "depths"), broken_networks())
+def test_network_breaks_what_the_page_says(words: list[str], depths: dict[str, int]) -> None:
+    done = CliRunner().invoke(main, [*words, "--no-trace", "--json"])
+    report = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert report["coverage"]["error"] is None
+    assert report["coverage"]["all_asked"]
+    assert report["coverage"]["exhausted"] == ("--depth" not in words)
+    found = {p["name"]: p["violation"]["depth"] for p in report["properties"] if p["violation"]}
+    assert found == depths
+
+
+def test_every_broken_network_is_on_the_page() -> None:
+    commands = [" ".join(p.values[0]) for p in broken_networks()]
+    used = {name for name in WORLD.networks for words in commands if f"--network {name} " in words}
+    assert used == WORLD.networks.keys() - {"fifo"}
+
+
+def anchors(*roots: str) -> set[str]:
+    """The entries of docs/readings.md that comments cite, as `(readings: ...)`."""
+    texts = (p.read_text(encoding="utf-8") for root in roots for p in (DOCS.parent / root).rglob("*.py"))
+    return {name for text in texts for name in re.findall(r"\((?:`docs/)?readings(?:\.md`)?: ([^)]+)\)", text)}
+
+
+def test_readings_have_what_the_comments_cite() -> None:
+    lines = (DOCS / "readings.md").read_text(encoding="utf-8").splitlines()
+    cited = anchors("zabspec", "invariants", "checker")
+    assert "re-admission" in cited
+    assert {f"### {name}" for name in cited} <= set(lines)
+
+
+@pytest.mark.parametrize("name", sorted({v.name for v in SAFE}))
+def test_readings_name_the_variant(name: str) -> None:
+    assert f"`{name}`" in (DOCS / "readings.md").read_text(encoding="utf-8")
+
+
+REJOIN = '''
+"""Whether a follower ever acknowledges an epoch that it had promised before."""
+
+from zabspec.language.lang import State
+from zabspec.worlds.steps import TO_FOLLOWER
+from zabspec.zab import DISCOVERY, NEWEPOCH, SYNCHRONIZATION
+
+
+def nothing_asked(before: State, event: State, after: State) -> bool:
+    """Always."""
+    return True
+
+
+def acknowledges_again(before: State, event: State, after: State) -> bool:
+    """f.1.2 with f.p = e'."""
+    if event.event != TO_FOLLOWER or event.event_message.kind != NEWEPOCH:
+        return False
+    f = event.event_process
+    completes = before.phase[f] == DISCOVERY and after.phase[f] == SYNCHRONIZATION
+    return completes and before.promised_epoch[f] == after.promised_epoch[f]
+'''
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(("variant", "again"), [("", True), ("strict-rejoin", False)])
+def test_strict_rejoin_locks_a_follower_out(
+    variant: str, again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower that promised e joins e again after a lost connection; to the letter of f.1.2, never."""
+    path = tmp_path / "rejoin_texts.py"
+    path.write_text(REJOIN)
+    module = ModuleType("rejoin_texts")
+    monkeypatch.setitem(sys.modules, "rejoin_texts", module)
+    exec(compile(REJOIN, str(path), "exec", dont_inherit=True), module.__dict__)
+    monkeypatch.setattr(binding, "MODULES", (*MODULES, module))
+    rejoins = Property("acknowledges-again", STEP, "f.1.2", "", module.nothing_asked, module.acknowledges_again)
+    model = Model(Configuration(variant=variant, nodes=3, txns=1, timeouts=0, crashes=0, losses=1))
+    result = Explorer(Compiled(model, [rejoins], True), 1).run(Limits())
+    assert result.complete
+    assert (rejoins.name in result.witnessed) == again

@@ -1,0 +1,121 @@
+"""Shortening counterexamples: what is left breaks the same property, and nothing more can go."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from invariants import PROPERTIES, property_named
+from traces import Trace, TraceError, build_trace, read_trace, verify, write_trace
+from traces.shorten.minimise import World, minimise
+from zabspec.model import Configuration, Model
+
+# A configuration wider than need be, the property, and the fewest steps there are (docs/variants.md, docs/db19.md).
+CASES = {
+    "db19": (Configuration(protocol="db19", nodes=3, txns=3, timeouts=3, channel=60), "prefix", 12),
+    "small-quorum": (Configuration(variant="small-quorum", nodes=4, txns=3, timeouts=3), "delivered-is-chosen", 11),
+}
+
+
+@cache
+def wandering(case: str) -> Trace:
+    """A counterexample that a random walk stumbled on."""
+    configuration, name, _ = CASES[case]
+    world = World(configuration, property_named(name, PROPERTIES))
+    for seed in range(2000):
+        source, s = random.Random(seed), world.initial.copy()
+        words: list[int] = []
+        for _ in range(250):
+            possible = world.enabled(s)
+            if not possible:
+                break
+            words.append(source.choice(possible))
+            before = s.copy()
+            world.names["apply"](s, words[-1])
+            if world.breaks(before, s):
+                return build_trace(world.model, world.prop, words)
+    raise AssertionError("no walk breaks it")
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("case", ["db19", "small-quorum"])
+def test_a_walk_shrinks_to_the_shortest_there_is(case: str) -> None:
+    trace = wandering(case)
+    found = minimise(trace)
+    verify(found.trace)
+    assert found.steps_before == len(trace.steps) > len(found.trace.steps)
+    assert len(found.trace.steps) == CASES[case][2]
+    assert found.trace.property_name == trace.property_name
+    small, large = found.trace.configuration, trace.configuration
+    assert small.txns < large.txns
+    assert small.timeouts < large.timeouts
+    assert small.nodes <= large.nodes
+
+
+def test_no_single_step_can_go() -> None:
+    trace = minimise(wandering("db19")).trace
+    world = World(trace.configuration, property_named(trace.property_name, PROPERTIES))
+    deeds = world.deeds(trace.schedule)
+    for k in range(len(deeds)):
+        found = world.run(deeds[:k] + deeds[k + 1 :])
+        assert found is None or len(found[0]) >= len(deeds)
+
+
+def test_what_cannot_be_shortened_stays(tmp_path: Path) -> None:
+    trace = minimise(wandering("small-quorum")).trace
+    assert minimise(trace).trace.schedule == trace.schedule
+
+
+def test_a_witness_is_no_counterexample() -> None:
+    trace = replace(wandering("small-quorum"), property_name="", statement="", source="")
+    with pytest.raises(TraceError, match="breaks no property"):
+        minimise(trace)
+
+
+def test_a_trace_that_breaks_nothing_is_refused() -> None:
+    model = Model(Configuration(txns=1))
+    trace = build_trace(model, property_named("agreement", PROPERTIES), [])
+    with pytest.raises(TraceError, match="does not break agreement"):
+        minimise(trace)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_command_says_whether_it_is_the_shortest(tmp_path: Path) -> None:
+    path = tmp_path / "walk.trace.json"
+    write_trace(wandering("small-quorum"), path)
+    done = CliRunner().invoke(main, ["minimise", str(path), "--json"])
+    assert done.exit_code == 0
+    said = json.loads(done.stdout)
+    assert said["shortest"] is True
+    assert said["steps"] == 11
+    short = read_trace(tmp_path / "walk.min.trace.json")
+    verify(short)
+    assert len(short.steps) == 11
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["minimise", "nowhere.json"], "cannot read nowhere.json"),
+        (["minimise", "nowhere.json", "--search", "0"], "must be a number of seconds above 0"),
+        (["minimise", "nowhere.json", "--output", "no/such/folder.json"], "there is no folder"),
+        (["minimise", "nowhere.json", "--output", "PIPE"], "this is not a regular file"),
+    ],
+)
+def test_wrong_questions(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = CliRunner().invoke(main, [str(tmp_path / "pipe") if a == "PIPE" else a for a in arguments])
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert not done.stdout

@@ -1,0 +1,195 @@
+"""Walks, swarms and best first: what they find is true, and is found again; what they do not find is no verdict."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import main
+from checker.search import kernel
+from checker.search.code import SearchCode
+from checker.search.search import MODES, Search, signed
+from invariants import properties_of
+from invariants.binding import bound
+from invariants.registry import STEP
+from traces import read_trace, verify
+from traces.replay.replay import replay
+from zabspec.model import Configuration, Model
+
+LARGE = {"txns": 3, "timeouts": 3, "crashes": 2, "losses": 2}
+
+
+@cache
+def code(variant: str = "", txns: int = 3) -> SearchCode:
+    judged = [p for p in properties_of("zab") if p.default and p.judges("zab")]
+    return SearchCode(Model(Configuration(**{**LARGE, "txns": txns}, variant=variant)), judged)
+
+
+def asked(mode: str, seed: int, variant: str = "", threads: int = 1, most: int = 400) -> Search:
+    return Search(code(variant), mode, seed, threads, most)
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("variant", ["no-promise", "epoch-then-history"])
+def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, variant: str) -> None:
+    """The hard variants, in each mode with a seed that nobody chose (benchmarks/search.py: all of them, 20 seeds)."""
+    found = asked(mode, 20111, variant).run(30)
+    assert found.broken
+    for broken in found.broken.values():
+        names, s = bound(code(variant).model), code(variant).model.program.initial()
+        before = s.copy()
+        for word in broken.schedule:
+            before = s.copy()
+            possible = [0] * (code(variant).model.most_steps + 1)
+            names["enabled"](s, possible)
+            assert word & 0xFFFFFFFF in possible[1 : possible[0] + 1]
+            names["apply"](s, word)
+        holds = names[broken.property.holds.__name__]
+        assert not (holds(before, s, s) if broken.property.of == STEP else holds(s))
+
+
+def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
+    for mode in ("random", "swarm"):
+        one, two = (asked(mode, 5, "no-promise", threads).run(30).broken for threads in (1, 2))
+        assert min(b.walk for b in one.values()) == min(b.walk for b in two.values())
+        first = min(one.values(), key=lambda b: b.walk)
+        assert two[first.property.name].schedule == first.schedule
+    assert asked("random", 6, "no-promise").run(30).broken != one
+
+
+def test_walks_visit_what_an_exploration_does_and_judge_it_alike() -> None:
+    """A walk takes steps that the explorer has there, and its counts are those of its steps."""
+    search = asked("random", 3, most=60)
+    slot = search.slots[0]
+    search.deadline = float("inf")
+    block = search.next_block()
+    search.ask(slot, block.cell, 0, 1)
+    assert (
+        search.code.walks(block.cell.state, slot.work, slot.asked, search.known, slot.path, slot.best, slot.answer) == 1
+    )
+    taken = slot.answer[kernel.W_TAKEN]
+    names, s = bound(search.code.model), search.code.model.program.initial()
+    entered = [0] * 64
+    for word in slot.path[:taken]:
+        possible = dict(search.code.next_states(s.key()))
+        names["apply"](s, word)
+        assert possible[word][: search.code.layout.size] == s.key()
+        for k in range(64):
+            entered[k] += s.steps >> k & 1
+    assert entered == list(slot.answer[kernel.W_STEPS : kernel.W_STEPS + 64])
+    assert sum(slot.answer[kernel.W_EVENTS : kernel.W_EVENTS + 64]) == taken > 10
+
+
+def test_a_swarm_draws_budgets_of_which_none_is_larger_than_asked() -> None:
+    search = asked("swarm", 1)
+    left = [search.code.view(search.with_less(first)) for first in range(40)]
+    assert {s.crashes_left for s in left} == {0, 1, 2}
+    assert {s.timeouts_left for s in left} == {0, 1, 2, 3}
+
+
+def test_best_first_goes_on_from_where_premises_were_met() -> None:
+    search = asked("best", 1)
+    found = search.run(0.3)
+    assert not found.broken
+    assert found.cells > 20
+    names, names_of = bound(search.code.model), [p.witness.__name__ for p in search.code.properties]
+    for cell in search.cells[1:6]:
+        s, met = search.code.model.program.initial(), 0
+        for word in cell.schedule:
+            before = s.copy()
+            names["apply"](s, word)
+            for k, p in enumerate(search.code.properties):
+                met |= names[names_of[k]](*((before, s, s) if p.of == STEP else (s,))) << k
+        assert met == cell.met
+        assert bytes(cell.state.raw)[: search.code.layout.size] == s.key()
+
+
+def test_what_holds_is_not_said_to_hold() -> None:
+    found = asked("random", 1).run(0.3)
+    assert not found.broken
+    assert found.walks > 100
+    assert found.stopped == "--time-limit 0.3 s reached"
+    assert len(found.met) > 15
+
+
+def test_seeds_are_words() -> None:
+    assert signed(2**63) == -(2**63)
+    assert signed(2**64 + 5) == 5
+
+
+# --- the command ---------------------------------------------------------------------------------------
+
+
+def searched(*words: str) -> Result:
+    return CliRunner().invoke(main, [*words], prog_name="zabcheck")
+
+
+QUESTION = [f"--{name}={n}" for name, n in LARGE.items()]
+
+
+@pytest.mark.slow(seconds=3)
+def test_the_command_writes_a_minimised_trace_that_replays(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace.json"
+    words = [
+        "--search",
+        "best",
+        "--variant",
+        "join-commit-all",
+        *QUESTION,
+        "--seed",
+        "7",
+        "--trace",
+        str(file),
+        "--json",
+    ]
+    answer = searched(*words)
+    assert answer.exit_code == 1
+    said = json.loads(answer.stdout)
+    (violation, *_) = said["violations"]
+    trace = read_trace(file)
+    verify(trace)
+    replay(trace)
+    assert violation["property"] == trace.property_name
+    assert violation["steps"] == len(trace.steps) <= violation["walked"]
+    assert violation["minimised"]
+    assert said["seed"] == 7
+
+
+def test_the_command_ends_with_3_where_nothing_is_found() -> None:
+    answer = searched("--search", "random", *QUESTION, "--time-limit", "0.2", "--seed", "0")
+    assert answer.exit_code == 3
+    assert "nothing found, which says nothing of what was not walked" in " ".join(answer.stdout.split())
+    assert "holds" not in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--search sideways", "sideways"),
+        ("--seed 5", "--seed is for --search"),
+        ("--search random --seed -1", "-1"),
+        ("--search random --engine interpret", "--search does not go with --engine interpret"),
+        ("--search random --max-states 5", "--max-states does not go with --search"),
+        ("--search random --reduction none", "--reduction does not go with --search"),
+        ("--search random --require-witness", "--require-witness does not go with --search"),
+        ("--search random --depth 0", "--depth 0 leaves --search no step"),
+        ("--search random --time-limit 0", "--time-limit"),
+        ("--search random --protocol nobody", "nobody"),
+    ],
+)
+def test_a_wrong_question_is_refused(words: str, said: str) -> None:
+    answer = searched(*words.split())
+    assert answer.exit_code == 2
+    assert answer.stdout == ""
+    assert said in answer.stderr
+
+
+def test_a_model_that_is_not_ready_in_time_is_no_verdict() -> None:
+    answer = searched("--search", "random", "--nodes", "3", "--txns", "4", "--time-limit", "0.001")
+    assert answer.exit_code == 3
+    assert "before the model was ready" in " ".join(answer.stdout.split())

@@ -1,0 +1,127 @@
+"""Plain seeded runs that show what a counterexample says can happen."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from traces import write_trace
+from traces.judging.simulated import breaks, judge, judged_properties, verdicts
+from traces.shorten.realise import Realised, Wanted, attempt, command_line, realise
+
+LAB = Wanted("prefix", "db19", "", 3, "")
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("name", ["prefix", "unique-zxid", "delivered-is-chosen", "one-leader-an-epoch"])
+def test_the_printed_command_shows_it(name: str) -> None:
+    found = realise(Wanted(name, "db19", "", 3, ""), 20_000, 120, 2)
+    assert isinstance(found, Realised)
+    words = shlex.split(command_line(found.run))
+    assert words[0] == "zabcheck"
+    done = CliRunner().invoke(main, [*words[1:], "--json"])
+    assert done.exit_code == 1
+    said = {p["name"]: p for p in json.loads(done.stdout)["properties"]}
+    assert said[name]["verdict"] == "violated"
+
+
+@pytest.mark.slow(seconds=3)
+def test_an_unsafe_variant_of_zab_is_realised() -> None:
+    found = realise(Wanted("agreement", "zab", "small-quorum", 3, ""), 20_000, 120, 2)
+    assert isinstance(found, Realised)
+
+
+def test_zab_itself_is_not() -> None:
+    assert realise(Wanted("agreement", "zab", "", 3, ""), 1000, 120, 2) == 1000
+
+
+@pytest.mark.slow(seconds=2)
+def test_an_attempt_is_its_number() -> None:
+    assert attempt(LAB, 417) == attempt(LAB, 417)
+    assert len({attempt(LAB, n) for n in range(1000)}) == 1000
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_first_attempts_are_the_labs_own() -> None:
+    run = attempt(LAB, 7)
+    assert (run.least_delay, run.delays, run.faults, run.blocked) == (1, 3, (), ())
+    bit = [p.name for p in judged_properties("db19")].index("prefix")
+    assert any(breaks(attempt(LAB, n), bit) >= 0 for n in range(200)), "nor does it take any fault"
+
+
+@pytest.mark.parametrize("number", [19, 109, 922])
+def test_one_property_alone_is_judged_as_all_are(number: int) -> None:
+    """The tick in which each breaks, and that the others do not."""
+    run = attempt(LAB, number)
+    _, said = judge(run)
+    assert [breaks(run, k) for k in range(len(said))] == [v.broken_at for v in said]
+    assert verdicts(run) == sum(1 << k for k, v in enumerate(said) if not v.held)
+
+
+@pytest.mark.slow(seconds=2)
+def test_limits_are_kept() -> None:
+    assert realise(Wanted("agreement", "zab", "", 3, ""), 7, 60, 2) == 7
+    """A search that does not look at the clock goes on without end; it is given a minute."""
+    code = "from traces.shorten.realise import *; print(realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 1, 2))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert int(done.stdout) in range(10**6)
+
+
+def test_no_worker_outlives_the_search() -> None:
+    """Not even when the search is killed."""
+    code = "from traces.shorten.realise import *; realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 600, 2)"
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as search:
+        for _ in range(200):
+            time.sleep(0.1)
+            if len(members(search.pid)) >= 3:
+                break
+        search.kill()
+    for _ in range(100):
+        time.sleep(0.1)
+        if not members(search.pid):
+            return
+    pytest.fail("a worker is left")
+
+
+def members(session: int) -> list[str]:
+    """The processes of a session, those that have ended and wait for nobody left out."""
+    out = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                out.append(stat.parent.name)
+    return out
+
+
+def test_an_altered_trace_is_refused(tmp_path: Path) -> None:
+    from test_minimise import wandering
+
+    path = tmp_path / "x.trace.json"
+    write_trace(wandering("small-quorum"), path)
+    path.write_text(path.read_text().replace('"variant": "small-quorum"', '"variant": "no-promise"'))
+    done = CliRunner().invoke(main, ["realise", str(path)])
+    assert done.exit_code == 2
+    assert str(path) in done.stderr
+
+
+def test_a_property_of_states_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from test_minimise import wandering
+
+    trace = wandering("small-quorum")
+    path = tmp_path / "x.trace.json"
+    write_trace(replace(trace, property_name="invariant-5"), path)
+    monkeypatch.setattr("traces.verify", lambda _: None)
+    done = CliRunner().invoke(main, ["realise", str(path)])
+    assert done.exit_code == 2
+    assert "not a property of histories" in done.stderr

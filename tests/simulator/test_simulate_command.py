@@ -1,0 +1,345 @@
+"""`zabcheck simulate`: what it prints and writes, the events it tells, and bad questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from test_cli import interrupted
+
+from checker.cli import main
+from zabspec.simulator.run import Run, play
+
+COMMAND = [sys.executable, "-c", "from checker.cli import main; main()", "simulate"]
+# seed 7, 3 nodes, 1000 rounds, 1 proposal: one of the lab's vectors
+SEVEN = ("--seed", "7", "--nodes", "3", "--rounds", "1000", "--proposals", "1")
+SEVENS = next(
+    line.split("\t")[5]
+    for line in (Path(__file__).parents[1] / "data" / "vectors.tsv").read_text().splitlines()
+    if line.startswith("7\t3\t1000\t1\t-\t")
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, ["simulate", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def events_in(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+# --- the digest, the dump, the cluster -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", [(), ("--engine", "interpret"), ("--engine", "compiled")])
+def test_the_digest_and_nothing_else(engine: tuple[str, ...]) -> None:
+    result = run(*SEVEN, *engine)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, SEVENS, "")
+
+
+def test_the_dump_is_what_was_hashed() -> None:
+    assert run(*SEVEN, "--dump", "dump").stdout == SEVENS
+    assert hashlib.sha256(Path("dump").read_bytes()).hexdigest() == SEVENS
+
+
+def test_a_partition() -> None:
+    """Pairs out of range are ignored (reading 15), spaces are not minded."""
+    plain = run("--partition", "0,1,1,0").stdout
+    assert plain != run().stdout
+    assert plain == run("--partition", "0,1, 1,0,9,0,0,-1").stdout
+    assert run("--partition", "3,0").stdout == run().stdout
+
+
+def test_show() -> None:
+    result = run(*SEVEN, "--show")
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"sha256 {SEVENS}"
+    assert lines[2].split() == ["process", "role", "epochs", "last", "zxid", "committed", "history"]
+    assert sorted(line.split()[1] for line in lines[3:6]) == ["Following", "Following", "Leading"]
+    assert all(line.endswith("1/1     <1,1>      <1,1>      zab-0 <1,1>") for line in lines[3:6])
+    assert lines[6].startswith("1000 ticks; 1 of 1 proposals abcast, 0 waiting for a leader; ")
+
+
+def test_show_writes_stretches() -> None:
+    """A crashed leader's epoch and the next, each as one stretch."""
+    result = run("--seed", "42", "--rounds", "2000", "--proposals", "20", "--crash", "1@900", "--show")
+    joined = re.sub(r"\n {6,}", " ", result.stdout)  # a long row goes on in the next line
+    rows = [re.split(" {2,}", line) for line in joined.splitlines() if line.startswith("p")]
+    both = "zab-0..8 <1,1..9>, zab-9..19 <2,1..11>"
+    assert [row[-1] for row in rows[1:]] == [both, "zab-0..8 <1,1..9>", both]
+
+
+def test_on_a_terminal_a_line_ends() -> None:
+    first, second = pty.openpty()
+    done = subprocess.run([*COMMAND, *SEVEN], stdout=second, check=False)
+    os.close(second)
+    assert (done.returncode, os.read(first, 1000)) == (0, SEVENS.encode() + b"\r\n")
+    os.close(first)
+
+
+def test_json() -> None:
+    answer = json.loads(run("--seed", "14", "--json", "--check").stdout)
+    assert answer["run"]["seed"] == 14
+    assert answer["exit_code"] == 1
+    assert answer["sha256"] == run("--seed", "14").stdout
+    assert [p["id"] for p in answer["processes"]] == [0, 1, 2]
+    state = play(Run(14)).state
+    assert [len(p["history"]) for p in answer["processes"]] == [len(state.history[p]) for p in range(3)]
+    verdicts = {p["name"]: p for p in answer["properties"]}
+    assert verdicts["integrity"] == {"name": "integrity", "verdict": "held"}
+    assert verdicts["primary-integrity"]["verdict"] == "premise not reached"
+    assert verdicts["total-order"]["tick"] == 336
+    assert verdicts["total-order"]["why"].startswith("p0 delivered t1 <1,1> before t2 <1,2>, but p1")
+
+
+def test_check() -> None:
+    assert run("--check").exit_code == 0
+    result = run("--seed", "14", "--check")
+    assert result.exit_code == 1
+    row = " ".join(re.split(r"\n(?=\S)", result.stdout[result.stdout.index("\nagreement ") + 1 :])[0].split())
+    assert row.startswith("agreement violated at tick 671")
+    assert row.endswith("p0 delivered t1 <1,1> but not t4 <1,4>, and p1 delivered t4 <1,4> but not t1 <1,1>.")
+
+
+@pytest.mark.slow(seconds=2)
+def test_check_interpreted_says_the_same() -> None:
+    assert run("--seed", "14", "--check", "--engine", "interpret").stdout == run("--seed", "14", "--check").stdout
+
+
+def test_flags_beyond_the_lab_do_what_they_say() -> None:
+    """Each changes the run, and the run is the one they describe."""
+    plain = run("--rounds", "1500").stdout
+    for flags in (
+        ("--crash", "1@400"),
+        ("--cut", "0-1@300", "--cut", "2-1@300"),
+        ("--cut", "0:1@10", "--cut", "1:0@10", "--cut", "2:0@10"),
+        ("--timeout", "1@250", "--timeout", "0@251"),
+        ("--delay", "30:60"),
+    ):
+        assert run("--rounds", "1500", *flags).stdout != plain, flags
+    healed = run("--cut", "0-1@10", "--heal", "1-0@11", "--show").stdout
+    assert healed == run("--show").stdout
+    both = run("--protocol", "zab", "--cut", "0-1@300", "--json").stdout
+    assert both == run("--protocol", "zab", "--cut", "0:1@300", "--cut", "1:0@300", "--json").stdout
+
+
+def test_a_variant_and_a_network_of_zab() -> None:
+    flags = ("--protocol", "zab", "--check")
+    assert run(*flags).exit_code == 0
+    assert run(*flags, "--network", "fifo").stdout == run(*flags).stdout
+    assert run(*flags, "--network", "lossy").exit_code == 0
+    broken = run(*flags, "--variant", "commit-on-propose")
+    assert broken.exit_code == 1
+    said = " ".join(broken.stdout.split())
+    assert re.search(r"delivered-is-chosen violated at tick \d+", said)
+    assert re.search(r"p\d delivered t1 <1,1>, but no quorum", said)
+
+
+# --- events --------------------------------------------------------------------------------------
+
+
+def test_events_are_the_run() -> None:
+    """What is sent is delivered, dropped or in flight; what is delivered was accepted and abcast."""
+    assert run("--seed", "14", "--events", "events").stdout == run("--seed", "14").stdout
+    events = events_in("events")
+    counts = Counter(e["event"] for e in events)
+    state = play(Run(14)).state
+    assert counts["send"] == state.seq
+    assert counts["send"] == counts["deliver"] + state.queued
+    assert counts["abcast"] == state.abcasts == 5
+    assert counts["abdeliver"] == sum(state.delivered_length[p] for p in range(3))
+    assert [e["tick"] for e in events] == sorted(e["tick"] for e in events)
+    sent = {e["seq"]: e for e in events if e["event"] == "send"}
+    for e in events:
+        if e["event"] == "deliver":
+            was = sent.pop(e["seq"])
+            assert was["arrives"] == e["tick"]
+            assert (was["from"], was["to"], was["message"]) == (e["from"], e["to"], e["message"])
+    roles = ["Looking"] * 3
+    for e in events:
+        if e["event"] == "role":
+            assert roles[e["process"]] == e["from"] != e["to"]
+            roles[e["process"]] = e["to"]
+    assert roles == [("Looking", "Following", "Leading")[state.role[p]] for p in range(3)]
+
+
+def test_events_of_faults() -> None:
+    flags = ("--crash", "2@300", "--recover", "2@500", "--cut", "0-1@600", "--heal", "0-1@700", "--events", "events")
+    assert run(*flags).exit_code == 0
+    events = events_in("events")
+    struck = [(e["tick"], e["event"]) for e in events if e["event"] in ("crash", "recover", "cut", "heal")]
+    assert struck == [(300, "crash"), (500, "recover"), *[(600, "cut")] * 2, *[(700, "heal")] * 2]
+    for e in events:
+        if e["event"] == "drop" and e["why"] == "down":
+            assert e["to"] == 2
+            assert 300 <= e["tick"] < 500
+        elif e["event"] == "drop":
+            assert e["why"] == "blocked"
+            assert {e["from"], e["to"]} == {0, 1}
+            assert 600 <= e["tick"] < 700
+    whys = Counter(e["why"] for e in events if e["event"] == "drop")
+    assert whys["down"] > 0
+    assert whys["blocked"] > 0
+
+
+def test_events_of_connections() -> None:
+    flags = ("--protocol", "zab", "--seed", "3", "--lose", "1:0@100", "--lose", "0:1@100", "--lose", "2:1@100")
+    assert run(*flags, "--proposals", "30", "--events", "events").exit_code == 0
+    events = events_in("events")
+    counts = Counter(e["event"] for e in events)
+    assert counts["lose"] == 3
+    assert counts["lost"] >= 2
+    assert counts["connect"] == counts["oracle"] >= 3
+    numbers: dict[tuple[int, int, int], int] = {}
+    for e in events:  # FIFO: each connection's messages in turn
+        if e["event"] == "deliver" and e["from"] != e["to"]:
+            key = (e["from"], e["to"], e["connection"])
+            assert e["number"] == numbers.get(key, 0) + 1
+            numbers[key] = e["number"]
+    assert counts["send"] == counts["deliver"] + sum(e["event"] == "drop" and "seq" in e for e in events)
+
+
+def test_nothing_more_is_sent_over_a_lost_connection() -> None:
+    """Not before the notice of the loss either: the leader proposes on, and that is lost."""
+    flags = ("--protocol", "zab", "--seed", "3", "--rounds", "300", "--proposals", "99", "--delay", "4:12")
+    run(*flags, "--events", "events")
+    leader = next(e["process"] for e in events_in("events") if e["event"] == "role" and e["to"] == "Leading")
+    follower = next(p for p in range(3) if p != leader)
+    run(*flags, "--lose", f"{follower}:{leader}@200", "--events", "events")
+    old: list[dict[str, Any]] = []
+    for e in events_in("events"):
+        if e["tick"] >= 200 and e.get("from") == leader and e.get("to") == follower:
+            if e["event"] == "send":
+                break
+            old.append(e)
+    unsent = [e for e in old if e["event"] == "drop" and e["why"] == "closed" and "seq" not in e]
+    assert len({e["tick"] for e in unsent}) > 2
+    # what was on its way arrives until the notice, and the rest never
+    assert any(e["event"] == "deliver" for e in old)
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_same_run_has_the_same_events() -> None:
+    one = subprocess.run([*COMMAND, *SEVEN, "--events", "one"], env={**os.environ, "PYTHONHASHSEED": "1"}, check=False)
+    two = subprocess.run([*COMMAND, *SEVEN, "--events", "two"], env={**os.environ, "PYTHONHASHSEED": "2"}, check=False)
+    assert (one.returncode, two.returncode) == (0, 0)
+    assert Path("one").read_bytes() == Path("two").read_bytes() != b""
+
+
+# --- the question was wrong ----------------------------------------------------------------------
+
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--seed", "-1"), "--seed must be 0 to 18446744073709551615, not -1"),
+    (("--seed", "18446744073709551616"), "--seed must be"),
+    (("--seed", "x"), "not a valid integer"),
+    (("--seed", "1", "--seed", "2"), "--seed is given twice"),
+    (("--nodes", "0"), "--nodes must be 1 to 7, not 0"),
+    (("--nodes", "8"), "--nodes must be 1 to 7, not 8"),
+    (("--rounds", "-1"), "--rounds must be 0 to"),
+    (("--rounds", "99999999"), "--rounds must be 0 to"),
+    (("--proposals", "1001"), "--proposals must be 0 to 1000, not 1001"),
+    (("--partition", "0,1,2"), "3 numbers are an odd count"),
+    (("--partition", "0,x"), "'x' is none"),
+    (("--partition", ""), "'' is none"),
+    (("--protocol", "raft"), "there is no protocol 'raft'"),
+    (("--variant", "nope"), "there is no variant 'nope' of db19"),
+    (("--network", "lossy"), "there is no network 'lossy' for db19; there are datagrams, ordered"),
+    (("--protocol", "zab", "--network", "udp"), "there is no network 'udp'"),
+    (("--delay", "3"), "--delay must be LEAST:MOST, as 1:3, not '3'"),
+    (("--delay", "0:3"), "1 <= LEAST"),
+    (("--delay", "4:3"), "LEAST <= MOST"),
+    (("--cut", "0:1"), "--cut must be A:B@TICK"),
+    (("--cut", "1:1@5"), "a process has no way to itself"),
+    (("--cut", "0:3@5"), "there is no process 3; they are 0 to 2"),
+    (("--heal", "x@5"), "--heal must be A:B@TICK"),
+    (("--crash", "1"), "--crash must be P@TICK, as 1@300, not '1'"),
+    (("--crash", "1@1000"), "the run has ticks 0 to 999"),
+    (("--recover", "3@5"), "there is no process 3"),
+    (("--timeout", "-1@5"), "--timeout must be P@TICK"),
+    (("--lose", "0:1@5"), "--lose is not for db19"),
+    (("--protocol", "zab", "--lose", "0-1@5"), "--lose must be F:L@TICK"),
+    (("--crash", "0@5") * 65, "at most 64 faults, not 65"),
+    (("--engine", "tlc"), "there is no engine 'tlc'"),
+    (("--events", "x", "--engine", "compiled"), "--events listens to --engine interpret"),
+    (("--events", "x", "--dump", "x"), "name the same file"),
+    (("--dump", "no/where"), "there is no folder no"),
+    (("--events", "."), "this is a folder"),
+    (("--dump",), "requires an argument"),
+    (("--frobnicate",), "No such option"),
+]
+
+
+@pytest.mark.parametrize(("flags", "sentence"), WRONG, ids=[" ".join(flags)[:40] for flags, _ in WRONG])
+def test_a_wrong_question_is_one_sentence(flags: tuple[str, ...], sentence: str) -> None:
+    result = run(*flags)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    assert list(Path().iterdir()) == []
+
+
+# --- no answer -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("flags", [(), ("--show",), ("--json",), ("--check",)])
+def test_a_full_disk(flags: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, *SEVEN, *flags], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") >= 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--dump", "--events"])
+def test_a_file_that_cannot_be_written(flag: str) -> None:
+    result = run(*SEVEN, flag, "/dev/full")
+    assert (result.exit_code, result.stdout) == (3, SEVENS)
+    assert result.stderr == "zabcheck: cannot write /dev/full: No space left on device\n"
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_ctrl_c_stops_a_long_run(engine: str) -> None:
+    run("--nodes", "7", "--check")  # compiled before the clock runs
+    # ten seconds and more even when compiled: a fast machine must not be done before it is interrupted
+    flags = ("simulate", "--rounds", "4000000", "--nodes", "7", "--proposals", "60", "--check", "--engine", engine)
+    for after in (1.0, 2.0, 4.0, 8.0):  # on a busy machine it takes a while to begin
+        code, out, err, seconds = interrupted(*flags, after=after)
+        # a second on a machine of one's own; others may share this one
+        assert seconds < 3
+        if code == 3:
+            assert (out, err) == ("", "zabcheck: interrupted; there is no verdict\n")
+            return
+    pytest.fail("it was never interrupted while it ran")
+
+
+def test_a_run_with_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More mail than there is room for: one sentence names the field and the tick, and there is no digest."""
+    monkeypatch.setattr("zabspec.simulator.run.ROOMS", (32,))
+    result = run("--rounds", "12000", "--proposals", "0", "--delay", "10000:10000")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert re.fullmatch(
+        r"zabcheck: the run has no end: \w+ (would leave its range|has no entry beyond).* at tick \d+\n", result.stderr
+    )

@@ -1,0 +1,320 @@
+"""Bounded model checking: what is there is found and replays, what is not is not found, and every end
+of the command is the one the other commands have."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import compiled, model, walk, walked
+
+from checker.cli import main
+from checker.commands.bmc import first_broken
+from checker.explore.breadth_first import Explorer
+from checker.explore.result import Limits
+from checker.symbolic.bmc import Bounds, check
+from checker.symbolic.solver import Solver
+from checker.symbolic.transition import Transition
+from checker.symbolic.unroll import Unrolling
+from invariants import PROPERTIES, Property, property_named
+from invariants.binding import full_namespace
+from traces import Runner, build_trace, read_trace, verify, write_trace
+from traces.replay.replay import replay
+from zabspec.language.symbolic_memory import values_of
+from zabspec.language.symbolic_terms import Term, and_, equal
+from zabspec.language.z3_terms import Z3Terms
+from zabspec.model import Configuration
+
+QUIET = {"timeouts": 0, "crashes": 0, "losses": 0}
+TWO: dict[str, Any] = {**QUIET, "nodes": 2, "txns": 1}
+SMALL_QUORUM = Configuration(variant="small-quorum", **TWO)
+
+# Variants with a property that they break; runs are looked for from so many steps before the end of
+# the explorer's shortest.
+BROKEN = (
+    (SMALL_QUORUM, "delivered-is-chosen", 5),
+    (Configuration(variant="commit-on-propose", **TWO), "delivered-is-chosen", 6),
+    (Configuration(variant="no-sync", **{**TWO, "timeouts": 1}), "delivered-is-chosen", 5),
+    (Configuration(variant="join-commit-all", **{**TWO, "nodes": 3}), "delivered-is-chosen", 4),
+    (
+        Configuration(protocol="db19", nodes=2, txns=2, timeouts=2, channel=8, heartbeats=0),
+        "delivered-is-chosen",
+        2,
+    ),
+)
+IDS = [f"{c.protocol} {c.variant}".strip() for c, _, _ in BROKEN]
+
+
+def named(name: str) -> Property:
+    return property_named(name, PROPERTIES)
+
+
+@cache
+def shortest(configuration: Configuration, name: str) -> tuple[int, ...]:
+    """The steps of the explorer's shortest run that breaks a property."""
+    p = named(name)
+    found = Explorer(compiled(configuration, False, (p,)), 1).run(Limits())
+    return found.violations[name].schedule
+
+
+def saved(folder: Path, configuration: Configuration, name: str) -> Path:
+    path = folder / "given.trace.json"
+    trace = build_trace(model(configuration), named(name), shortest(configuration, name))
+    write_trace(trace, path)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["bmc", *arguments], prog_name="zabcheck")
+
+
+def flags(configuration: Configuration) -> list[str]:
+    c = configuration
+    return [
+        *("--variant", c.variant, "--nodes", str(c.nodes), "--txns", str(c.txns)),
+        *("--timeouts", str(c.timeouts), "--crashes", str(c.crashes), "--losses", str(c.losses)),
+    ]
+
+
+# --- what is found -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("configuration", "name", "before"), BROKEN, ids=IDS)
+def test_a_violation_is_found_from_a_state_of_a_trace_and_replays(
+    configuration: Configuration, name: str, before: int, folder: Path
+) -> None:
+    """Exit 1, and the file that is written is an ordinary trace of the whole run, that replays once more."""
+    words = shortest(configuration, name)
+    given = saved(folder, configuration, name)
+    at = len(words) - before
+    result = run(
+        "--from", f"{given}:{at}", "--depth", str(before), "--every", "9", "--property", name, "--trace", "out.json"
+    )
+    assert result.exit_code == 1, result.output
+    assert f"from the state after step {at} of the trace" in " ".join(result.output.split())
+    assert "steps replayed in the simulator, step by step equal" in " ".join(result.output.split())
+    trace = read_trace(folder / "out.json")
+    assert trace.property_name == name
+    assert [step.word.word for step in trace.steps[:at]] == list(words[:at])
+    verify(trace)
+    replay(trace)
+
+
+@pytest.mark.slow
+def test_a_violation_is_found_from_the_initial_state(folder: Path) -> None:
+    """As deep as the explorer's shortest, eleven steps; told as JSON, too."""
+    words = shortest(SMALL_QUORUM, "delivered-is-chosen")
+    told = ["--depth", str(len(words)), "--every", "99", "--property", "delivered-is-chosen", "--json"]
+    result = run(*flags(SMALL_QUORUM), *told)
+    assert result.exit_code == 1, result.output
+    report = json.loads(result.stdout)
+    assert report["answer"] == "violated"
+    assert report["violated"] == ["delivered-is-chosen"]
+    assert report["replayed"] is True
+    assert report["from_step"] == 0
+    assert report["steps"] >= len(words)
+    replay(read_trace(folder / report["trace"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "in rounds"])
+def test_the_bound_is_the_explorers(together: bool) -> None:
+    """From each state of a shortest run no fewer steps do than the run has left, and so many do. In rounds
+    there may be a run of fewer rounds than steps, and never one of fewer steps."""
+    p = named("delivered-is-chosen")
+    words = shortest(SMALL_QUORUM, p.name)
+    m = model(SMALL_QUORUM)
+    runner = Runner(m)
+    for word in words[:-4]:
+        runner.step(word)
+    found = check(m, [p], Bounds(4, together=together), runner.state.key())
+    broken = first_broken(m, words[:-4], found.schedule, [p])
+    assert broken.steps >= 4
+    if not together:
+        assert (found.depth, found.rounds, broken.steps) == (3, 4, 4)
+
+
+def test_what_no_run_breaks_is_not_found() -> None:
+    """The protocol itself keeps what its variants break, and the answer says within which bound."""
+    result = run("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--depth", "4")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("no violation within 4 steps from the initial state")
+    assert "A bounded answer" in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "in rounds"])
+def test_every_state_that_steps_reach_is_reached(together: bool) -> None:
+    """Where a random run of a few steps ends, some run of as many rounds ends, too; and no run ends in a
+    state that so many steps do not reach, as long as each has a round of its own."""
+    configuration = Configuration(nodes=2, txns=1, timeouts=1, crashes=1, losses=1)
+    m, code = model(configuration), compiled(configuration)
+    layout = m.program.layout
+    source = random.Random(11)
+    depth = 3
+    transition = Transition(m, full_namespace(m))
+    for start in source.sample(walked(configuration, 200), 2):
+        reached = walk(start, code.next_states, layout.size, source.randrange(99), 60, depth)
+        unrolled = Unrolling(transition, values_of(layout, start), together)
+        z3_terms, solver = Z3Terms(), Solver(seconds=60, logic="QF_FD")
+        for k in range(depth):
+            conditions = list(unrolled.extend().constraints) + list(unrolled.early(k - 1))
+            solver.add(*(z3_terms.truth(c) for c in conditions))
+        level = {start}
+        within = {start}
+        for _ in range(depth):
+            level = {after[: layout.size] for data in level for _, after in code.next_states(data)}
+            within |= level
+        others = [d for d in walked(configuration, 200) if d not in within][:3]
+        for data in [*source.sample(reached, min(3, len(reached))), *others]:
+            same: Term | bool = True
+            for key, value in values_of(layout, data).items():
+                if key in unrolled.state:
+                    width = transition.cells.all[key].width
+                    same = and_(same, equal(unrolled.state[key], value, width))
+            solver.push()
+            solver.add(z3_terms.truth(same))
+            found = not solver.check().proved
+            solver.pop()
+            assert found == (data in within) or (together and found)
+
+
+# --- what is refused, and what has no verdict ---------------------------------------------------
+
+WRONG = (
+    (("--depth", "0"), "--depth must be 1 or more"),
+    (("--depth", "5000"), "--depth must be 1 to 1000"),
+    ((), "Missing option '--depth'"),
+    (("--depth", "3", "--protocol", "raft"), "there is no protocol 'raft'"),
+    (("--depth", "3", "--variant", "no-promises"), "did you mean no-promise"),
+    (("--depth", "3", "--nodes", "0"), "--nodes must be 1 to 7"),
+    (("--depth", "3", "--txns", "9"), "--txns must be 1 to 7"),
+    (("--depth", "3", "--timeouts", "99"), "--timeouts must be 0 to 15"),
+    (("--depth", "3", "--crashes", "-1"), "--crashes must be 0 to 15"),
+    (("--depth", "3", "--losses", "99"), "--losses must be 0 to 15"),
+    (("--depth", "3", "--partitions", "99"), "--partitions must be 0 to 15"),
+    (("--depth", "3", "--network", "carrier"), "there is no network 'carrier'"),
+    (("--depth", "3", "--drops", "1"), "--drops needs --network lossy"),
+    (("--depth", "3", "--duplicates", "1"), "--duplicates needs --network duplicating"),
+    (("--depth", "3", "--heartbeats", "1"), "--heartbeats is not for zab"),
+    (("--depth", "3", "--max-epoch", "0"), "--max-epoch must be 1 or more"),
+    (("--depth", "3", "--channel", "0"), "--channel must be 1 or more"),
+    (("--depth", "3", "--property", "agreements"), "there is no property 'agreements'"),
+    (("--depth", "3", "--property", "agreement", "--property", "agreement"), "given twice"),
+    (("--depth", "3", "--property", "invariant-5-literal"), "is judged by `zabcheck --property"),
+    (("--depth", "3", "--every", "0"), "--every must be 1 or more"),
+    (("--depth", "3", "--time-limit", "0"), "--time-limit must be a number of seconds above 0"),
+    (("--depth", "3", "--query-limit", "nan"), "--query-limit must be a number of seconds above 0"),
+    (("--depth", "3", "--seed", "-1"), "--seed must be 0 to"),
+    (("--depth", "3", "--depth", "4"), "--depth is given twice"),
+    (("--depth", "3", "--trace", "x.json", "--no-trace"), "contradict each other"),
+    (("--depth", "3", "--trace", "nowhere/x.json"), "there is no folder nowhere"),
+    (("--depth", "3", "--from", "nothing.json"), "nothing.json"),
+    (("--depth", "3", "--from", "nothing.json:4"), "nothing.json"),
+    (("--depth", "3", "--from", "x", "--nodes", "3"), "--nodes does not go with --from"),
+)
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=[" ".join(a) or "nothing" for a, _ in WRONG])
+def test_a_wrong_question_is_exit_2_and_one_sentence(arguments: tuple[str, ...], sentence: str, folder: Path) -> None:
+    """Nothing on stdout, no traceback, and nothing is written."""
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not list(folder.iterdir())
+
+
+def test_a_state_that_there_is_not_or_that_is_broken_already_is_refused(folder: Path) -> None:
+    """A step beyond the trace; a state in which the property is broken before anything is asked."""
+    path = saved(folder, SMALL_QUORUM, "delivered-is-chosen")
+    beyond = run("--from", f"{path}:99", "--depth", "2")
+    assert beyond.exit_code == 2
+    assert "the trace has 11 steps" in beyond.stderr
+    long = run("--from", f"{path}:{'9' * 5000}", "--depth", "2")
+    assert long.exit_code == 2
+    assert len(long.stderr.splitlines()) == 1
+    broken = run("--from", str(path), "--depth", "2", "--property", "delivered-is-chosen")
+    assert broken.exit_code == 2
+    assert "step 11 of the trace breaks delivered-is-chosen; start from --from ...:10" in broken.stderr
+
+
+def test_an_undecided_question_is_exit_3() -> None:
+    """Never dressed as either of the other answers; it says how far it got."""
+    result = run("--nodes", "2", "--txns", "1", "--depth", "30", "--query-limit", "0.02", "--json")
+    assert result.exit_code == 3, result.output
+    report = json.loads(result.stdout)
+    assert report["answer"] == "undecided"
+    assert "out of time" in report["sentence"]
+    assert report["violated"] == []
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_value_that_would_leave_its_range_is_no_violation_and_no_proof(folder: Path) -> None:
+    """A channel that is too small: z3 may find a run that overflows it, which then is said, and is exit 3 or a
+    violation that stays in range; never a trace that does not replay."""
+    configuration = Configuration(variant="commit-on-propose", channel=2, **TWO)
+    m = model(configuration)
+    found = check(m, [named("delivered-is-chosen")], Bounds(9, 9))
+    if found.schedule:
+        first_broken(m, (), found.schedule, [named("delivered-is-chosen")])
+    else:
+        assert found.left_range == "" or "--channel" in found.left_range
+
+
+@pytest.mark.parametrize(("depth", "code"), [("3", 0), ("8", 3)])
+def test_an_error_that_breaks_nothing_is_no_verdict(folder: Path, depth: str, code: int) -> None:
+    """A step that meets one has no state after it: what would come then is not looked at."""
+    one = ("--nodes", "1", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
+    result = run(*one, "--depth", depth)
+    assert result.exit_code == code, result.output
+    said = "no verdict: a value would leave its range: new_epoch would leave its range 0..1 in step l.1.1"
+    assert (said in " ".join(result.output.split())) == (code == 3)
+    assert ("widen it with --max-epoch" in " ".join(result.output.split())) == (code == 3)
+    assert ("no value leaves its range" in " ".join(result.output.split())) == (code == 0)
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_time_limit_holds_whatever_is_being_done(tmp_path: Path) -> None:
+    """A question this deep takes a minute to build, and z3 longer. In a process of its own: the work is left behind."""
+    code = "import sys; from checker.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "bmc", "--depth", "60", "--every", "60", "--time-limit", "1"]
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert time.perf_counter() - began < 20  # two, on a machine that is not busy
+    assert done.returncode == 3, done.stderr
+    assert "no verdict: out of time before depth 60" in " ".join(done.stdout.split())
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    """Exit 3 with one sentence, soon; a question this deep takes z3 minutes."""
+    code = "import sys; from checker.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "bmc", "--depth", "40", "--every", "40", "--time-limit", "200"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    sent = time.perf_counter()
+    out, err = process.communicate(timeout=60)
+    assert time.perf_counter() - sent < 20
+    assert process.returncode == 3, err
+    assert out == ""
+    assert err.strip() == "zabcheck: interrupted; there is no verdict"

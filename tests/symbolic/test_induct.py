@@ -1,0 +1,500 @@
+"""Inductive invariants: what is proved, what is not, and that each can be told from the other."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import main
+from checker.commands.induct import counterexample
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from checker.symbolic.asking import LOST, Question, Verdict, clause_named, run
+from checker.symbolic.bmc import Bounded
+from checker.symbolic.counterexample import rows
+from checker.symbolic.extension import Z3Answer, inductive, z3_answers
+from checker.symbolic.induction import Finding, Induction, Move
+from checker.symbolic.solver import Answer
+from checker.symbolic.views import ClauseProgram
+from invariants import PROPERTIES
+from invariants.binding import bound
+from invariants.inductive import CASES, CLAUSES, SHAPES
+from invariants.registry import STEP, Property
+from zabspec.language.reference import RangeError, StateView
+from zabspec.language.symbolic_memory import values_of
+from zabspec.language.symbolic_terms import Term, evaluate
+from zabspec.model import Configuration, Model
+
+pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
+
+COMMAND = (str(Path(sys.executable).parent / "zabcheck"),)
+CONFIGURATION = Configuration(timeouts=1, crashes=1, losses=1, max_epoch=2)
+JUDGED = [p for p in PROPERTIES if p.default and p.judges("zab")]
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model(CONFIGURATION)
+
+
+def induction_of(model: Model, without: str = "", clauses: tuple[Property, ...] = CLAUSES) -> Induction:
+    kept = [c for c in clauses if c.name != without]
+    return Induction(
+        model,
+        kept,
+        targets=JUDGED,
+        first=[c.name for c in SHAPES],
+        cases=CASES,
+        symmetric=True,
+        seconds=100,
+    )
+
+
+@pytest.fixture(scope="module")
+def induction(model: Model) -> Induction:
+    return induction_of(model)
+
+
+def move_of(induction: Induction, label: str) -> Move:
+    return next(m for m in induction.moves if m.label == label)
+
+
+# --- what is proved ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=2)
+def test_the_properties_follow_from_the_clauses(induction: Induction):
+    findings = induction.initially() + induction.implied()
+    assert {f.clause for f in findings if f.answer is not Answer.PROVED} == set()
+    assert {"integrity", "agreement", "total-order", "one-leader-an-epoch", "durability"} <= {
+        f.clause for f in findings
+    }
+    assert {f.clause for f in findings} == {c.name for c in CLAUSES} | {p.name for p in JUDGED if p.of != STEP}
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(
+    "label",
+    [
+        "oracle(process=0, leader=1)",
+        "to_leader(leader=0, follower=0) COMMIT",
+        "to_follower(follower=0, leader=0) COMMIT",
+        "follower_learns(follower=0, leader=1)",
+        "recover(process=0)",
+        "lose_connection(follower=0, leader=1)",
+    ],
+)
+def test_these_actions_keep_every_clause(induction: Induction, label: str):
+    found = induction.ask(move_of(induction, label))
+    assert {f.clause for f in found if f.answer is not Answer.PROVED} == set()
+    assert bool(found) == ("COMMIT" not in label or "to_follower" in label)  # no follower sends a COMMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["to_follower(follower=0, leader=1) PROPOSE", "crash(process=0)"])
+def test_these_larger_actions_keep_every_clause(induction: Induction, label: str):
+    """The rest is in benchmarks/induct.py."""
+    found = induction.ask(move_of(induction, label))
+    assert {f.clause for f in found if f.answer is not Answer.PROVED} == set()
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("label", ["to_follower(follower=0, leader=1) PROPOSE", "abcast(process=0)"])
+def test_no_action_is_kept_for_want_of_a_state_to_take_it_from(induction: Induction, label: str):
+    action = induction.action(move_of(induction, label))
+    assert induction.solver(induction.known, action.guard).check().answer is Answer.COUNTEREXAMPLE
+
+
+@pytest.mark.slow(seconds=1)
+def test_one_of_the_actions_that_are_alike_is_asked_about(induction: Induction):
+    labels = {m.label for m in induction.moves}
+    assert {"timeout(process=0)", "oracle(process=0, leader=0)", "oracle(process=0, leader=1)"} <= labels
+    assert not {label for label in labels if "process=1" in label or "leader=2" in label}
+    assert Compiled.of(induction.model, CLAUSES, True)[1] == ""  # no clause tells processes apart
+
+
+# --- what is not ---------------------------------------------------------------------------------
+
+# A clause that is left out, an action, and a clause that is not kept by it without the first.
+WEAKENED = [
+    ("links", "oracle(process=0, leader=0)", "waiting"),
+    ("waiting", "to_leader(leader=0, follower=0) CEPOCH", "upwards"),
+    ("downwards", "to_follower(follower=0, leader=1) NEWLEADER", "followed"),
+    ("joins", "to_follower(follower=0, leader=1) PROPOSE", "upwards"),
+    ("gathered", "to_leader(leader=0, follower=1) ACK_LD", "followed"),
+    ("one-synchronizer", "to_leader(leader=0, follower=1) ACK_LD", "established-known"),
+    ("later-sources", "to_leader(leader=0, follower=1) ACK_LD", "later-established"),
+    ("has-accepted", "to_follower(follower=0, leader=1) PROPOSE", "acknowledgements"),
+    ("acknowledgements", "to_leader(leader=0, follower=1) ACK", "commits"),
+    ("commits", "to_follower(follower=0, leader=1) COMMIT", "deliveries"),
+    ("primary-ready", "abcast(process=0)", "abcast-after-inherited"),
+]
+
+
+def genuine(induction: Induction, finding: Finding) -> bool:
+    """Whether a counterexample to induction is one, in the CPython world."""
+    model = induction.model
+    names, layout = bound(model), model.program.layout
+    before, after = StateView(layout, finding.before), StateView(layout, finding.after)
+    out = [0] * (model.most_steps + 1)
+    names["enabled"](before.copy(), out)
+    assert finding.word & 0xFFFFFFFF in out[1 : out[0] + 1]
+    for c in induction.every:
+        assert names[c.holds.__name__](before), c.name
+    stepped = before.copy()
+    names["apply"](stepped, finding.word)
+    assert stepped.key() == after.key()
+    broken = next(c for c in induction.every if c.name == finding.clause)
+    try:
+        return not names[broken.holds.__name__](after)
+    except RangeError:
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("without", "label", "broken"), WEAKENED, ids=[w for w, _, _ in WEAKENED])
+def test_a_weakened_invariant_is_rejected(model: Model, without: str, label: str, broken: str):
+    weak = induction_of(model, without)
+    (found,) = weak.ask(move_of(weak, label), [broken])
+    assert (found.clause, found.answer) == (broken, Answer.COUNTEREXAMPLE)
+    assert genuine(weak, found)
+    shown = rows(weak, found)
+    assert 1 <= len(shown) <= 40  # of some two hundred
+    assert any(was != now for _, was, now in shown)
+
+
+def test_with_the_clause_that_was_left_out_it_is_kept(induction: Induction):
+    for _, label, broken in WEAKENED[:2]:
+        assert all(f.answer is Answer.PROVED for f in induction.ask(move_of(induction, label), [broken]))
+
+
+# --- the same in every world -----------------------------------------------------------------------
+
+
+def some_states(model: Model) -> list[bytes]:
+    """States of runs, and what becomes of some of them when bytes of theirs are changed."""
+    names = bound(model)
+    states = []
+    s = model.program.initial()
+    number = 12345
+    for _ in range(100):
+        out = [0] * (model.most_steps + 1)
+        names["enabled"](s.copy(), out)
+        words = [w for w in out[1 : out[0] + 1] if w >> 24 not in (7, 8)] or out[1 : out[0] + 1]
+        if not words:
+            s = model.program.initial()
+            continue
+        number = number * 1103515245 + 12345 & 0x7FFFFFFF
+        step = s.copy()
+        try:
+            names["apply"](step, words[number % len(words)])
+        except RangeError:
+            continue
+        s = step
+        states.append(s.key())
+    return states[::5]
+
+
+@pytest.mark.slow(seconds=7)
+def test_clauses_taken_apart_say_what_they_say_in_python(induction: Induction):
+    model = induction.model
+    names, layout = bound(model), model.program.layout
+    machine = ClauseProgram(induction.transition.typed, layout)
+    state = induction.transition.state
+    terms = {c.name: machine.on_states(c.holds.__name__, [state], [])[0] for c in CLAUSES}
+    variables = {v: key for key, v in state.items() if isinstance(v, Term)}
+    said: set[tuple[str, bool]] = set()
+    for data in some_states(model):
+        for change in ((), (("role", 0),), (("to_follower", 0),), (("promised_epoch", 1),), (("history", 2),)):
+            s = StateView(layout, data)
+            for field, p in change:
+                at = dict(layout.elements(field))[p,]
+                raw = bytearray(s.key())
+                size = layout.fields[field].kind.size
+                raw[at : at + size] = bytes(size)
+                s = StateView(layout, bytes(raw))
+            held = values_of(layout, s.key())
+            known = {v: held[key] for v, key in variables.items()}
+            for c in CLAUSES:
+                term = terms[c.name]
+                value = bool(evaluate(term, known)) if isinstance(term, Term) else term
+                try:
+                    assert value == bool(names[c.holds.__name__](s)), c.name
+                except RangeError:
+                    continue
+                said.add((c.name, value))
+    assert len({n for n, value in said if not value}) > 7  # both answers are met
+    assert {n for n, value in said if value} == {c.name for c in CLAUSES}
+
+
+# Some with a timeout, and one with every fault there is on one channel each way; with ZABCHECK_EVERY a larger one.
+CONFIRMED = [
+    (Configuration(txns=1, timeouts=1, crashes=0, losses=0), 39_148),
+    (Configuration(nodes=2, txns=1, timeouts=1, crashes=1, losses=1), 87_476),
+]
+if os.environ.get("ZABCHECK_EVERY"):
+    CONFIRMED.append((Configuration(timeouts=1, crashes=0, losses=0), 358_240))
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(("configuration", "states"), CONFIRMED, ids=lambda x: str(getattr(x, "nodes", "")))
+def test_the_explorer_confirms_every_clause(configuration: Configuration, states: int):
+    """Without a fault the command does (below); on random ways through larger spaces, `test_clauses.py`."""
+    found = Explorer(Compiled.of(Model(configuration), CLAUSES, True)[0], 1).run(Limits(), keep_going=True)
+    assert found.complete
+    assert found.violations == {}
+    assert found.distinct == states
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+
+def ask(*args: str) -> Result:
+    return CliRunner().invoke(main, ["induct", *args])
+
+
+def answered(*args: str) -> tuple[int, str]:
+    done = subprocess.run([*COMMAND, "induct", *args], capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_property_alone_is_not_inductive_which_is_no_violation():
+    code, text = answered("--clause", "agreement", "--jobs", "1")
+    assert code == 1
+    assert "agreement  not inductive" in text
+    assert "agreement is not inductive: Agreement (III.A)" in text
+    assert "violat" not in text
+    assert "taken for granted: 3 processes" in text
+    assert len(text.splitlines()) < 40
+
+
+@pytest.mark.slow
+def test_with_what_it_needs_it_is_proved_and_json_says_so():
+    code, text = answered(
+        "--clause", "links", "--clause", "roles", "--json", "--jobs", "1", "--nodes", "2", "--txns", "1",
+        *(a for c in SHAPES for a in ("--assume", c.name) if c.name not in ("links", "roles")),
+    )  # fmt: skip
+    content = json.loads(text)
+    assert (code, content["answer"]) == (0, "proved")
+    assert [c["verdict"] for c in content["clauses"]] == ["proved", "proved"]
+    assert content["assumed_clauses"] == [c.name for c in SHAPES if c.name not in ("links", "roles")]
+    assert any("epochs up to 2" in a for a in content["assumptions"])
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize(("k", "code", "verdict"), [("2", 1, "not inductive"), ("3", 0, "k-inductive (k = 3)")])
+def test_what_one_step_breaks_several_may_not(k: str, code: int, verdict: str):
+    one = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
+    result = answered(*one, "--clause", "waiting", "--assume", "links", "--k", k, "--jobs", "1")
+    assert result[0] == code
+    assert verdict in result[1].splitlines()[1]
+
+
+ONE = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_property_of_steps_is_not_asked_of_several():
+    code, text = answered(*ONE, "--clause", "invariant-1", "--k", "2", "--jobs", "1", "--seconds", "1e300")
+    assert "Traceback" not in text
+    assert (code, text.splitlines()[1].split()[:3]) == (1, ["invariant-1", "not", "inductive"])
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_supposes_an_open_clause_is_not_said_of_every_depth():
+    code, text = answered(*ONE, "--clause", "waiting", "--clause", "links", "--jobs", "1")
+    assert code == 1
+    assert "what is proved or follows supposes waiting, not proved" in text
+    content = json.loads(answered(*ONE, "--clause", "waiting", "--clause", "links", "--jobs", "1", "--json")[1])
+    assert content["at_every_depth"] == []
+
+
+def test_a_process_that_dies_leaves_its_question_undecided(monkeypatch: pytest.MonkeyPatch):
+    real = multiprocessing.active_children
+    calls = itertools.count()
+
+    def children() -> list[Any]:
+        if next(calls) == 2:  # the first two are made before anything is asked
+            process = real()[0]
+            process.kill()
+            process.join()
+        return real()
+
+    monkeypatch.setattr(multiprocessing, "active_children", children)
+    question = Question(Configuration(nodes=2, txns=1, timeouts=1, max_epoch=2), ("links",))
+    verdicts = run(question, jobs=1, time_limit=200.0).verdicts
+    assert [v.word for v in verdicts] == ["undecided"]
+    assert verdicts[0].undecided[0] == LOST
+
+
+def test_a_channel_that_is_too_small_makes_nothing_inductive():
+    # commit-on-propose sends two messages where one fits: all that it breaks lies beyond such a step
+    small = Configuration(variant="commit-on-propose", nodes=2, txns=1, timeouts=0, crashes=0, losses=0, channel=1)
+    assert inductive(small, [clause_named("delivered-is-chosen")], 200.0, 1) == (set(), ())
+
+
+def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
+    p = clause_named("agreement")
+    monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
+    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
+    other = clause_named("integrity")
+    said = z3_answers(Configuration(), [p, other], 1.0, 1)
+    assert said["agreement"].text == "bounded to 11 steps, and broken beyond: `zabcheck bmc --depth 12` finds it"
+    assert said["integrity"].text == "bounded to 11 steps"
+    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
+    assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
+
+
+@pytest.mark.parametrize("met", [{"steps": 11, "broken": 12}, {"interrupted": True}])
+def test_what_z3_meets_beyond_the_exploration_is_no_pass(monkeypatch: pytest.MonkeyPatch, met: dict[str, Any]):
+    """The exploration held; a violation deeper than that is not written down, and an interrupt is no verdict."""
+    flags = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--symbolic", "9")
+
+    def said(
+        configuration: Configuration, properties: list[Property], seconds: float, jobs: int
+    ) -> dict[str, Z3Answer]:
+        if "interrupted" in met:
+            raise KeyboardInterrupt
+        return {p.name: Z3Answer("bounded", **met) for p in properties}
+
+    monkeypatch.setattr("checker.symbolic.extension.z3_answers", said)
+    assert CliRunner().invoke(main, list(flags)).exit_code == 3
+    monkeypatch.setattr(
+        "checker.symbolic.extension.z3_answers", lambda c, ps, *_: {p.name: Z3Answer("bounded", 11) for p in ps}
+    )
+    assert CliRunner().invoke(main, list(flags)).exit_code == 0
+
+
+@pytest.mark.slow
+def test_symbolic_adds_to_the_report_of_an_exploration():
+    small = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
+    found = CliRunner().invoke(main, [*small, "--symbolic", "100", "--json"])
+    assert found.exit_code == 0
+    report = json.loads(found.output)
+    jsonschema.validate(report, json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text()))
+    assert {p["symbolic"]["verdict"] for p in report["properties"]} == {"inductive"}
+    late = CliRunner().invoke(main, [*small, "--symbolic", "0.001"])
+    assert late.exit_code == 0
+    assert "agreement                  undecided" in late.output
+
+
+@pytest.mark.slow
+def test_out_of_time_is_undecided():
+    code, text = answered("--time-limit", "0.001", "--jobs", "1", "--nodes", "2", "--txns", "1")
+    assert code == 3
+    assert "undecided" in text
+    assert "not inductive" not in text
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--clause", "linkz"], "there is no clause 'linkz'; did you mean links"),
+        (["--without", "nothing-like-it"], "`zabcheck induct --list` lists them"),
+        (["--assume", "links"], "--assume goes with --clause"),
+        (["--clause", "links", "--clause", "links"], "--clause links is given twice"),
+        (["--clause", "links", "--assume", "all", "--assume", "rolez"], "there is no clause 'rolez'"),
+        (["--clause", "links", "--without", "links"], "--without links contradicts"),
+        (["--clause", "links", "--assume", "roles", "--without", "roles"], "--without roles contradicts"),
+        (["--depth", "3"], "--depth goes with --confirm"),
+        (["--seconds", "0"], "must be a number of seconds above 0"),
+        (["--nodes", "9"], "--nodes must be 1 to 7"),
+        (["--variant", "nope"], "there is no variant 'nope'"),
+    ],
+)
+def test_a_wrong_question_is_one_sentence(args: list[str], sentence: str):
+    result = ask(*args)
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert len(result.output.splitlines()) == 1
+
+
+def test_the_list_says_what_every_clause_says():
+    text = ask("--list").output
+    assert len(text.splitlines()) == len(CLAUSES)
+    assert all(f"{c.name} " in text for c in CLAUSES)
+
+
+@pytest.mark.slow(seconds=2)
+def test_confirm_explores():
+    result = ask("--confirm", "--timeouts", "0", "--crashes", "0", "--losses", "0")
+    assert result.exit_code == 0
+    assert f"{len(CLAUSES)} clauses are so in every reachable state (5,621 of them)" in result.output
+
+
+@pytest.mark.slow(seconds=1)
+def test_confirm_that_ends_before_its_depth_is_no_verdict(monkeypatch: pytest.MonkeyPatch):
+    """It says how far it got, and not that every state to the depth asked for was looked at."""
+
+    def late(self: Explorer) -> bool:
+        if len(self.result.levels) > 3:
+            self.result.stopped = "--time-limit 1 s reached"
+        return bool(self.result.stopped)
+
+    monkeypatch.setattr(Explorer, "cut_short", late)
+    budgets = ("--timeouts", "0", "--crashes", "0", "--losses", "0")
+    result = ask("--confirm", *budgets, "--depth", "9", "--time-limit", "1")
+    assert result.exit_code == 3
+    assert re.search(
+        r"no verdict: --time-limit 1 s reached after \d+ states; .* every state up to depth 2$", result.output
+    )
+    assert ask("--confirm", *budgets, "--depth", "2").exit_code == 0
+
+
+@pytest.mark.slow(seconds=1)
+def test_confirm_finds_what_is_no_invariant():
+    # a leader that commits what it proposes reaches states that the clauses of zab exclude
+    result = ask("--confirm", "--variant", "commit-on-propose", "--timeouts", "0", "--crashes", "0", "--losses", "0")
+    assert result.exit_code == 1
+    assert "not so in a reachable state" in result.output
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_answers_of_one():
+    configuration = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, max_epoch=2)
+    question = Question(configuration, ("agreement",), ("links", "roles"), ("invariant-1",))
+    words = [[(v.clause.name, v.word) for v in run(question, jobs).verdicts] for jobs in (1, 2)]
+    assert words[0] == words[1]
+    assert words[0] == [("agreement", "not inductive"), ("invariant-1", "not inductive")]
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_it_within_a_second():
+    process = subprocess.Popen(
+        [*COMMAND, "induct", "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    began = time.perf_counter()
+    _, said = process.communicate(timeout=60)
+    assert time.perf_counter() - began < 10  # a second, on a machine that is not busy
+    assert process.returncode == 3
+    assert "interrupted; there is no verdict" in said
+    assert "Traceback" not in said
+
+
+def test_a_counterexample_that_there_was_no_time_to_look_into_is_told_as_one() -> None:
+    finding = Finding(CLAUSES[0].name, "timeout(process=0)", Answer.COUNTEREXAMPLE, 0.0)
+    lines = counterexample(Verdict(CLAUSES[0], failing=finding))
+    assert lines[0].startswith(f"{CLAUSES[0].name} is not inductive: ")
+    assert lines[1:] == ["there was no time left to look for what matters of the state that shows it"]

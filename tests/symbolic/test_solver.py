@@ -1,0 +1,135 @@
+"""The door to z3: three answers, limits that hold, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import z3
+
+from checker.symbolic.solver import Answer, Solver, SolverError, ask, interruptibly
+
+
+def pigeons(holes: int) -> list[z3.BoolRef]:
+    """One pigeon too many: no model, and long to find out."""
+    sits = [[z3.Bool(f"p{p}h{h}") for h in range(holes)] for p in range(holes + 1)]
+    pairs = [(p, q, h) for h in range(holes) for p in range(holes + 1) for q in range(p)]
+    return [z3.Or(row) for row in sits] + [z3.Not(z3.And(sits[p][h], sits[q][h])) for p, q, h in pairs]
+
+
+def test_three_answers():
+    x = z3.Int("x")
+    assert ask([x > 3, x < 3]).answer is Answer.PROVED
+    found = ask([x > 3, x < 5])
+    assert found.answer is Answer.COUNTEREXAMPLE
+    assert found.model[x].as_long() == 4
+    undecided = ask(pigeons(12), seconds=0.3)
+    assert undecided.answer is Answer.UNDECIDED
+    assert not undecided.proved
+    assert undecided.reason == "out of time"
+
+
+def test_a_limit_holds_and_the_solver_can_be_asked_again():
+    solver = Solver(seconds=0.3)
+    solver.push()
+    solver.add(*pigeons(12))
+    started = time.perf_counter()
+    assert solver.check().answer is Answer.UNDECIDED
+    assert time.perf_counter() - started < 2
+    solver.pop()
+    assert solver.check().answer is Answer.COUNTEREXAMPLE
+    assert solver.check(seconds=0).reason == "no time left"
+
+
+def test_a_core_names_what_was_used():
+    x = z3.Int("x")
+    solver = Solver(simple=True)
+    for name, formula in {"above": x > 3, "below": x < 3, "idle": x < 100}.items():
+        solver.track(name, formula)
+    assert sorted(solver.check().core) == ["above", "below"]
+
+
+def test_clauses_by_number():
+    solver = Solver(logic="QF_FD")
+    solver.add_clauses(3, [(1, -2), (2, 3)])
+    assert solver.check(solver.bit(-1), solver.bit(-3)).answer is Answer.PROVED
+    found = solver.check(solver.bit(-1))
+    assert solver.bits(found.model) == {3}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seconds": 0}, {"seconds": float("nan")}, {"logic": "NO_SUCH_LOGIC", "seconds": -1}]
+)
+def test_a_wrong_setting_is_refused(settings):
+    with pytest.raises(SolverError):
+        Solver(**settings)
+
+
+def test_a_limit_longer_than_z3_counts_is_as_long_as_it_can_be():
+    assert ask([z3.Bool("p")], seconds=1e300).answer is Answer.COUNTEREXAMPLE
+
+
+def test_a_query_z3_refuses_is_an_error_and_not_an_answer():
+    with pytest.raises(SolverError):
+        Solver(logic="NO_SUCH_LOGIC").check()
+
+
+@pytest.fixture
+def default_sigint() -> Iterator[None]:
+    """What started the tests may have SIGINT ignored, as shells do in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_sigint")
+def test_control_c_stops_within_a_second():
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        ask(pigeons(13), seconds=30)
+    assert time.perf_counter() - started < 2  # a second on a machine of one's own
+
+
+BUILDS = """
+import os, signal, threading, time, z3
+from checker.symbolic.solver import interruptibly
+
+def build():
+    x = z3.Int("x")
+    while True:
+        z3.And(*(x > k for k in range(100)))
+
+def send():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+sent = []
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(0.3, send).start()
+try:
+    interruptibly(build)
+except KeyboardInterrupt:
+    print(time.perf_counter() - sent[0], flush=True)
+    os._exit(0)
+"""
+
+
+def test_control_c_stops_work_that_builds_terms():
+    """In a process of its own: the work that is left behind goes on, and z3 does not stand two threads at once."""
+    done = subprocess.run([sys.executable, "-c", BUILDS], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert float(done.stdout) < 2  # a second on a machine of one's own
+
+
+def test_what_work_raises_comes_out():
+    assert interruptibly(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        interruptibly(lambda: 1 // 0)

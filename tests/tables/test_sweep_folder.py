@@ -1,0 +1,177 @@
+"""What is believed of a sweep's folder: digests, and some of what held run again. Every way tried here to make it say
+that nothing broke is met."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from traces.sweep import store
+from traces.sweep.again import Again, run_again
+from traces.sweep.block import HOLDS, VIOLATED, block_table, properties_of
+from traces.sweep.findings import NotRepeated
+from traces.sweep.grid import Grid
+from traces.sweep.seal import read_table, seal
+from traces.sweep.store import Store, StoreError, open_store
+
+FEW = Grid(seeds=("1:61",), rounds=(400,), proposals=(4,), delay=("1:60",))  # every third breaks something
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """FEW, swept by a plain loop."""
+    place = open_store(tmp_path_factory.mktemp("few"), FEW, lambda _: 15)
+    for block in place.missing():
+        place.run_block(block)
+    assert place.missing() == []
+    return place
+
+
+@pytest.fixture
+def place(few: Store, tmp_path: Path) -> Store:
+    """A copy of it."""
+    shutil.copytree(few.folder, tmp_path / "few")
+    return open_store(tmp_path / "few", FEW, lambda _: 15)
+
+
+def holding(table: pa.Table) -> pa.Table:
+    """Rows with `violated` made `holds`, everything else as it was."""
+    for k, name in enumerate(table.schema.names):
+        if name in properties_of(FEW):
+            column = [HOLDS if word == VIOLATED else word for word in table.column(name).to_pylist()]
+            table = table.set_column(k, table.schema.field(name), pa.array(column, pa.string()))
+    return table
+
+
+def falsify(path: Path) -> None:
+    table = read_table(path)
+    assert holding(table) != table, "it has something to hide"
+    pq.write_table(holding(table), path, write_page_checksum=True)
+
+
+def other_texts(path: Path) -> None:
+    """The right rows, of other texts."""
+    block = int(path.stem.removeprefix("block-"))
+    pq.write_table(seal(read_table(path), "0" * 64, block), path)
+
+
+def retyped(path: Path) -> None:
+    table = read_table(path)
+    k = table.schema.names.index("seed")
+    pq.write_table(table.set_column(k, "seed", table.column("seed").cast(pa.int32())), path)
+
+
+MADE_UP = {
+    "rows rewritten": falsify,
+    "digest gone": lambda path: pq.write_table(read_table(path).replace_schema_metadata(None), path),
+    "of other texts": other_texts,
+    "another type": retyped,
+    "a row less": lambda path: pq.write_table(read_table(path).slice(1), path),
+    "a row twice": lambda path: pq.write_table(pa.concat_tables([(t := read_table(path)), t.slice(0, 1)]), path),
+    "two rows exchanged": lambda path: pq.write_table((t := read_table(path)).take([1, 0, *range(2, len(t))]), path),
+    "no rows": lambda path: pq.write_table(read_table(path).slice(0, 0), path),
+    "no columns": lambda path: pq.write_table(pa.table({}), path),
+    "another table": lambda path: pq.write_table(pa.table({"number": list(range(15))}), path),
+    "another block": lambda path: shutil.copy(path.with_name("block-00000003.parquet"), path),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:-7]),
+    "empty": lambda path: path.write_bytes(b""),
+}
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("spoil", MADE_UP.values(), ids=MADE_UP)
+def test_a_block_that_is_not_what_was_written_is_run_again(place: Store, spoil: Callable[[Path], object]) -> None:
+    """With the manifest, and without what it says of digests: a folder that was killed before it said so."""
+    right = place.part(1).read_bytes()
+    for digests in (place.recorded(), {}):
+        place.write_manifest(digests)
+        spoil(place.part(1))
+        assert place.missing() == [1]
+        place.run_block(1)
+        assert (place.missing(), place.part(1).read_bytes()) == ([], right)
+
+
+def test_blocks_exchanged_by_name_are_run_again(place: Store) -> None:
+    os.rename(place.part(0), place.runs / "other")
+    os.rename(place.part(2), place.part(0))
+    os.rename(place.runs / "other", place.part(2))
+    assert place.missing() == [0, 2]
+
+
+def test_a_block_with_a_digest_of_its_own_is_held_against_the_manifest(place: Store) -> None:
+    """Made up with its digest, it is believed by itself, and not where the manifest has another."""
+    right, made = place.part(1).read_bytes(), seal(holding(read_table(place.part(1))), place.digest, 1)
+    pq.write_table(made, place.part(1))
+    assert place.unsealed(1) is not None
+    assert place.missing() == [1]
+    place.part(1).write_bytes(right)
+    assert place.missing() == []
+
+
+def test_who_makes_up_the_whole_folder_is_met_by_running_some_again(place: Store) -> None:
+    """Every digest made anew: nothing in the folder tells, but a third of the runs that it says held did not."""
+    for block in range(place.blocks):
+        pq.write_table(seal(holding(read_table(place.part(block))), place.digest, block), place.part(block))
+    place.write_manifest({})
+    kept = place.check()
+    assert sum(sealed.held for sealed in kept.values()) == FEW.count
+    with pytest.raises(NotRepeated, match=r"not to be trusted: run \d+ was run again, and its .* is violated"):
+        run_again(place, kept)
+
+
+def test_some_that_held_are_run_again_and_others_each_time(few: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from traces.sweep import again
+
+    kept, ran = few.check(), []
+    rows = {row["number"]: row for block in range(few.blocks) for row in read_table(few.part(block)).to_pylist()}
+    held = {n for n, row in rows.items() if not any(row[name] == VIOLATED for name in properties_of(FEW))}
+    assert 20 < len(held) < FEW.count
+    monkeypatch.setattr(again, "block_table", lambda q, numbers: ran.extend(numbers) or block_table(q, numbers))
+    assert run_again(few, kept) == Again(len(held), len(held)), "all of them, if they are few"
+    assert {*ran} == held
+    ran.clear()
+    assert run_again(few, kept, 5) == run_again(few, kept, 5) == Again(5, len(held))
+    assert len(ran) == 10
+    assert {*ran} <= held
+    assert {*ran[:5]} != {*ran[5:]}, "but once in 10,000 times"
+    assert run_again(few, kept, seconds=0) == Again(1, len(held))
+
+
+def test_what_running_some_again_can_miss_is_said() -> None:
+    assert Again(300, 57_213).sentence == (
+        "300 of 57,213 runs that broke nothing were run again and did what their rows say; were more than 0.99 % of "
+        "those rows wrong, it would have shown with 95 %."
+    )
+    assert pytest.approx(1 - (1 - Again(300, 57_213).share) ** 300) == 0.95
+    assert Again(7, 7).sentence.endswith("7 of 7 runs that broke nothing were run again and did what their rows say.")
+    assert Again(0, 0).sentence == ""
+
+
+def test_a_folder_where_a_block_should_be_and_another_sweeps_manifest(place: Store) -> None:
+    place.part(1).unlink()
+    place.part(1).mkdir()
+    with pytest.raises(StoreError, match=r"block-00000001\.parquet is not of this sweep"):
+        place.missing()
+    place.part(1).rmdir()
+    (place.folder / store.MANIFEST).write_text(json.dumps(place.manifest | {"block": 7, "digests": {}}))
+    with pytest.raises(StoreError, match="has become another sweep's"):
+        place.missing()
+    (place.folder / store.MANIFEST).write_text(json.dumps(place.manifest | {"digests": {"x": ""}}))
+    with pytest.raises(StoreError, match="does not say what the digests of its blocks are"):
+        open_store(place.folder, FEW, lambda _: 15)
+
+
+def test_a_worker_digests_its_own_texts(place: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those of who sent it the folder: rows of another version are not taken for this one's."""
+    sent = pickle.dumps(place)
+    assert place.digest
+    monkeypatch.setattr(store, "texts_digest", lambda question: "others")
+    assert pickle.loads(sent).digest != place.digest

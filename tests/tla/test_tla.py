@@ -1,0 +1,223 @@
+"""A model as a TLA+ module: TLC counts the same states, level by level as deep, and breaks what breaks as soon."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Exploration, Limits
+from checker.tla.env import Fresh
+from checker.tla.module import Module, Untranslatable, module_of
+from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
+from invariants import properties_of
+from invariants.registry import STEP, Property
+from zabspec.model import Configuration, Model
+
+JAR = Path(os.environ.get("ZABCHECK_TLC") or Path(__file__).parents[3] / "shared" / "tools" / "tla2tools.jar")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+needs_tlc = pytest.mark.skipif(
+    not JAR.is_file() or shutil.which("java") is None,
+    reason="TLC is not here: ZABCHECK_TLC says where tla2tools.jar is",
+)
+NONE = {"timeouts": 0, "crashes": 0, "losses": 0}
+TINY = {"nodes": 2, "txns": 1, **NONE}
+# run by hand, or with ZABCHECK_EVERY: each at most 300,000 states
+WIDE: dict[str, dict[str, object]] = {
+    "zab-timeout": {**TINY, "timeouts": 1},
+    "zab-crash": {**TINY, "crashes": 1},
+    "zab-loss": {**TINY, "losses": 1},
+    "zab-two-timeouts": {**TINY, "timeouts": 2},
+    "zab-all": {**TINY, "timeouts": 1, "crashes": 1, "losses": 1},
+    "zab-two-txns": {**TINY, "txns": 2, "timeouts": 1, "losses": 1},
+    "zab-partition": {**TINY, "partitions": 1},
+    "zab-three": {**TINY, "nodes": 3},
+    "zab-three-txns": {**TINY, "nodes": 3, "txns": 3},
+    "zab-three-crash": {**TINY, "nodes": 3, "crashes": 1},
+    "zab-three-loss": {**TINY, "nodes": 3, "losses": 1},
+    "zab-one": {**TINY, "nodes": 1, "txns": 2, "timeouts": 2, "crashes": 1},
+    "no-promise": {**TINY, "timeouts": 1, "variant": "no-promise"},
+    "epoch-then-history": {**TINY, "timeouts": 1, "crashes": 1, "variant": "epoch-then-history"},
+    "join-acks-proposals": {**TINY, "txns": 2, "timeouts": 1, "variant": "join-acks-proposals"},
+    "history-by-length": {**TINY, "txns": 2, "timeouts": 1, "variant": "history-by-length"},
+    "unordered": {**TINY, "txns": 2, "network": "unordered"},
+    "lossy": {**TINY, "losses": 1, "network": "lossy", "drops": 1},
+    "duplicating": {**TINY, "network": "duplicating", "duplicates": 2},
+    "db19": {"protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 3},
+    "db19-crash": {"protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 2, "crashes": 1},
+    "db19-ordered": {"protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 2, "network": "ordered"},
+    "ladis": {"protocol": "ladis", "nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0},
+    "paxos": {"protocol": str(EXAMPLES / "paxos.py"), "nodes": 3, "txns": 1},
+}  # fmt: skip
+BROKEN = {
+    "small-quorum": {**TINY, "variant": "small-quorum"},
+    "commit-on-propose": {**TINY, "variant": "commit-on-propose"},
+    "no-sync": {**TINY, "timeouts": 1, "variant": "no-sync"},
+    "clear-then-history": {**TINY, "timeouts": 1, "crashes": 1, "variant": "clear-then-history"},
+}
+
+
+def asked(protocol: str) -> tuple[Property, ...]:
+    """What is judged of a protocol unless one names properties."""
+    return tuple(p for p in properties_of(protocol) if p.default and p.judges(protocol))
+
+
+@cache
+def module(**values: object) -> Module:
+    model = Model(Configuration(**values))  # type: ignore[arg-type]
+    return module_of(model, asked(model.configuration.protocol), "Model")
+
+
+def explored(values: dict[str, object], symmetry: bool = False, through: bool = True) -> Exploration:
+    model = Model(Configuration(**values))  # type: ignore[arg-type]
+    code = Compiled(model, asked(model.configuration.protocol), symmetry)
+    return Explorer(code, 1).run(Limits(), keep_going=through)
+
+
+def plain(values: dict[str, object], symmetry: bool = False) -> Counts:
+    """TLC's counts, judging what values may be and nothing else: it ends where a property breaks."""
+    given = module(**values)
+    lines = (line for line in given.configuration.splitlines(True) if "INVARIANT" not in line or "TypeOK" in line)
+    bare = Module(given.name, given.text, "".join(lines), given.left_out, given.symmetric)
+    return run_tlc(JAR, bare, symmetry, limit=3000)
+
+
+def same(values: dict[str, object]) -> None:
+    theirs, ours = plain(values), explored(values)
+    assert theirs.ended
+    assert (theirs.distinct, theirs.generated) == (ours.distinct, ours.generated + 1), "TLC counts the initial state"
+    assert theirs.levels == ours.depth + 1
+
+
+@needs_tlc
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize(
+    "values", [{**TINY, "timeouts": 1}, {"protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 2}], ids=["zab", "db19"]
+)
+def test_tlc_counts_the_same_states_as_deep(values: dict[str, object]) -> None:
+    same(values)
+
+
+@needs_tlc
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("name", ["small-quorum", *(list(BROKEN)[1:] if os.environ.get("ZABCHECK_EVERY") else ())])
+def test_tlc_breaks_the_same_property_after_as_many_steps(name: str) -> None:
+    values = BROKEN[name]
+    theirs, ours = run_tlc(JAR, module(**values)), explored(values, through=False)  # type: ignore[arg-type]
+    first = {"".join(part.capitalize() for part in p.split("-")) for p in ours.violations}
+    assert theirs.violated in first
+    assert theirs.depth == ours.depth
+
+
+@needs_tlc
+@pytest.mark.skipif(not os.environ.get("ZABCHECK_EVERY"), reason="minutes; ZABCHECK_EVERY runs it")
+@pytest.mark.parametrize("name", WIDE)
+def test_tlc_counts_the_same_states_on_every_protocol_and_network(name: str) -> None:
+    same(WIDE[name])
+
+
+@needs_tlc
+@pytest.mark.skipif(not os.environ.get("ZABCHECK_EVERY"), reason="a minute; ZABCHECK_EVERY runs it")
+def test_tlc_counts_the_same_orbits() -> None:
+    values = WIDE["zab-three-loss"]
+    assert plain(values, symmetry=True).distinct == explored(values, symmetry=True).distinct
+
+
+def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
+    text = module(**TINY).text
+    for line in (
+        "  promised_epoch,  \\* f.p: the last new epoch proposal f acknowledged",
+        "\\* f.1.1: The follower sends its last promise to the prospective leader.",
+        "promises(s, f, epoch) == s.promised_epoch[f] <= epoch",
+        "DurabilityHolds" if "DurabilityHolds" in text else "Durability == ",
+        "Spec == Init /\\ [][Next]_vars",
+        "Symmetry == Permutations(Node)",
+    ):
+        assert line in text
+    assert "0x" not in text
+    assert module(**TINY).left_out == tuple(
+        (p.name, "it is of steps, not of states") for p in asked("zab") if p.of == STEP
+    )
+
+
+def test_a_name_without_a_letter_gets_one() -> None:
+    """TLA+ has no name `_`, which a loop that counts may have."""
+    assert Fresh(set()).name("_") == "unused"
+    assert "RemoveAt" in module(protocol="ladis", nodes=2, txns=1).text
+    assert "(s2, _)" not in module(protocol="ladis", nodes=2, txns=1).text
+
+
+def test_a_changed_rule_changes_its_operator_and_nothing_else() -> None:
+    def operators(text: str) -> dict[str, str]:
+        return {part.partition("(")[0].split("\n")[-1]: part for part in text.split("\n\n")}
+
+    usual, changed = operators(module(**TINY).text), operators(module(**TINY, variant="small-quorum").text)
+    differ = {name for name in usual.keys() | changed.keys() if usual.get(name) != changed.get(name)}
+    assert "l_2_2" in differ
+    assert "f_2_1" not in differ
+
+
+def test_where_there_is_a_view_renamings_are_not_merged() -> None:
+    """TLC takes the least renaming of a state before it forgets the order of a bag: orbits would be counted apart."""
+    paxos = module(protocol=str(EXAMPLES / "paxos.py"), nodes=3, txns=1)
+    assert "VIEW View" in paxos.configured(symmetry=True)
+    assert "Symmetry" not in paxos.configured(symmetry=True) + paxos.text
+
+
+def test_disks_are_refused(tmp_path: Path) -> None:
+    model = Model(Configuration(**TINY))  # type: ignore[arg-type]
+
+    class Failing(Model):
+        fails = True  # type: ignore[assignment]
+
+    with pytest.raises(Untranslatable, match="disks are not exported"):
+        module_of(Failing(model.configuration), (), "Model")
+
+
+def test_the_command_writes_a_module_and_its_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "Zab.tla"
+    asked = ["export", "--model", "--to", "tla", "--nodes", "2", "--txns", "1", "--output", str(file)]
+    assert CliRunner().invoke(main, asked).exit_code == 0
+    assert file.read_text().splitlines()[0].strip("- ") == "MODULE Zab"
+    assert "SYMMETRY Symmetry" in (tmp_path / "Zab.cfg").read_text()
+    assert CliRunner().invoke(main, [*asked, "--no-symmetry"]).exit_code == 0
+    assert "SYMMETRY" not in (tmp_path / "Zab.cfg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--model", "--to", "mermaid"], "a model goes --to tla"),
+        (["--model", "--to", "tla", "--output", "a-b.tla"], "NAME is the module's"),
+        (["--model", "--to", "tla", "--output", "Zab.txt"], "a file NAME.tla"),
+        (["--model", "--to", "tla", "--output", "/nowhere/Zab.tla"], "--output"),
+        (["--model", "--to", "tla", "--nodes", "9"], "--nodes must be 1 to 7"),
+        (["--model", "--to", "tla", "--variant", "none"], "there is no variant 'none'"),
+        (["--to", "tla", "run.trace.json"], "a whole model"),
+        (["--to", "text", "--nodes", "2", "run.trace.json"], "--nodes is for --model"),
+        (["--to", "text"], "Missing argument"),
+    ],
+)
+def test_a_wrong_question_is_refused_in_a_sentence(words: list[str], said: str) -> None:
+    ran = CliRunner().invoke(main, ["export", *words])
+    assert ran.exit_code == 2
+    assert said in ran.output
+
+
+def test_what_tlc_prints_is_read() -> None:
+    progress = "1,105,207 states generated (104,636 s/min), 37,055 distinct states found (36,809 ds/min), 6,108 left"
+    end = "2,780,931 states generated, 270,489 distinct states found, 0 states left on queue."
+    deep = "The depth of the complete state graph search is 51."
+    assert parsed(f"{progress}\n{end}\n{deep}") == Counts(270489, 2780931, 51, "", 0, 0.0, True)
+    assert parsed(progress) == Counts(37055, 1105207, 0, "", 0, 0.0, False), "stopped before its end"
+    broken = f"Error: Invariant Durability is violated.\nState 1: <Initial>\nState 2: <Next line>\n{end}"
+    assert (parsed(broken).violated, parsed(broken).depth) == ("Durability", 1)
+    with pytest.raises(TlcFailed, match="Could not"):
+        parsed("TLC2\nError: Could not find the module\n")

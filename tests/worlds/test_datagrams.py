@@ -1,0 +1,705 @@
+"""The world of datagrams, on db19: bags and envelopes, both worlds' successors byte for byte, both engines'
+explorations, what skipping idle receipts leaves out, and the observed history against the complete one."""
+
+# ruff: noqa: PT018
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import random
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import compiled, import_text, judged, model, python_names, python_successors
+from histories import DatagramWalk
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from invariants.registry import STEP
+from traces import Runner
+from zabspec.language import (
+    NODE,
+    Field,
+    Int,
+    LanguageError,
+    Message,
+    MessageUnion,
+    NodeId,
+    RangeError,
+    Role,
+    Schema,
+    Seq,
+    StateView,
+    derive,
+    frontend,
+    llvm_text,
+)
+from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
+from zabspec.language.program import Program
+from zabspec.language.schema import Layout
+from zabspec.model import Configuration, Model
+from zabspec.protocols import db19_variants
+from zabspec.worlds.steps import ABCAST, CRASH, DROP, ELECTION_TIMEOUT, HEARTBEAT, RECEIVE, RECOVER, REPEAT
+
+JUDGED = judged("db19")
+NETWORKS = ("datagrams", "ordered")
+
+
+def lab(**fields: Any) -> Configuration:
+    return Configuration(protocol="db19", **fields)
+
+
+WALKED = (
+    lab(nodes=2, txns=2, timeouts=2, crashes=1, heartbeats=1),
+    lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2),
+    lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2, network="ordered", drops=2, duplicates=2),
+)
+
+
+def name(x: object) -> str:
+    if not isinstance(x, Configuration):
+        return str(x)
+    budgets = f"{x.timeouts}{x.crashes}{x.heartbeats}"
+    return "-".join(filter(None, (x.variant, f"n{x.nodes}t{x.txns}", budgets, x.network)))
+
+
+@cache
+def visited(configuration: Configuration, states: int = 250, length: int = 60) -> tuple[bytes, ...]:
+    """Distinct states met on random walks in the compiled world. Few timers fire while something is in flight: else
+    most walks never come to a leader."""
+    code, source = compiled(configuration), random.Random(1)
+    first = code.model.program.initial().key()
+    found: dict[bytes, None] = {first: None}
+    while len(found) < states:
+        at = first
+        for _ in range(length):
+            after = code.next_states(at)
+            if not after or len(found) >= states:
+                break
+            weights = [1.0 if word >> 24 & 255 in (RECEIVE, ABCAST) else 0.1 for word, _ in after]
+            at = source.choices(after, weights)[0][1][: code.layout.size]
+            found[at] = None
+    return tuple(found)
+
+
+# --- successors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", WALKED, ids=name)
+def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> None:
+    """Both worlds have the same steps in the same order, each with the same state after it, scratch included; the
+    walks take every kind of step and enter every fragment of the lab's text."""
+    code = compiled(configuration)
+    events, steps = set(), 0
+    for data in visited(configuration):
+        after = code.next_states(data)
+        assert after == list(python_successors(configuration, data))
+        for _, raw in after:
+            s = StateView(code.layout, raw)
+            assert s.error == 0
+            events.add(s.event)
+            steps |= s.steps
+    usual = {ABCAST, CRASH, RECOVER, RECEIVE, ELECTION_TIMEOUT, HEARTBEAT}
+    assert events == (usual | {DROP, REPEAT} if configuration.drops else usual)
+    assert {n for k, n in enumerate(code.steps) if not steps >> k & 1} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", [v for v in sorted(db19_variants.VARIANTS) if not v.startswith("all-but-")])
+def test_every_variant_has_the_same_successors(variant: str) -> None:
+    """Those left out have no function that none of the others has."""
+    configuration = lab(variant=variant, nodes=3, txns=2, timeouts=2, heartbeats=1)
+    code = compiled(configuration, False, ())
+    source, at = random.Random(7), code.model.program.initial().key()
+    for _ in range(60):
+        after = code.next_states(at)
+        assert after == list(python_successors(configuration, at))
+        if not after:
+            break
+        at = source.choice(after)[1][: code.layout.size]
+
+
+# --- bags ----------------------------------------------------------------------------------------
+
+
+def bag_of(s: StateView) -> list[bytes]:
+    return [m.raw() for m in s.in_flight]
+
+
+def with_bag(configuration: Configuration, data: bytes, elements: list[bytes]) -> bytes:
+    """The state with these messages in flight, in this order."""
+    layout = model(configuration).program.layout
+    ((at, kind),) = derive.bags(layout)
+    body = b"".join(elements)
+    bag = len(elements).to_bytes(kind.header, "little") + body
+    return data[:at] + bag.ljust(kind.size, b"\0") + data[at + kind.size :]
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", WALKED, ids=name)
+def test_the_order_of_a_bag_means_nothing(configuration: Configuration) -> None:
+    """In whatever order the messages lie a state has one fingerprint, and one form with them in order."""
+    code, source = compiled(configuration), random.Random(2)
+    shuffled = 0
+    for data in visited(configuration):
+        elements = bag_of(StateView(code.layout, data))
+        for _ in range(3):
+            source.shuffle(elements)
+            other = with_bag(configuration, data, elements)
+            assert code.canonical(other)[0] == code.canonical(data)[0]
+            assert derive.in_order(code.layout, other) == derive.in_order(code.layout, data)
+            shuffled += other != data
+    assert shuffled > 100
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", WALKED, ids=name)
+def test_states_that_differ_beyond_the_order_have_different_fingerprints(configuration: Configuration) -> None:
+    """A message more, one less, one in place of another, the same one more often: each is another state."""
+    code = compiled(configuration)
+    by_fingerprint: dict[int, bytes] = {}
+    seen = 0
+    for data in visited(configuration)[::4]:
+        elements = bag_of(StateView(code.layout, data))
+        others = [elements]
+        for k, element in enumerate(elements):
+            rest = elements[:k] + elements[k + 1 :]
+            others += [rest, [*rest, *rest[:1]], [*elements, element], [*elements, element, element]]
+            others += [[*rest, bytes([element[0] % 9 + 1]) + element[1:]]]
+            flipped = bytearray(element)
+            flipped[1], flipped[2] = flipped[2], flipped[1]
+            others += [[*rest, bytes(flipped)]]
+        for other in others:
+            state = derive.in_order(code.layout, with_bag(configuration, data, other))
+            assert by_fingerprint.setdefault(code.canonical(state)[0], state) == state
+            seen += 1
+    assert len(by_fingerprint) > seen / 4 and seen > 500
+
+
+def test_the_same_message_twice_does_not_cancel_out() -> None:
+    """A sum tells {x, x} from {y, y} and from {}; a difference, such as exclusive or, would not."""
+    configuration = WALKED[1]
+    code = compiled(configuration)
+    data = next(d for d in visited(configuration) if len(set(bag_of(StateView(code.layout, d)))) > 1)
+    x, y = sorted(set(bag_of(StateView(code.layout, data))))[:2]
+    bags: tuple[list[bytes], ...] = (
+        [],
+        [x],
+        [y],
+        [x, x],
+        [y, y],
+        [x, y],
+        [x, x, x],
+        [x, x, y],
+        [x, y, y],
+        [x, x, y, y],
+    )
+    assert len({code.canonical(with_bag(configuration, data, bag))[0] for bag in bags}) == len(bags)
+
+
+@pytest.mark.parametrize("configuration", WALKED, ids=name)
+def test_a_packed_state_with_a_bag_unpacks_to_itself(configuration: Configuration) -> None:
+    code = compiled(configuration)
+    limit, longest = code.numbers["PACKED_LIMIT"], 0
+    seen: dict[bytes, bytes] = {}
+    for data in visited(configuration):
+        out = ctypes.create_string_buffer(b"\xa5" * (limit + 64), limit + 64)
+        size = code.pack_state(code.state(data), out)
+        assert 0 < size < limit
+        assert out.raw[size + 8 :] == b"\xa5" * (limit + 64 - size - 8)
+        back = ctypes.create_string_buffer(b"\x5a" * code.layout.total, code.layout.total)
+        assert code.unpack_state(out, back) == size
+        assert back.raw[: code.layout.size] == data
+        assert seen.setdefault(out.raw[:size], data) == data
+        longest = max(longest, len(StateView(code.layout, data).in_flight))
+    assert longest > 4
+
+
+@cache
+def idle_function(configuration: Configuration) -> Any:
+    """`idle` in machine code: the kernel inlines it, and does not hand it out."""
+    code = compiled(configuration)
+    program = code.model.program
+    front = frontend.FrontEnd(code.layout, code.typed_namespace(), program.types, program.handlers)
+    front.function("idle")
+    text = llvm_text.emit_program(front.program, code.layout, {"idle"}, has_bit_gather())
+    machine = MachineCode(compile_text(text), {})
+    return machine, machine.function("idle", ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def without_mail(layout: Layout, data: bytes) -> bytes:
+    """A state without what is in flight."""
+    out = bytearray(data)
+    for name in ("in_flight", *(["in_line"] if "in_line" in layout.fields else [])):
+        size = layout.fields[name].kind.size
+        for _, at in layout.elements(name):
+            out[at : at + size] = bytes(size)
+    return bytes(out)
+
+
+@pytest.mark.parametrize("configuration", WALKED, ids=name)
+def test_idle_is_the_plain_reading(configuration: Configuration) -> None:
+    """Machine code and `derive.is_idle` say the same of every step out of random states, and mean what they say: the
+    state is the same but for one message, which is gone."""
+    code = compiled(configuration)
+    _, idle = idle_function(configuration)
+    said: Counter[bool] = Counter()
+    for data in visited(configuration):
+        for word, raw in code.next_states(data):
+            after = raw[: code.layout.size]
+            plain = derive.is_idle(code.layout, data, after)
+            assert bool(idle(code.state(data), code.state(after))) == plain
+            before, now = (without_mail(code.layout, x) for x in (data, after))
+            lengths = [len(StateView(code.layout, x).in_flight) for x in (data, after)]
+            assert plain == (before == now and lengths[1] == lengths[0] - 1)
+            assert not plain or word >> 24 & 255 == RECEIVE
+            said[plain] += 1
+    assert said[True] > 20 and said[False] > 100
+
+
+def test_a_step_that_answers_alike_is_not_idle() -> None:
+    """A receipt that changes nothing but sends a message leaves as many in flight as before."""
+    layout = model(WALKED[0]).program.layout
+    names, s = python_names(WALKED[0]), StateView(layout, visited(WALKED[0])[0])
+    names["on_timer"](s, 0, 0)  # looks for a leader: its broadcasts are in flight
+    before = s.copy()
+    s.in_flight.remove(0)
+    after = s.copy()
+    assert derive.is_idle(layout, before.key(), after.key())
+    after.in_flight.append(before.in_flight[1])
+    assert not derive.is_idle(layout, before.key(), after.key())
+    s.in_flight.remove(0)
+    assert not derive.is_idle(layout, before.key(), s.key())
+
+
+# --- envelopes -----------------------------------------------------------------------------------
+
+ENVELOPE = {"source": NodeId.of(3), "target": NodeId.of(3), "weight": Int(-2, 70_000, "--weight")}
+UNION = MessageUnion((Message("PING", {"round": Int(0, 9)}), Message("PONG", {})), ENVELOPE)
+SCHEMA = Schema(
+    3,
+    (
+        Field("x", Int(0, 100), Role.VOLATILE, (NODE,)),
+        Field("mail", Seq(UNION, 3, "--mail", bag=True), Role.NETWORK),
+        Field("steps", Int(0, 2**63 - 1), Role.SCRATCH),
+        Field("error", Int(0, 2**32 - 1), Role.SCRATCH),
+    ),
+    {"NODES": 3},
+)
+HEADER = '''"""A text of the language, written for a test."""
+from __future__ import annotations
+from zabspec.language.lang import AnyMessage, MessageName, Node, State
+PING = MessageName("PING")
+PONG = MessageName("PONG")
+'''
+WORLD = """
+def post(s: State, p: Node, q: Node, m: AnyMessage, weight: int) -> None:
+    s.mail.append(m)
+    k = len(s.mail) - 1
+    s.mail[k].source = p
+    s.mail[k].target = q
+    s.mail[k].weight = weight
+
+
+def sender(s: State, m: AnyMessage) -> int:
+    return m.source
+
+
+def posted(s: State, p: Node, q: Node, a: int) -> int:
+    post(s, p, q, PING(round=7), a)
+    post(s, q, p, PONG(), 1)
+    s.mail[1].weight = s.mail[0].weight + 1
+    return s.mail[0].source * 1000 + s.mail[0].target * 100 + s.mail[1].weight * 10000 + round_of(s, s.mail[0])
+
+
+def round_of(s: State, m: AnyMessage) -> int:
+    if m.kind == PING:
+        return inside(s, m)
+    return 0
+
+
+def inside(s: State, m: PING) -> int:
+    return m.round
+
+
+def redirected(s: State, p: Node, a: int) -> int:
+    post(s, p, p, PING(round=2), 5)
+    s.mail[0].target = a
+    return sender(s, s.mail[0]) * 10 + s.mail[0].target
+"""
+
+
+def text_of(folder: Path, protocol: str = "", world: str = "") -> Program:
+    worlds = import_text(folder, "a_world", HEADER + WORLD + world)
+    protocols = import_text(folder, "a_protocol", HEADER + protocol)
+    return Program(SCHEMA, {"AnyMessage": UNION}, world=(worlds,), protocol=(protocols,))
+
+
+def test_an_envelope_lies_before_every_message() -> None:
+    assert UNION.envelope_offsets == {"source": 1, "target": 2, "weight": 3}
+    assert UNION.offsets("PING")["round"] == UNION.body == 7
+    assert UNION.size == 8
+    plain = MessageUnion(UNION.messages)
+    assert (plain.body, plain.size, plain.envelope_offsets) == (1, 2, {})
+
+
+@pytest.mark.parametrize("called", ["posted", "redirected"])
+def test_an_envelope_is_read_as_it_was_written_in_both_worlds(called: str, tmp_path: Path) -> None:
+    """Result and state after are the same; a value out of its range is an error in both, and nothing wraps."""
+    made = text_of(tmp_path)
+    typed = made.typed([called])
+    machine = MachineCode(compile_text(llvm_text.emit_program(typed, made.layout, {called}, has_bit_gather())), {})
+    arguments = {"posted": 3, "redirected": 2}[called]
+    function = machine.function(called, ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * arguments)
+    errors = 0
+    for p in range(3):
+        for a in (-3, -2, -1, 0, 1, 2, 3, 255, 256, 69_999, 70_000, 70_001):
+            given = (p, (p + 1) % 3, a)[3 - arguments :] if arguments == 3 else (p, a)
+            s = StateView(made.layout)
+            buffer = ctypes.create_string_buffer(made.layout.total)
+            result = function(buffer, *given)
+            after = StateView(made.layout, buffer.raw)
+            if after.error:
+                site = typed.sites[after.error - 1]
+                with pytest.raises(RangeError) as caught:
+                    made.python[called](s, *given)
+                problem = caught.value
+                assert (site.field, site.problem, site.widen) == (problem.field, problem.problem, problem.widen)
+                assert problem.field.startswith("the envelope's ")
+                errors += 1
+            else:
+                assert made.python[called](s, *given) == result
+                assert after.key() == s.key()
+                assert result % 10 == (7 if called == "posted" else a % 10)
+    assert 0 < errors < 36
+
+
+def test_a_message_does_not_change_but_for_its_envelope(tmp_path: Path) -> None:
+    made = text_of(tmp_path)
+    s = StateView(made.layout)
+    made.python["posted"](s, 0, 1, 5)
+    m = s.mail[0]
+    before = m.raw()
+    with pytest.raises(AttributeError, match="a message does not change, its envelope excepted"):
+        m.round = 1
+    m.source = 2
+    assert m.raw() == bytes([before[0], 3]) + before[2:]
+    assert (m.source, m.target, m.weight, m.round) == (2, 1, 5, 7)
+
+
+REFUSED = {
+    "read": ("def h(s: State, p: Node, m: AnyMessage) -> None:\n    s.x[p] = m.source\n", "h", "source, which is on"),
+    "read of PING": ("def h(s: State, p: Node, m: PING) -> None:\n    s.x[p] = m.target\n", "h", "target, which is on"),
+    "written": ("def h(s: State, p: Node, m: AnyMessage) -> None:\n    m.source = p\n", "h", "."),
+    "in flight": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.mail[0].source\n", "h", "network"),
+}
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_a_handler_does_not_open_an_envelope(which: str, tmp_path: Path) -> None:
+    """What a handler is to know of a message's way is handed to it."""
+    text, root, reason = REFUSED[which]
+    with pytest.raises(LanguageError, match=reason):
+        text_of(tmp_path, text).typed([root])
+
+
+def test_a_world_does_not_change_a_message(tmp_path: Path) -> None:
+    text = "def w(s: State, m: PING) -> None:\n    m.round = 1\n"
+    with pytest.raises(LanguageError):
+        text_of(tmp_path, world="\n\n" + text).typed(["w"])
+
+
+# --- what the network does -----------------------------------------------------------------------
+
+
+class Wire:
+    """A run in the CPython world, with what was sent and what was received between any two processes."""
+
+    def __init__(self, configuration: Configuration, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.names = dict(python_names(configuration))
+        self.s = model(configuration).program.initial()
+        self.sent: dict[tuple[int, int], list[tuple[int, bytes]]] = defaultdict(list)
+        self.received: dict[tuple[int, int], list[bytes]] = defaultdict(list)
+        self.clock = 0
+        self.envelope = model(configuration).union.body
+
+    def step(self) -> bool:
+        """One random step; what is new in the bag was sent in it."""
+        out: dict[int, int] = {}
+        self.names["enabled"](self.s, out)
+        words = [out[k] for k in range(1, out[0] + 1)]
+        if not words:
+            return False
+        weights = [1.0 if w >> 24 in (RECEIVE, ABCAST) else 0.15 for w in words]
+        word = self.random.choices(words, weights)[0]
+        before = Counter(self.letters())
+        self.clock += 1
+        if word >> 24 == RECEIVE:
+            m = self.s.in_flight[word & 255]
+            assert (m.target, m.source) == (word >> 16 & 255, word >> 8 & 255)
+            self.received[m.source, m.target].append(self.letter(m)[2])
+            before[self.letter(m)] -= 1
+        self.names["apply"](self.s, word)
+        for (source, target, body), count in (Counter(self.letters()) - before).items():
+            self.sent[source, target] += [(self.clock, body)] * count
+        return True
+
+    def letter(self, m: Any) -> tuple[int, int, bytes]:
+        return m.source, m.target, m.raw()[:1] + m.raw()[self.envelope :]
+
+    def letters(self) -> list[tuple[int, int, bytes]]:
+        return [self.letter(m) for m in self.s.in_flight]
+
+
+def runs(network: str) -> list[Wire]:
+    out = []
+    for seed in range(12):
+        wire = Wire(dataclasses.replace(WALKED[1], network=network), seed)
+        for _ in range(60):
+            if not wire.step():
+                break
+        out.append(wire)
+    return out
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_message_is_received_once_at_most_and_only_if_it_was_sent(network: str) -> None:
+    received = 0
+    for wire in runs(network):
+        for pair, bodies in wire.received.items():
+            assert Counter(bodies) <= Counter(body for _, body in wire.sent[pair])
+            received += len(bodies)
+    assert received > 200
+
+
+def in_turn(sent: list[tuple[int, bytes]], received: list[bytes]) -> bool:
+    """Whether what was received was sent in that order, some left out. Of what one step sent the order is not known."""
+    moments = [set() for _ in received]  # type: list[set[int]]
+    for k, body in enumerate(received):
+        moments[k] = {when for when, other in sent if other == body}
+    at = -1
+    for possible in moments:
+        later = [when for when in possible if when >= at]
+        if not later:
+            return False
+        at = min(later)
+    return True
+
+
+def test_nothing_overtakes_on_an_ordered_network_and_much_does_on_the_other() -> None:
+    overtaken = {
+        network: sum(not in_turn(w.sent[pair], w.received[pair]) for w in runs(network) for pair in w.received)
+        for network in NETWORKS
+    }
+    assert overtaken["ordered"] == 0
+    assert overtaken["datagrams"] > 5
+
+
+def test_what_is_overtaken_on_an_ordered_network_is_lost() -> None:
+    """Three messages from p0 to p1 and one the other way: the second arrives, so the first never does."""
+    configuration = WALKED[2]
+    names, s = python_names(configuration), model(configuration).program.initial()
+    for target, epoch in ((1, 1), (1, 2), (2, 2), (1, 3)):
+        names["send"](s, 0, target, names["NewEpoch"](new_epoch=epoch))
+    names["send"](s, 1, 0, names["NewEpoch"](new_epoch=4))
+    place = next(k for k, m in enumerate(s.in_flight) if (m.target, m.new_epoch) == (1, 2))
+    names["take_out"](s, place, False, True)
+    left = sorted((m.source, m.target, m.new_epoch, m.ahead) for m in s.in_flight)
+    assert left == [(0, 1, 3, 0), (0, 2, 2, 0), (1, 0, 4, 0)]
+
+
+@pytest.mark.parametrize("configuration", [WALKED[0], dataclasses.replace(WALKED[0], network="ordered")], ids=name)
+def test_too_many_in_flight_is_an_error_that_names_the_flag(configuration: Configuration) -> None:
+    """In both engines, at the same level, and never a smaller space."""
+    few = dataclasses.replace(configuration, channel=3)
+    fast = Explorer(compiled(few, False, ()), 1).run(Limits(depth=12))
+    slow = Interpreter(model(few), (), False).run(Limits(depth=12))
+    for result in (fast, slow):
+        assert "in_flight would hold more than 3" in result.error
+        assert "--channel" in result.error
+        assert not result.complete
+    assert fast.expanded_levels == slow.expanded_levels
+
+
+def test_in_order_none_is_lost_but_by_a_drop_and_none_overtakes() -> None:
+    """What is received of each pair has the numbers 1, 2, 3, ... but for those dropped, and again those repeated; and
+    a receipt that changes nothing is a step, since what is behind it waits for it."""
+    configuration = lab(nodes=3, txns=2, timeouts=3, crashes=1, heartbeats=2, network="fifo", drops=2, duplicates=2)
+    assert not derive.skips(model(configuration).program.layout)
+    assert derive.skips(model(WALKED[2]).program.layout)
+    kinds = set()
+    for seed in range(8):
+        runner, chance, next_of = Runner(model(configuration)), random.Random(seed), Counter[tuple[int, int]]()
+        dropped: set[tuple[int, int, int]] = set()
+        for _ in range(70):
+            possible = runner.possible()
+            if not possible:
+                break
+            step = runner.step(chance.choice([w for w in possible if w >> 24 == RECEIVE] * 9 + possible))
+            kinds.add(step.word.kind)
+            if (m := step.message) is None:
+                continue
+            pair = (m.source, m.destination)
+            if step.word.row.loses:
+                dropped.add((*pair, m.number))
+                continue
+            while (*pair, next_of[pair] + 1) in dropped:
+                next_of[pair] += 1
+            assert m.number == next_of[pair] + 1
+            next_of[pair] += not step.word.row.keeps
+    assert kinds >= {"receive", "drop", "repeat"}
+
+
+# --- whole explorations --------------------------------------------------------------------------
+
+# Configuration and depth (None: to exhaustion).
+EXPLORED: tuple[tuple[Configuration, int | None], ...] = (
+    (lab(nodes=1, txns=2, timeouts=2, heartbeats=1), None),
+    (lab(nodes=2, txns=1, timeouts=1), None),
+    (lab(nodes=2, txns=2, timeouts=1), None),
+    (lab(nodes=2, txns=1, timeouts=2), 13),
+    (lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1), None),
+    (lab(nodes=2, txns=1, timeouts=2, network="ordered"), None),
+    (lab(nodes=3, txns=1, timeouts=1), 8),
+    (lab(nodes=3, txns=1, timeouts=1, network="ordered"), 8),
+    (lab(nodes=2, txns=1, timeouts=1, network="fifo", drops=1, duplicates=1), 10),
+    (lab(nodes=3, txns=2, timeouts=1, heartbeats=1, crashes=1), 5),
+)
+
+
+@cache
+def interpreted(configuration: Configuration, depth: int | None) -> tuple[Interpreter, Exploration]:
+    """The engine with all that it has seen, and what it found."""
+    engine = Interpreter(model(configuration), JUDGED, False)
+    return engine, engine.run(Limits(depth=depth), keep_going=True)
+
+
+def both(configuration: Configuration, depth: int | None) -> tuple[Exploration, Exploration]:
+    fast = Explorer(compiled(configuration), 2).run(Limits(depth=depth), keep_going=True)
+    return fast, interpreted(configuration, depth)[1]
+
+
+def depths(r: Exploration) -> dict[str, int]:
+    return {name: found.depth for name, found in r.violations.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("configuration", "depth"), EXPLORED, ids=name)
+def test_compiled_and_interpreted_explorations_agree(configuration: Configuration, depth: int | None) -> None:
+    """States of each level, generated states, counts of steps and events, verdicts and depths are the same."""
+    fast, slow = both(configuration, depth)
+    assert not fast.error and not slow.error
+    for what in (
+        "levels", "raw_levels", "distinct", "generated", "terminal", "depth", "complete", "stopped", "step_counts",
+        "event_counts", "witnessed", "expanded_levels",
+    ):  # fmt: skip
+        assert getattr(fast, what) == getattr(slow, what), what
+    assert depths(fast) == depths(slow)
+    assert fast.complete == (depth is None)
+    for result in (fast, slow):
+        for found in result.violations.values():
+            replay(configuration, found.property, found.schedule)
+
+
+def replay(configuration: Configuration, p: Any, words: tuple[int, ...]) -> None:
+    """The schedule's steps are possible, and the property holds until the last of them and not after it."""
+    names, s = python_names(configuration), model(configuration).program.initial()
+    assert p.of != STEP
+    for word in words:
+        assert names[p.holds.__name__](s)
+        out: dict[int, int] = {}
+        names["enabled"](s, out)
+        assert word & 0xFFFFFFFF in [out[k] for k in range(1, out[0] + 1)]
+        names["apply"](s, word)
+    assert not names[p.holds.__name__](s)
+
+
+@pytest.mark.slow(seconds=4)
+def test_some_of_these_break_the_lab_protocol() -> None:
+    """The test above compares violations, so there must be some."""
+    found = {name for c, depth in EXPLORED[:6] for name in depths(Explorer(compiled(c), 1).run(Limits(), True))}
+    assert {"delivered-is-chosen", "total-order", "local-primary-order", "delivered-stands"} <= found
+
+
+def test_threads_change_nothing() -> None:
+    configuration = lab(nodes=2, txns=2, timeouts=2)
+    one, two = (Explorer(compiled(configuration), threads).run(Limits(), True) for threads in (1, 2))
+    assert one.levels == two.levels and one.complete and two.complete
+    assert {n: v.schedule for n, v in one.violations.items()} == {n: v.schedule for n, v in two.violations.items()}
+
+
+def test_processes_of_db19_are_told_apart() -> None:
+    """Votes for the highest id: symmetry is left out, with a sentence."""
+    code, reason = Compiled.of(model(lab(nodes=2, txns=1, timeouts=1)), JUDGED, True)
+    assert not code.symmetry
+    assert "tells processes apart: processes are compared by their order (>) (zabspec/protocols/election.py:" in reason
+
+
+# --- idle receipts -------------------------------------------------------------------------------
+
+
+class EveryReceipt(Interpreter):
+    """Explores idle receipts too, as steps like any other."""
+
+    def __init__(self, own: Model) -> None:
+        super().__init__(own, JUDGED, False)
+        self.skips = False
+
+    def orbit(self, data: bytes) -> tuple[bytes, int]:
+        return derive.in_order(self.layout, data), 1
+
+
+# To exhaustion, idle receipts included.
+SKIPPED = (
+    lab(nodes=2, txns=1, timeouts=1),
+    lab(nodes=2, txns=2, timeouts=1),
+    lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1),
+    lab(nodes=2, txns=2, timeouts=1, heartbeats=1, network="ordered"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", SKIPPED, ids=name)
+def test_skipping_idle_receipts_loses_no_verdict(configuration: Configuration) -> None:
+    """With idle receipts as steps there are more states, which differ in what is in flight alone: the same states of
+    processes and history, the same verdicts and witnesses, at the same depths."""
+    few, skipping = interpreted(configuration, None)
+    all_ = EveryReceipt(model(configuration))
+    whole = all_.run(Limits(), keep_going=True)
+    assert skipping.complete and whole.complete
+    assert skipping.distinct < whole.distinct
+    assert depths(skipping) == depths(whole)
+    assert skipping.witnessed == whole.witnessed
+    apart = [{without_mail(few.layout, data) for data in engine.seen} for engine in (few, all_)]
+    assert apart[0] == apart[1]
+
+
+# --- the observed history ------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_ghosts_agree_with_the_complete_history(network: str) -> None:
+    """After every step of random runs the properties say of the ghosts what the paper says of the whole history."""
+    broken: Counter[str] = Counter()
+    own = model(lab(nodes=3, txns=3, timeouts=4, crashes=1, heartbeats=3, network=network))
+    for seed in range(25):
+        walk = DatagramWalk(own, seed)
+        known = 0
+        for _ in range(150):
+            if not walk.step():
+                break
+            if len(walk.events) != known:
+                known = len(walk.events)
+                ghost, naive = walk.ghost_verdicts(), walk.naive_verdicts()
+                assert ghost == naive, walk.events
+                broken.update(name for name, holds in ghost.items() if not holds)
+    assert len(broken) > 3, "walks break the lab's protocol"
+    assert network == "ordered" or "delivered-stands" in broken

@@ -1,0 +1,141 @@
+"""The table of step kinds and budgets: what follows from a row, and what may never change."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import import_text
+
+from checker.cli import main
+from checker.commands.bmc import bmc
+from checker.explore import kernel
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from invariants import PROPERTIES, property_named
+from traces import Runner, Step, Trace, headline, state_json, verify
+from traces.replay.replay import replay
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import OWN, PROTOCOLS
+from zabspec.worlds import steps
+from zabspec.worlds.steps import BUDGETS, KINDS
+
+SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
+
+# A saved trace says its steps by these numbers.
+ALWAYS = {
+    "oracle": 1, "to_leader": 2, "to_follower": 3, "leader_learns": 4, "follower_learns": 5, "abcast": 6, "timeout": 7,
+    "crash": 8, "recover": 9, "lose_connection": 10, "partition": 11, "drop_to_leader": 12, "drop_to_follower": 13,
+    "repeat_to_leader": 14, "repeat_to_follower": 15, "crash_in_receipt": 16, "receive": 17, "election_timeout": 18,
+    "heartbeat": 19, "action": 20, "environment": 21, "drop": 22, "repeat": 23, "power_loss": 24,
+    "crash_inside": 25, "power_loss_inside": 26,
+}  # fmt: skip
+
+
+def test_a_kind_keeps_its_number_and_has_its_name_as_a_constant() -> None:
+    assert ALWAYS.items() <= {name: k.number for name, k in KINDS.items()}.items()
+    for name, k in KINDS.items():
+        assert getattr(steps, name.upper()) == k.number < steps.MOST_KINDS
+
+
+def test_an_exploration_counts_steps_of_every_kind_there_may_be() -> None:
+    assert kernel.R_EVENTS + steps.MOST_KINDS <= kernel.R_BROKEN
+
+
+def test_every_row_is_whole() -> None:
+    for k in KINDS.values():
+        assert k.spends in ("", *BUDGETS)
+        assert k.runs or k.by == "network"
+        assert set(k.given) <= set(k.names) or not k.runs
+        assert all(world in BUDGETS[k.spends].usual for world in k.worlds if k.spends)
+    assert {b.name for b in BUDGETS.values()} == {k.spends for k in KINDS.values()} - {""}
+
+
+def test_every_command_that_explores_has_a_flag_for_every_budget() -> None:
+    for command in (main, bmc):
+        flags = {option for p in command.params for option in p.opts}
+        assert {f"--{name.replace('_', '-')}" for name in BUDGETS} <= flags
+
+
+def test_the_schema_of_reports_has_every_budget(request: pytest.FixtureRequest) -> None:
+    """`pytest --rewrite` writes them into it."""
+    whole = json.loads(SCHEMA.read_text())
+    part = whole["properties"]["configuration"]
+    names = list(Configuration().as_dict())
+    budgets = {n: {"type": "integer", "description": b.help(False), "minimum": 0} for n, b in BUDGETS.items()}
+    wanted = {n: budgets.get(n) or part["properties"][n] for n in names}
+    if request.config.getoption("--rewrite"):
+        part["properties"], part["required"] = wanted, names
+        SCHEMA.write_text(json.dumps(whole, indent=2) + "\n")
+    assert part["properties"] == wanted
+    assert part["required"] == names
+
+
+RESTLESS = """from __future__ import annotations
+
+from zabspec.protocols.db19 import FOLLOWING, LEADING, on_timer
+from zabspec.language.lang import Node, State
+from zabspec.worlds.actor import ELECTION_TIMER
+
+
+def may_act(s: State, p: Node, k: int) -> bool:
+    return s.role[p] == FOLLOWING if k == 0 else s.role[p] == LEADING
+
+
+def on_act(s: State, p: Node, k: int) -> None:
+    on_timer(s, p, ELECTION_TIMER)
+
+
+def may_change(s: State, k: int) -> bool:
+    return s.NODES == 2
+
+
+def on_change(s: State, k: int) -> None:
+    return
+"""
+
+
+@pytest.fixture
+def restless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configuration:
+    """db19 whose followers and leaders may look again by themselves, under an environment that changes nothing."""
+    db19 = PROTOCOLS["db19"]
+    text = import_text(tmp_path, "restless", RESTLESS)
+    own = ("look again", "step down")
+    protocol = replace(db19, name="restless", modules=(*db19.modules, text), actions=own, changes=("night falls",))
+    monkeypatch.setitem(OWN, "restless", protocol)
+    return Configuration(protocol="restless", nodes=2, txns=1, timeouts=2, channel=24)
+
+
+def test_internal_steps_and_those_of_the_environment_are_explored_alike_in_both_engines(
+    restless: Configuration,
+) -> None:
+    model = Model(restless)
+    judged = (property_named("agreement", PROPERTIES),)
+    limits = Limits(depth=7)
+    fast = Explorer(Compiled(model, judged, False), 1).run(limits)
+    slow = Interpreter(model, judged, False).run(limits)
+    assert fast.event_counts == slow.event_counts
+    assert fast.levels == slow.levels
+    assert fast.event_counts[steps.ACTION] > 0
+    assert fast.event_counts[steps.ENVIRONMENT] > 0
+
+
+def test_internal_steps_are_called_by_their_names_and_replayed(restless: Configuration) -> None:
+    runner, chance = Runner(Model(restless)), random.Random(3)
+    initial = state_json(runner.state)
+    taken: list[Step] = []
+    while not taken or taken[-1].word.kind != "action":
+        possible = [w for w in runner.possible() if w >> 24 != steps.ENVIRONMENT]
+        taken.append(runner.step(chance.choice(possible)))
+    word = next(w for w in runner.possible() if w >> 24 == steps.ENVIRONMENT)
+    taken.append(runner.step(word))
+    assert headline(taken[-2]) == f"p{taken[-2].process}: look again, looking"
+    assert headline(taken[-1]) == "environment: night falls"
+    trace = Trace(restless, "", "", "", initial, tuple(taken), "test")
+    verify(trace)
+    assert replay(trace).steps == trace.steps

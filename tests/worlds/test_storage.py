@@ -1,0 +1,303 @@
+"""Disks: crashes keep what is written, power loss what is forced and any prefix of the rest, and processes fail inside
+steps. The protocol is a write-ahead log that acknowledges records."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from conftest import compiled, python_successors
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from invariants import properties_of
+from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
+from traces.replay.replay import replay
+from zabspec.model import ConfigError, Configuration, Model
+
+LOG = '''"""A log of records, which is acknowledged before it is forced."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [
+        on_disk("log", Seq(Int(0, 3), size.puts), "the records"),
+        on_disk("length", Int(0, size.puts), "how many of them are whole"),
+        ghost("acknowledged", Int(0, size.puts), "how many records were", NODE),
+    ]
+
+
+def room(s: State, p: Node) -> bool:
+    return s.length[p] < s.PUTS
+
+
+@action(when=room, budget="puts")
+def put(s: State, p: Node) -> None:
+    append(s, p)
+    acknowledge(s, p)
+    force(s, p)
+
+
+def append(s: State, p: Node) -> None:
+    while_torn(s, p)
+    s.log[p].append(3)
+    s.length[p] = s.length[p] + 1
+
+
+def while_torn(s: State, p: Node) -> None:
+    if len(s.log[p]) > s.length[p]:
+        s.log[p].remove(s.length[p])
+
+
+def forced_first(s: State, p: Node) -> None:
+    append(s, p)
+    force(s, p)
+    acknowledge(s, p)
+
+
+def length_first(s: State, p: Node) -> None:
+    while_torn(s, p)
+    s.length[p] = s.length[p] + 1
+    s.log[p].append(3)
+
+
+@observation
+def acknowledge(s: State, p: Node) -> None:
+    s.acknowledged[p] = s.acknowledged[p] + 1
+
+
+def some(s: State) -> bool:
+    """A record was acknowledged."""
+    return s.acknowledged[0] > 0
+
+
+@safety(witness=some)
+def acknowledged_is_kept(s: State) -> bool:
+    """What was acknowledged is in the log."""
+    for p in range(s.NODES):
+        if s.acknowledged[p] > s.length[p]:
+            return broken(f"p{p} acknowledged {s.acknowledged[p]} records and has {s.length[p]}")
+    return True
+
+
+@safety(witness=some)
+def whole(s: State) -> bool:
+    """There are as many records as the log says."""
+    for p in range(s.NODES):
+        if s.length[p] > len(s.log[p]):
+            return broken(f"p{p} says {s.length[p]} records and has {len(s.log[p])}")
+    return True
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    budgets={"puts": 2, "crashes": 0, "power_losses": 0},
+    nodes=1,
+    variants=[
+        Variant("force-first", "forced before it is acknowledged", {"put": forced_first}),
+        Variant("length-first", "the length is written before the record", {"append": length_first}),
+    ],
+)
+'''
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    path = tmp_path / "log.py"
+    path.write_text(LOG, encoding="utf-8")
+    return str(path)
+
+
+def explored(log: str, **more: object) -> tuple[Exploration, Configuration]:
+    """To exhaustion, in both engines, which agree."""
+    c = Configuration(log, **more)  # type: ignore[arg-type]
+    code = Compiled.of(Model(c), properties_of(log), False)[0]
+    fast = Explorer(code, 1).run(Limits(), True)
+    slow = Interpreter(Model(c), properties_of(log), False).run(Limits(), True)
+    assert (fast.levels, fast.generated, fast.event_counts) == (slow.levels, slow.generated, slow.event_counts)
+    assert fast.complete
+    assert not fast.error
+    assert {n: v.depth for n, v in fast.violations.items()} == {n: v.depth for n, v in slow.violations.items()}
+    return fast, c
+
+
+def test_what_is_acknowledged_before_it_is_forced_is_lost_with_power_and_not_in_a_crash(log: str) -> None:
+    assert not explored(log, crashes=2)[0].violations
+    lost = explored(log, power_losses=1)[0]
+    assert set(lost.violations) == {"acknowledged-is-kept"}
+    assert not explored(log, variant="force-first", crashes=1, power_losses=2)[0].violations
+
+
+def test_a_process_fails_between_two_writes_of_a_step(log: str) -> None:
+    """In a crash too; and a prefix is one in the order of the writes: the record is there before it is counted."""
+    found = explored(log, variant="length-first", crashes=1)[0]
+    assert set(found.violations) == {"whole"}
+    assert found.violations["whole"].depth == 1
+
+
+def test_a_counterexample_says_where_the_step_broke_off(log: str) -> None:
+    found, c = explored(log, power_losses=1)
+    (broken,) = found.violations.values()
+    trace = build_trace(Model(c), broken.property, broken.schedule)
+    verify(trace)
+    assert replay(trace).steps == trace.steps
+    assert "power loss inside a step (put)" in to_text(trace)
+
+
+MARKED = '''"""What is marked is whole, whichever field lasts by itself."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [on_disk("record", Bool(), "it is there"), stored("mark", Bool(), "it is whole")]
+
+
+def not_yet(s: State, p: Node) -> bool:
+    return not s.mark[p]
+
+
+@action(when=not_yet)
+def put(s: State, p: Node) -> None:
+    s.record[p] = True
+    force(s, p)
+    s.mark[p] = True
+
+
+def mark_first(s: State, p: Node) -> None:
+    s.mark[p] = True
+    s.record[p] = True
+    force(s, p)
+
+
+def some(s: State) -> bool:
+    """It is marked."""
+    return s.mark[0]
+
+
+@safety(witness=some)
+def whole(s: State) -> bool:
+    """What is marked is there."""
+    return s.record[0] or not s.mark[0]
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=lambda size: [], budgets={"crashes": 1}, nodes=1,
+    variants=[Variant("mark-first", "the mark is written first", {"put": mark_first})],
+)
+'''
+
+
+def test_a_step_that_breaks_off_breaks_off_for_fields_that_are_forced_as_they_are_written_too(tmp_path: Path) -> None:
+    path = tmp_path / "marked.py"
+    path.write_text(MARKED, encoding="utf-8")
+    assert not explored(str(path), crashes=2, power_losses=1)[0].violations
+    assert explored(str(path), variant="mark-first")[0].violations["whole"].depth == 1
+
+
+def test_power_loss_needs_a_disk(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="power-losses is not for db19, which has nothing on a disk"):
+        Configuration("db19", power_losses=1)
+    with pytest.raises(ConfigError, match="power-losses is not for zab"):
+        Configuration(power_losses=1)
+
+
+COPIED = '''"""A record at one process, copied to the other, which forces it or not."""
+
+from zabcheck.language import *
+
+COPY = MessageName("COPY")
+
+
+def state(size):
+    return [
+        on_disk("log", Seq(Int(0, 3), 3), "the records"),
+        on_disk("seen", Processes(size.nodes), "whose records", 2),
+        on_disk("last", NodeId.of(size.nodes), "whose was the last"),
+        volatile("heard", Int(0, 3), "copies since it started"),
+        stored("mark", Int(0, 3), "forced as it is written"),
+        ghost("shown", Int(0, 15), "how often it was shown", NODE),
+    ]
+
+
+def messages(size):
+    return [Message("COPY", {"value": Int(0, 3)})]
+
+
+@action(budget="puts")
+def put(s: State, p: Node) -> None:
+    take(s, p, p, 1)
+    for q in range(s.NODES):
+        if q != p:
+            send(s, p, q, COPY(value=2))
+    show(s, p)
+    s.mark[p] = min(s.mark[p] + 1, 3)
+    force(s, p)
+
+
+def take(s: State, p: Node, source: Node, value: int) -> None:
+    if len(s.log[p]) == 3:
+        s.log[p].remove(0)
+    s.log[p].append(value)
+    s.seen[p][value % 2].add(source)
+    s.last[p] = source
+
+
+@receives
+def on_copy(s: State, p: Node, source: Node, m: COPY) -> None:
+    s.heard[p] = min(s.heard[p] + 1, 3)
+    take(s, p, source, m.value)
+    if choose(s, 2) == 1:
+        force(s, p)
+        show(s, p)
+
+
+@observation
+def show(s: State, p: Node) -> None:
+    s.shown[p] = min(s.shown[p] + 1, 15)
+
+
+def some(s: State) -> bool:
+    """It was shown."""
+    return s.shown[0] > 0
+
+
+@safety(witness=some)
+def never_thrice(s: State) -> bool:
+    """No process has three records."""
+    return len(s.log[0]) < 3 and len(s.log[1]) < 3
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, budgets={"puts": 2, "crashes": 1}, nodes=2, unforced=12,
+)
+'''
+
+
+@pytest.mark.parametrize("network", ["datagrams", "fifo"])
+def test_random_runs_with_disks_are_alike_in_both_worlds_and_replayed(tmp_path: Path, network: str) -> None:
+    path = tmp_path / "copied.py"
+    path.write_text(COPIED, encoding="utf-8")
+    c = Configuration(str(path), crashes=2, power_losses=2, network=network)
+    code = compiled(c, False, properties_of(str(path)))
+    seen: set[str] = set()
+    for seed in range(6):
+        chance, runner = random.Random(seed), Runner(Model(c))
+        initial, taken = state_json(runner.state), list[Step]()
+        for _ in range(14):
+            after = code.next_states(runner.state.key())
+            if not after:
+                break
+            if len(taken) % 3 == 0:
+                assert after == list(python_successors(c, runner.state.key()))
+            kind = chance.choice(sorted({word >> 24 & 255 for word, _ in after}))
+            taken.append(runner.step(chance.choice([word for word, _ in after if word >> 24 & 255 == kind])))
+            seen.add(taken[-1].word.kind)
+        trace = Trace(c, "", "", "", initial, tuple(taken), "test")
+        assert replay(trace).steps == trace.steps
+    assert seen >= {"action", "receive", "power_loss", "crash_inside", "power_loss_inside", "recover"}

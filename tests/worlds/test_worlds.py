@@ -1,0 +1,386 @@
+"""The compiled world against the CPython world, on whole protocols: same successors byte for byte, same verdicts,
+same explorations."""
+
+# ruff: noqa: PT018
+from __future__ import annotations
+
+import ctypes
+import random
+from functools import cache
+
+import pytest
+from conftest import (
+    CONFIGURATIONS,
+    DEFAULT,
+    SMALL,
+    USUAL,
+    VARIANTS,
+    compiled,
+    model,
+    python_names,
+    python_successors,
+    renamings,
+    walked,
+)
+from symbolic_states import random_state
+
+from checker.explore import kernel
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from invariants.registry import STEP, Property
+from traces.record.trace import StepWord
+from zabspec.language import StateView
+from zabspec.language.reference import RecordValue
+from zabspec.model import Configuration
+from zabspec.worlds.steps import PROCESSES
+
+LAB = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1)
+STATES = 250  # random states of each configuration
+
+
+def name(c: Configuration) -> str:
+    budgets = f"{c.timeouts}{c.crashes}{c.losses}{c.partitions}{c.drops}{c.duplicates}"
+    return "-".join(filter(None, (c.variant, f"n{c.nodes}", f"t{c.txns}", c.network, budgets)))
+
+
+def id_of(x: object) -> str:
+    return name(x) if isinstance(x, Configuration) else str(x)
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
+def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> None:
+    """On random reachable states both worlds have the same steps in the same order, each with the same state after it,
+    what the step says about itself (steps of the paper, event, error, message) included."""
+    code = compiled(configuration)
+    states = walked(configuration, STATES)
+    assert len(states) > 100
+    events, steps = set(), 0
+    for data in states:
+        after = code.next_states(data)
+        assert after == list(python_successors(configuration, data))
+        for _, raw in after:
+            s = StateView(code.layout, raw)
+            events.add(s.event)
+            steps |= s.steps
+            assert s.error == 0
+    assert len(events) >= 6 and steps.bit_count() >= 10, "the walks reach most of the protocol"
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS[:4], ids=name)
+def test_one_step_taken_is_the_step_of_the_list(configuration: Configuration) -> None:
+    """`take` of a step's word does what the list of successors says it does."""
+    code = compiled(configuration)
+    for data in walked(configuration, STATES)[::10]:
+        for word, raw in code.next_states(data):
+            s = code.state(data)
+            code.take(s, ctypes.c_int64(word))
+            assert s.raw == raw
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_has_the_same_successors(variant: str) -> None:
+    """The same of every variant of the protocol."""
+    configuration = Configuration(variant=variant, nodes=3, txns=2, timeouts=1, crashes=1, losses=0)
+    code = compiled(configuration, False, ())
+    first = code.model.program.initial().key()
+    source = random.Random(7)
+    for _ in range(3):
+        at = first
+        for _ in range(40):
+            after = code.next_states(at)
+            assert after == list(python_successors(configuration, at))
+            if not after:
+                break
+            at = source.choice(after)[1][: code.layout.size]
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
+def test_a_packed_state_unpacks_to_itself(configuration: Configuration) -> None:
+    """Packing keeps every bit, in fewer bytes than the limit, and two states never pack to the same bytes; nothing is
+    written beyond a word past the packed size."""
+    code = compiled(configuration)
+    limit = code.numbers["PACKED_LIMIT"]
+    seen: dict[bytes, bytes] = {}
+    for data in walked(configuration, STATES):
+        out = ctypes.create_string_buffer(b"\xa5" * (limit + 64), limit + 64)
+        size = code.pack_state(code.state(data), out)
+        assert 0 < size < limit
+        assert out.raw[size + 8 :] == b"\xa5" * (limit + 64 - size - 8)
+        back = ctypes.create_string_buffer(b"\x5a" * code.layout.total, code.layout.total)
+        assert code.unpack_state(out, back) == size
+        assert back.raw[: code.layout.size] == data
+        assert back.raw[code.layout.size :] == b"\x5a" * (code.layout.total - code.layout.size), "scratch is left alone"
+        assert seen.setdefault(out.raw[:size], data) == data
+
+
+def test_messages_of_several_words_unpack_to_themselves() -> None:
+    """Of states that are anything: those that runs reach have short histories in flight."""
+    configuration = Configuration(nodes=2, txns=7, timeouts=0, crashes=0, losses=0, max_epoch=9)
+    code = compiled(configuration)
+    assert model(configuration).union.size > 16
+    source = random.Random(7)
+    out, back = (ctypes.create_string_buffer(n) for n in (code.numbers["PACKED_LIMIT"] + 64, code.layout.total))
+    for _ in range(40):
+        data = random_state(code.layout, source)
+        size = code.pack_state(code.state(data), out)
+        assert code.unpack_state(out, back) == size
+        assert back.raw[: code.layout.size] == data
+
+
+# --- verdicts --------------------------------------------------------------------------------------
+
+
+def mask_of(configuration: Configuration, data: bytes, properties: tuple[Property, ...], which: str) -> int:
+    """Bit k: the k-th property is broken (`holds`), or its premise is met (`witness`), in the CPython world."""
+    names, s = python_names(configuration), StateView(model(configuration).program.layout, data)
+    out = 0
+    for k, p in enumerate(properties):
+        if p.of != STEP:
+            said = bool(names[getattr(p, which).__name__](s))
+            out |= (said if which == "witness" else not said) << k
+    return out
+
+
+def spoilt(configuration: Configuration, data: bytes) -> list[bytes]:
+    """The state with its history spoilt in ways no run spoils it: so that properties break."""
+    layout, out = model(configuration).program.layout, []
+    n = configuration.nodes
+    for k in range(6):
+        s = StateView(layout, data)
+        if k == 0 and len(s.delivered[0]) > 0:
+            last = s.delivered[0][len(s.delivered[0]) - 1]
+            s.delivered[n - 1].clear()
+            s.delivered[n - 1].append(last)
+        if k == 1:
+            s.diverged[0] = True
+            s.established[1] = 2
+        if k == 2 and s.abcasts > 0:
+            s.abcast_attempt[0] = 1
+            s.abcast_after[0].clear()
+            if len(s.delivered[0]) < configuration.txns:
+                s.delivered[0].append(s.abcast_txn[0])
+            s.missing_epoch[0] = model(configuration).epochs
+        if k == 3 and len(s.delivered[0]) > 1:
+            t, u = s.delivered[0][0], s.delivered[0][1]
+            s.delivered[0][0], s.delivered[0][1] = u, t
+            s.pass_length[0] = 2
+        if k == 4:
+            s.abcasts = 0
+        if k == 5 and s.abcasts > 1:
+            first, second = s.abcast_txn[0], s.abcast_txn[1]
+            twin = {"epoch": first.epoch, "counter": first.counter, "value": second.value}
+            s.abcast_txn[1] = RecordValue(first.record, first.record.pack(twin))
+        out.append(s.key())
+    return out
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
+def test_verdicts_and_witnesses_are_the_python_functions(configuration: Configuration) -> None:
+    """Machine code says of random states, and of the same with their history spoilt, what the Python functions say; for
+    every property both verdicts are seen somewhere (over all configurations: see the test below)."""
+    broken, met = verdicts(configuration)
+    assert met and broken
+
+
+@cache
+def verdicts(configuration: Configuration) -> tuple[int, int]:
+    """Which properties were seen broken, and met, after checking that both worlds say the same."""
+    code = compiled(configuration)
+    everything = (1 << len(DEFAULT)) - 1
+    broken_any = met_any = 0
+    states = list(
+        dict.fromkeys(x for data in walked(configuration, STATES) for x in (data, *spoilt(configuration, data)))
+    )
+    for data in states:
+        buffer = code.state(data)
+        broken, met = code.judge_state(buffer, everything), code.witness_state(buffer, everything)
+        assert broken == mask_of(configuration, data, DEFAULT, "holds")
+        assert met == mask_of(configuration, data, DEFAULT, "witness")
+        assert code.judge_state(buffer, 5) == broken & 5 and code.witness_state(buffer, 9) == met & 9
+        broken_any, met_any = broken_any | broken, met_any | met
+    return broken_any, met_any
+
+
+@pytest.mark.slow(seconds=3)
+def test_every_property_of_states_is_seen_broken_and_met() -> None:
+    """The test above would be empty for a property that no state breaks."""
+    broken = met = 0
+    for configuration in CONFIGURATIONS:
+        b, m = verdicts(configuration)
+        broken, met = broken | b, met | m
+    of_states = {p.name for p in DEFAULT if p.of != STEP}
+    assert {p.name for k, p in enumerate(DEFAULT) if met >> k & 1} == of_states
+    missing = of_states - {p.name for k, p in enumerate(DEFAULT) if broken >> k & 1}
+    assert not missing, f"never broken: {missing}"
+
+
+REPORT, BROKEN, WITNESSED = kernel.REPORT, kernel.R_BROKEN, kernel.R_STEP_WITNESSES
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
+def test_verdicts_on_steps_are_the_python_functions(configuration: Configuration) -> None:
+    """The same of properties of steps, on steps as they are and on steps whose `after` was spoilt."""
+    step_verdicts(configuration)
+
+
+def test_every_property_of_steps_is_seen_broken_and_met() -> None:
+    """The test above would be empty for a property that no step breaks."""
+    broken = met = 0
+    for configuration in CONFIGURATIONS:
+        b, m = step_verdicts(configuration)
+        broken, met = broken | b, met | m
+    of_steps = {p.name for p in DEFAULT if p.of == STEP}
+    assert {p.name for k, p in enumerate(DEFAULT) if met >> k & 1} == of_steps
+    missing = of_steps - {p.name for k, p in enumerate(DEFAULT) if broken >> k & 1}
+    assert not missing, f"never broken: {missing}"
+
+
+@cache
+def step_verdicts(configuration: Configuration) -> tuple[int, int]:
+    """Which properties of steps were seen broken, and met, after checking that both worlds say the same."""
+    code, names, layout = compiled(configuration), python_names(configuration), model(configuration).program.layout
+    everything = (1 << len(DEFAULT)) - 1
+    seen_broken = seen_met = 0
+    for data in walked(configuration, STATES)[::2]:
+        before = StateView(layout, data)
+        for word, raw in code.next_states(data):
+            for spoil in (False, True):
+                after = StateView(layout, raw)
+                if spoil:
+                    p = word >> 16 & 255
+                    if not after.accepts and after.event != 2:
+                        continue
+                    p = p if p < configuration.nodes else 0
+                    after.accept_epoch = 0
+                    after.history[p].clear()
+                    after.log[p].clear()
+                report = ctypes.create_string_buffer(8 * REPORT)
+                code.judge_one_step(code.state(data), code.state(bytes(after.buffer)), report, everything, everything)
+                words = [int.from_bytes(report.raw[8 * k : 8 * k + 8], "little") for k in range(REPORT)]
+                for k, p_ in enumerate(DEFAULT):
+                    if p_.of != STEP:
+                        continue
+                    broken = not names[p_.holds.__name__](before, after, after)
+                    met = names[p_.witness.__name__](before, after, after)
+                    assert bool(words[BROKEN + k]) == bool(broken), p_.name
+                    assert bool(words[WITNESSED] >> k & 1) == bool(met), p_.name
+                    seen_broken, seen_met = seen_broken | broken << k, seen_met | bool(met) << k
+    return seen_broken, seen_met
+
+
+# --- whole explorations (issue 2, acceptance 5) -----------------------------------------------------
+
+# Configuration, symmetry, depth: small enough for the CPython world. None: to exhaustion.
+EXPLORED: tuple[tuple[Configuration, bool, int | None], ...] = (
+    (Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0), False, None),
+    (CONFIGURATIONS[0], False, 23),
+    (CONFIGURATIONS[0], True, 18),
+    (Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0), False, None),
+    (SMALL, False, 18),
+    (SMALL, True, 32),
+    (CONFIGURATIONS[1], False, 5),
+    (CONFIGURATIONS[1], True, 6),
+    (Configuration(nodes=2, txns=3, timeouts=0, crashes=0, losses=1), True, 20),
+    (USUAL, False, 3),
+    (USUAL, True, 5),
+    (CONFIGURATIONS[3], False, 4),
+    (CONFIGURATIONS[3], True, 6),
+    (Configuration(nodes=3, txns=1, timeouts=0, crashes=0, losses=0), True, 31),
+    (CONFIGURATIONS[4], False, 2),
+    (CONFIGURATIONS[4], True, 3),
+    (CONFIGURATIONS[5], False, 4),
+    (CONFIGURATIONS[5], True, 5),
+    (CONFIGURATIONS[6], False, 5),
+    (CONFIGURATIONS[6], True, 8),
+    (CONFIGURATIONS[7], False, 6),
+    (CONFIGURATIONS[7], True, 8),
+)
+
+
+class QuickInterpreter(Interpreter):
+    """The interpreter with the least renaming found by `Renaming`, which `test_symmetry.py` holds to
+    `derive.permuted`: the same answer in a hundredth of the time."""
+
+    def orbit(self, data: bytes) -> tuple[bytes, int]:
+        if not self.symmetry:
+            return data, 1
+        images = {rename(data) for rename in renamings(self.model.configuration)}
+        return min(images), len(images)
+
+
+def agreed(configuration: Configuration, symmetry: bool, depth: int | None) -> tuple[Exploration, Exploration]:
+    """Both engines' explorations, after checking that they agree."""
+    fast = Explorer(compiled(configuration, symmetry), 2).run(Limits(depth=depth), keep_going=True)
+    slow = QuickInterpreter(model(configuration), DEFAULT, symmetry).run(Limits(depth=depth), keep_going=True)
+    assert not fast.error and not slow.error
+    for what in (
+        "levels", "raw_levels", "distinct", "generated", "terminal", "depth", "complete", "stopped", "step_counts",
+        "event_counts", "witnessed", "expanded_levels",
+    ):  # fmt: skip
+        assert getattr(fast, what) == getattr(slow, what), what
+    assert {k: v.depth for k, v in fast.violations.items()} == {k: v.depth for k, v in slow.violations.items()}
+    assert [fast.verdict(p) for p in DEFAULT] == [slow.verdict(p) for p in DEFAULT]
+    return fast, slow
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("configuration", "symmetry", "depth"), EXPLORED, ids=id_of)
+def test_compiled_and_interpreted_explorations_agree(
+    configuration: Configuration, symmetry: bool, depth: int | None
+) -> None:
+    """Distinct and generated states, states of each level, counts of steps and events, verdicts and the depths of
+    witnesses and violations are the same."""
+    fast, _ = agreed(configuration, symmetry, depth)
+    assert fast.distinct > 10
+    if depth is None:
+        assert fast.complete
+
+
+BREAKS = ("small-quorum", "commit-on-propose")
+
+
+def replayed(code: Compiled, words: tuple[int, ...]) -> list[bytes]:
+    """The states along a path of step words, in the CPython world."""
+    configuration = code.model.configuration
+    at = code.model.program.initial().key()
+    out = [at]
+    for word in words:
+        at = dict(python_successors(configuration, at))[word]
+        out.append(at)
+        at = at[: code.layout.size]
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", [v for v in BREAKS if v in VARIANTS])
+def test_explorations_of_variants_agree(variant: str) -> None:
+    """The same of variants; where one breaks, both engines' paths lead to a state that breaks the property."""
+    configuration = Configuration(variant=variant, nodes=2, txns=2, timeouts=1, crashes=0, losses=0)
+    fast, slow = agreed(configuration, True, 12)
+    code = compiled(configuration, True)
+    for result in (fast, slow):
+        for found in result.violations.values():
+            if found.property.of != STEP:
+                last = replayed(code, found.schedule)[-1]
+                assert not python_names(configuration)[found.property.holds.__name__](StateView(code.layout, last))
+
+
+# --- what a step says of itself -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("configuration", [CONFIGURATIONS[1], LAB], ids=name)
+def test_a_step_says_who_took_it_and_who_is_at_the_other_end(configuration: Configuration) -> None:
+    """In the order of its operands; nobody is at the other end of what a process does alone, and no process takes
+    a cut of the network."""
+    kinds = set()
+    for data in walked(configuration, 120):
+        for word, raw in python_successors(configuration, data):
+            step, s = StepWord.of(word), StateView(model(configuration).program.layout, raw)
+            who = [value for name, value in step.operands.items() if name in PROCESSES]
+            assert (s.event_process, s.event_peer) == (*who, -1, -1)[:2], step
+            kinds.add(step.kind)
+    assert len(kinds) >= 5

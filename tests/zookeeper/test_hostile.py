@@ -1,0 +1,249 @@
+"""Files that nobody means well with, directories that cannot be written, and questions that are wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from test_findings import TXNS, healthy
+from written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
+
+from checker.cli import main
+from tests.fuzz.audited import originals, resealed
+from traces.zookeeper import kernel, tree_kernel
+from traces.zookeeper.audit import audit
+from traces.zookeeper.memory import Scan, Text, Tree
+from traces.zookeeper.server import find_directory
+from zabspec.language.kernels import machine
+
+TOP = Path(__file__).parents[2]
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(main, ["audit", *map(str, words)])
+
+
+def test_mutated_files_end_in_findings() -> None:
+    words = ("-m", "tests.fuzz.audited", "--files", "250", "--seed", "11", "--seconds", "60")
+    done = subprocess.run([sys.executable, *words], cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr  # a process of its own: its memory is nobody else's
+
+
+def test_kernels_read_and_write_within_their_memory() -> None:
+    """The kernels in CPython, where every access is checked, over logs that are damaged behind right checksums."""
+    draw = random.Random(5)
+    whole = originals()[0]
+    data = b"".join(t.record() for txns in whole.files.values() for t in txns)
+    for _ in range(12):
+        bytes_ = resealed(bytes(16) + data, draw)[16:]
+        text = Text(room=len(bytes_))
+        text.views["data"].memory[:] = bytes_
+        scans = []
+        for run_ in (kernel.scan_on, machine(kernel.scan_on)):
+            s = Scan(text=text, most=64, double=128)
+            s.longest, s.filled = 1 << 20, len(bytes_)
+            run_(s)
+            tree = Tree(text=Text(room=1 << 12), most=128, slots=256, lists=0, most_events=64)
+            tree_kernel.fill_table(tree) if run_ is kernel.scan_on else machine(tree_kernel.fill_table)(tree)
+            (tree_kernel.replay if run_ is kernel.scan_on else machine(tree_kernel.replay))(tree, s, 0, s.count)
+            scans.append((s.count, s.stop, s.events, [s.hash[k] for k in range(s.count)], tree.total, tree.missed))
+        assert scans[0] == scans[1]
+
+
+def test_the_checksum_is_adler_and_the_digest_crc() -> None:
+    draw = random.Random(3)
+    text, tree = Text(room=9000), Tree(text=Text(room=1), most=1, slots=2, lists=0, most_events=1)
+    tree_kernel.fill_table(tree)
+    for length in (0, 1, 7, 8, 9, 100, 2047, 2048, 2049, 5000, 9000):
+        data = draw.randbytes(length)
+        text.views["data"].memory[:length] = data
+        assert kernel.adler(text, 0, length) == zlib.adler32(data)
+        assert tree_kernel.crc(tree, text, 0xFFFFFFFF, 0, length) ^ 0xFFFFFFFF == zlib.crc32(data)
+        value = draw.randrange(-(1 << 63), 1 << 63)
+        assert tree_kernel.crc_long(tree, 0xFFFFFFFF, value) ^ 0xFFFFFFFF == zlib.crc32(struct.pack(">q", value))
+
+
+def test_a_decompression_bomb_is_not_let_grow(tmp_path: Path) -> None:
+    s = healthy()
+    node = snapshot_bytes(tree_of(TXNS[:3]), None)[: -len(b"\0\0\0\1/") * 2 - 8]
+    bomb = gzip.compress(node + bytes(64 << 20), 9)
+    s[0].raw[f"snapshot.{zxid(2, 1):x}.gz"] = bomb
+    s[1].raw[f"snapshot.{zxid(2, 1):x}.gz"] = gzip.compress(
+        struct.pack(">iiqi", 0x5A4B534E, 2, -1, 9_999_999) + bytes(1 << 26)
+    )
+    start = time.monotonic()
+    found = run(*ensemble(tmp_path, *s), "--json")
+    assert time.monotonic() - start < 20
+    assert found.exit_code in (0, 1)
+    assert "Traceback" not in found.output
+
+
+def test_links_pipes_and_devices_are_neither_followed_nor_waited_for(tmp_path: Path) -> None:
+    folders = ensemble(tmp_path, *healthy())
+    inside = folders[0] / "version-2"
+    os.mkfifo(inside / f"log.{zxid(9, 1):x}")
+    (inside / f"snapshot.{zxid(1, 2):x}").symlink_to(inside / f"snapshot.{zxid(1, 2):x}")
+    (folders[1] / "loop").symlink_to(folders[1])
+    found = run(*folders, "--json")
+    assert found.exit_code == 3  # two files could not be read
+    said = json.loads(found.output)
+    assert sorted(f["code"] for f in said["findings"]) == ["UNREADABLE", "UNREADABLE"]
+    assert said["verdict"] == "UNKNOWN"
+
+
+def test_a_name_orders_no_terminal_and_marks_up_no_page(tmp_path: Path) -> None:
+    evil = "/\x1b[2J<script>alert(1)<x>\u202e"
+    good = digested([*TXNS, Txn(zxid(3, 7), *create(evil)), Txn(zxid(3, 8), *create("/after"))])
+    other = [replace(t, body=create(evil, b"other")[1]) if t.zxid == zxid(3, 7) else t for t in good]
+    folders = ensemble(tmp_path, server(good), server(good), server(other))
+    found = run(*folders, "--html", tmp_path / "a.html", "--sarif", tmp_path / "a.sarif", "--junit", tmp_path / "a.xml")
+    assert found.exit_code == 1
+    assert "\x1b" not in found.output
+    assert "\u202e" not in found.output
+    page = (tmp_path / "a.html").read_text()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    from xml.etree import ElementTree
+
+    assert ElementTree.parse(tmp_path / "a.xml").getroot().get("failures") == "1"
+    results = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["results"]
+    assert [r["ruleId"] for r in results if r["level"] == "error"] == ["DIVERGENT_TXN"]
+
+
+def test_what_nodes_hold_is_not_shown_unless_asked_for(tmp_path: Path) -> None:
+    other = [replace(t, body=t.body.replace(b"data 6", b"date 6")) if t.zxid == zxid(2, 6) else t for t in TXNS]
+    folders = ensemble(tmp_path, server(TXNS), server(TXNS), server(other))
+    for words in (folders, ["--diff", *folders[1:]]):
+        assert "date 6" not in run(*words).output
+        assert "date 6" not in run(*words, "--json").output
+        assert "date 6" in run(*words, "--show-data").output
+
+
+def test_the_report_keeps_its_schema_and_the_page_has_every_code(tmp_path: Path) -> None:
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+    from traces.zookeeper.codes import CODES
+
+    top = Path(__file__).parents[2]
+    schema = json.loads((top / "checker" / "report" / "schema" / "audit.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    s = healthy()
+    s[1] = server([t for t in TXNS if t.zxid != zxid(2, 3)])
+    found = json.loads(run(*ensemble(tmp_path, *s), "--json").output)
+    Draft202012Validator(schema).validate(found)
+    assert [f["code"] for f in found["findings"]] == ["GAP", "MISSING"]
+    page = (top / "docs" / "audit.md").read_text()
+    assert all(f"| `{c.code}` | {c.what} |" in page for c in CODES.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name the directories"),
+        (["nowhere"], "there is no folder"),
+        (["empty"], "no version-2"),
+        (["file"], "no folder"),
+        (["server1", "server1"], "one directory"),
+        (["."], "several servers"),
+        (["server1", "--config", "file"], "no server that votes"),
+        (["server1", "--config", "nowhere"], "No such file"),
+        (["--diff", "server1"], "two servers"),
+        (["server1", "--watch", "0"], "above 0"),
+        (["server1", "--html", "nowhere/a.html"], "no folder"),
+        (["server1", "--jsn"], "No such option"),
+    ],
+)
+def test_a_wrong_question_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    ensemble(tmp_path, *healthy())
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    found = run(*words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stdout == ""
+    assert found.stderr.startswith("zabcheck: ")
+    assert found.stderr.count("\n") <= 1
+
+
+def test_data_and_logs_may_lie_apart(tmp_path: Path) -> None:
+    folders = ensemble(tmp_path, *healthy())
+    words = []
+    for folder in folders:
+        logs = tmp_path / "logs" / folder.name / "version-2"
+        logs.mkdir(parents=True)
+        for path in (folder / "version-2").glob("log.*"):
+            path.rename(logs / path.name)
+        words.append(f"{folder},{logs.parent}")
+    found = run(*words, "--json")
+    assert found.exit_code == 0
+    assert [s["records"] for s in json.loads(found.output)["servers"]] == [len(TXNS)] * 3
+
+
+def test_a_header_that_cannot_be_read_is_a_violation_and_an_empty_folder_a_note(tmp_path: Path) -> None:
+    s = healthy()
+    s[0] = Written({}, {}, None)
+    assert run(*ensemble(tmp_path / "a", *s)).exit_code == 0
+    s[1].raw[f"log.{zxid(3, 9):x}"] = b"\x93random" * 40
+    assert run(*ensemble(tmp_path / "b", *s)).exit_code == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_somebody_without_the_right_to_write_can_audit(tmp_path: Path) -> None:
+    """As a user who owns nothing of it, in directories that nobody may write; an unreadable file is no verdict."""
+    tmp_path = Path(tempfile.mkdtemp(dir="/tmp"))  # pytest's own are closed to others
+    folders = ensemble(tmp_path, *healthy())
+    for path in [tmp_path, *tmp_path.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    # as root first: Python itself may lie where nobody else may read
+    code = "import os,sys;from click.testing import CliRunner;from checker.cli import main;w=sys.argv[1:];"
+    code += "CliRunner().invoke(main,w);os.setgid(65534);os.setuid(65534);main(w)"
+    env = os.environ | {"ZABCHECK_CACHE": str(tmp_path / "none"), "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", code, "audit", *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stdout[:3]) == (0, "OK:"), done.stderr
+    (folders[0] / "version-2" / f"log.{zxid(1, 1):x}").chmod(0)
+    assert subprocess.run(command, capture_output=True, text=True, env=env, check=False).returncode == 3
+    shutil.rmtree(tmp_path)
+
+
+def test_again_reads_what_is_new(tmp_path: Path) -> None:
+    """Grown logs, read again on top of what was read before, come to what a fresh audit says."""
+    folders = ensemble(tmp_path, *[server(TXNS[:-3], zxid(2, 1)) for _ in range(3)])
+    found = audit([find_directory([p], p.name) for p in folders])
+    kept = found.servers[0].logs[0]
+    for p in folders:
+        path = p / "version-2" / f"log.{zxid(2, 1):x}"
+        data = path.read_bytes().rstrip(b"\0")
+        path.write_bytes(data + b"".join(t.record() for t in TXNS[-3:]) + bytes(100))
+    again = audit([find_directory([p], p.name) for p in folders], before=found)
+    assert again.servers[0].logs[0] is kept
+    assert again.servers[0].logged == TXNS[-1].zxid
+    assert again.verdict == "OK"
+
+
+def test_it_is_watched_until_something_is_wrong(tmp_path: Path) -> None:
+    folders = ensemble(tmp_path, *healthy())
+    command = [sys.executable, "-m", "zabcheck", "audit", *map(str, folders), "--watch", "0.2", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["verdict"] == "OK"
+        (folders[1] / "version-2" / "currentEpoch").write_text("1")
+        last = [json.loads(line) for line in process.stdout][-1]
+        assert process.wait() == 1
+    assert [(f["code"], f["server"]) for f in last["findings"]] == [("EPOCH_BEHIND_LOG", "server2")]

@@ -1,0 +1,135 @@
+"""Real ensembles, driven through crashes and every kind of synchronization, audited while they run and after
+(issue 13, acceptance 2 and 3). The short form is of one release; all of them with ZABCHECK_EVERY set."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+import pytest
+from real import Real, available, drive, restarted_trees
+
+from traces.zookeeper.audit import audit
+from traces.zookeeper.findings import NOTE
+from traces.zookeeper.server import find_directory
+
+EVERY = os.environ.get("ZABCHECK_EVERY")
+VERSIONS = ("3.4.10", "3.5.3", "3.6.0", "3.7.0", "3.8.0", "3.8.6", "3.9.1", "3.9.3", "3.9.5", "master")
+ROLLING = (("3.6.0", "3.8.0"), ("3.8.0", "3.9.5"), ("3.9.5", "master"))
+
+
+def check(real: Real, when: str) -> None:
+    found = audit([find_directory([d], d.name) for d in real.directories])
+    grave = [(f.code, f.place, f.sentence, f.evidence) for f in found.findings if f.severity != NOTE]
+    if not grave:
+        return
+    kept = Path(tempfile.mkdtemp(prefix="zabcheck-real-")) / f"{'-'.join(real.versions)}_{when.replace(' ', '_')}"
+    shutil.copytree(real.folder, kept)
+    one, two, three = restarted_trees(kept / "again", [kept / f"server{n}" for n in (1, 2, 3)], real.versions)
+    assert not one == two == three, (when, str(kept), grave)  # else it is proved: clients read different trees
+    warnings.warn(f"{real.versions} {when}: a real divergence, kept in {kept}: {grave}", stacklevel=2)
+
+
+@pytest.mark.slow(seconds=25)
+def test_a_real_ensemble_whose_leader_was_killed_is_held_to_have_kept_its_promises(tmp_path: Path) -> None:
+    available("3.8.0")
+    real = Real(tmp_path / "real", *["3.8.0"] * 3)
+    try:
+        for when in drive(real, random.Random(1), full=False):
+            check(real, when)
+    finally:
+        real.stop()
+    check(real, "after")
+
+
+@pytest.mark.skipif(not EVERY, reason="ten releases, a minute each: ZABCHECK_EVERY")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_real_ensembles_of_every_release_are_held_to_have_kept_their_promises(tmp_path: Path, version: str) -> None:
+    available(version)
+    real = Real(tmp_path / "real", *[version] * 3)
+    try:
+        for when in drive(real, random.Random(version)):
+            check(real, when)
+    finally:
+        real.stop()
+    check(real, "after")
+
+
+@pytest.mark.skipif(not EVERY, reason="rolling upgrades, a minute each: ZABCHECK_EVERY")
+@pytest.mark.parametrize(("old", "new"), ROLLING)
+def test_a_rolling_upgrade_leaves_no_finding(tmp_path: Path, old: str, new: str) -> None:
+    available(old, new)
+    from real import write_all as write
+
+    real, draw = Real(tmp_path / "real", *[old] * 3), random.Random(f"{old} {new}")
+    try:
+        real.start()
+        real.wait()
+        for n in range(3):
+            with real.client() as client:
+                write(client, f"u{n}", 25, draw)
+            real.kill(n)
+            real.versions[n] = new
+            with real.client(*real.others(n)) as client:
+                write(client, f"v{n}", 25, draw)
+            real.start(n)
+            real.wait()
+            check(real, f"{n + 1} of 3 upgraded")
+        with real.client() as client:
+            write(client, "w", 25, draw)
+    finally:
+        real.stop()
+    check(real, "after")
+
+
+@pytest.mark.skipif(
+    not EVERY, reason="an ensemble that is written to all the while, half a minute each: ZABCHECK_EVERY"
+)
+@pytest.mark.parametrize("version", ["3.6.0", "3.8.0", "3.9.5"])
+def test_an_ensemble_is_audited_in_place_while_it_is_written_to(tmp_path: Path, version: str) -> None:
+    """Again and again, with followers killed and brought back meanwhile, on top of what was read before."""
+    import contextlib
+    import threading
+    import time
+
+    from real import write_all
+
+    available(version)
+    real, over = Real(tmp_path / "real", *[version] * 3), threading.Event()
+
+    def writer() -> None:
+        draw, n = random.Random(version), 0
+        while not over.is_set():
+            with contextlib.suppress(Exception), real.client() as client:
+                while not over.is_set():
+                    n += 1
+                    write_all(client, f"h{n}_", 25, draw)
+
+    try:
+        real.start()
+        leader = real.wait()
+        thread = threading.Thread(target=writer, daemon=True)
+        thread.start()
+        found, audits, end = None, 0, time.monotonic() + 25
+        while time.monotonic() < end:
+            victim = real.others(leader)[audits // 6 % 2]
+            if audits % 6 == 2:
+                real.kill(victim)
+            elif audits % 6 == 5:
+                real.start(victim)
+            found = audit([find_directory([d], d.name) for d in real.directories], before=found)
+            grave = [(f.code, f.place, f.sentence, f.evidence) for f in found.findings if f.severity != NOTE]
+            if grave:
+                shutil.copytree(real.folder, Path(tempfile.mkdtemp(prefix="zabcheck-hot-")) / version)
+            assert not grave
+            audits += 1
+            time.sleep(0.2)
+        assert audits > 5
+    finally:
+        over.set()
+        real.stop()
+    check(real, "after")

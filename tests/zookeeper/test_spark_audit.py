@@ -1,0 +1,33 @@
+"""Spark's findings are the local ones, to the byte of the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
+from written import ensemble
+
+from checker.report.audit import as_json
+from traces.zookeeper.audit import audit
+from traces.zookeeper.server import find_directory
+
+pytest.importorskip("pyspark", reason="Spark is not installed")
+
+
+@pytest.mark.slow(seconds=12)
+def test_spark_finds_what_is_found_here(tmp_path: Path) -> None:
+    from traces.zookeeper.spark import audit_on_spark
+
+    s = healthy()
+    damages = [altered, missing_one, zombie, polluted_snapshot]
+    assert set(damages) <= set(BAD)
+    s += [with_rest(damage(s)) for damage in damages]
+    folders = ensemble(tmp_path, *s)
+    here = json.loads(as_json(audit([find_directory([p], p.name) for p in folders])))
+    there = json.loads(
+        as_json(audit_on_spark([find_directory([p], p.name) for p in folders], None, False, True, "local[2]"))
+    )
+    assert here == there
+    assert len(here["findings"]) >= 4

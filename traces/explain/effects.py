@@ -1,0 +1,257 @@
+"""What a step of a trace changed, found in the trace itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from traces.explain.names import history_text, message_text, observation_text, process_name, txn_text
+from traces.record.trace import JsonState, Step, Trace
+from traces.record.values import state_json
+from zabspec.history import history_fields
+from zabspec.language.kinds import Int, Kind, Record, Seq
+from zabspec.language.notation import value_text
+from zabspec.language.reference import StateView
+from zabspec.language.schema import NODE, Field, Role
+from zabspec.model import Model
+from zabspec.worlds import actor
+
+__all__ = ["Change", "changed", "changes"]
+
+CHANNELS = ("to_leader", "to_follower", "in_flight", "in_line")
+# What the events of a step tell, of the observed history of atomic broadcast.
+OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Txn", {}), False, False))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that a step changed.
+
+    Attributes:
+        text: a short line.
+        fields: what of the state it is seen in.
+        processes: whose it is; none: nobody's.
+        txns: the transactions that it is about, as they are written.
+        epoch: the epoch that it is about.
+        place: the place of the state that has another value now; empty: something happened.
+    """
+
+    text: str
+    fields: tuple[str, ...] = ()
+    processes: frozenset[int] = frozenset()
+    txns: frozenset[str] = frozenset()
+    epoch: int | None = None
+    place: str = ""
+
+
+def changes(trace: Trace, number: int) -> list[str]:
+    """What a step did, a short line each: what was abcast, accepted, delivered, established, sent
+    and lost, and every other field of the state that it changed. Budgets are left out: the step
+    itself says what it spent.
+
+    Args:
+        trace: the trace.
+        number: which step, from 1.
+    """
+    step, before = trace.steps[number - 1], trace.states[number - 1]
+    sent = []
+    for m in step.sent:
+        lost = " (lost: the connection is not open)" if m.lost else ""
+        sent.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m)}{lost}")
+    return [*(c.text for c in changed(trace, number)), *sent, *_lost_in_flight(before, step)]
+
+
+def changed(trace: Trace, number: int) -> list[Change]:
+    """The same without what was sent and lost, and what each is about."""
+    step, before = trace.steps[number - 1], trace.states[number - 1]
+    return [
+        *_abcast(step),
+        *_changed_fields(trace, before, step),
+        *_accepted(step),
+        *_facts(before, step.state),
+        *_delivered(step),
+        *_observed(trace, step),
+    ]
+
+
+def _abcast(step: Step) -> Iterator[Change]:
+    if step.abcast is not None:
+        what = txn_text(step.abcast)
+        seen = ("abcasts", "abcast_txn", "abcast_by", "abcast_attempt", "abcast_after")
+        yield Change(f"{process_name(step.process or 0)} abcasts {what}", seen, txns=frozenset({what}))
+
+
+def _accepted(step: Step) -> Iterator[Change]:
+    """What was accepted, and whose leadership was."""
+    for a in step.accepted:
+        what, own = txn_text(a.txn), frozenset({a.process})
+        seen = ("accepted", "chosen_epoch", "accepts", "accept_epoch")
+        yield Change(
+            f"{process_name(a.process)} accepts {what} in epoch {a.epoch}", seen, own, frozenset({what}), a.epoch
+        )
+    for e in step.established:
+        history = history_text(e.initial_history)
+        yield Change(
+            f"{process_name(e.process)} is the established leader of epoch {e.epoch}, initial history {history}",
+            ("established", "missing_epoch"), frozenset({e.process}), epoch=e.epoch,
+        )  # fmt: skip
+
+
+def _delivered(step: Step) -> Iterator[Change]:
+    for d in step.delivered:
+        what = txn_text(d.txn)
+        yield Change(
+            f"{process_name(d.process)} delivers {what}", ("delivered",), frozenset({d.process}), frozenset({what})
+        )
+
+
+def _observed(trace: Trace, step: Step) -> Iterator[Change]:
+    """What was shown by the protocol's own words; what a sentence names of it are fields that its text wrote."""
+    ghosts = tuple(f.name for f in trace.model.parts.fields if f.observed)
+    for x in step.observed:
+        whose = frozenset() if x.process is None else frozenset({x.process})
+        yield Change(f"shown: {observation_text(trace.model, x)}", ghosts, whose)
+
+
+def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Change]:
+    """The fields of processes and connections that changed."""
+    forgotten: list[str] = []
+    forgets = _forgets(trace, before, step)
+    told = OF_EVENTS if trace.model.protocol.transactions else frozenset()
+    for f in trace.model.program.schema.fields:
+        if f.role in (Role.SCRATCH, Role.BUDGET) or f.name in told or f.name in CHANNELS:
+            continue
+        for index, old, new in _entries(f.axes, before[f.name], step.state[f.name]):
+            if old == new:
+                continue
+            if forgets is not None and f.role is Role.VOLATILE and index[0] == forgets and f.name != "role":
+                if f.name not in forgotten:
+                    forgotten.append(f.name)
+                continue
+            if f.name == "crashed":
+                said = f"{process_name(index[0])} is {'down' if new else 'up again'}"
+                yield Change(said, (f.name,), frozenset(index))
+                continue
+            place = _place(f, index)
+            was, now = (value_text(f.kind, v) for v in (old, new))
+            whose = frozenset(index[: f.node_axes])
+            yield Change(f"{place} {was} -> {now}", (f.name,), whose, _gone_and_come(f.kind, old, new), place=place)
+    if forgotten and forgets is not None:
+        text = f"{process_name(forgets)} forgets {', '.join(forgotten)}"
+        yield Change(text, tuple(forgotten), frozenset({forgets}), place=text)
+
+
+def _gone_and_come(kind: Kind, old: Any, new: Any) -> frozenset[str]:
+    """The transactions that a value has and the other has not, as they are written."""
+    if isinstance(kind, Seq) and isinstance(kind.element, Record):
+        return frozenset(value_text(kind.element, t) for t in old) ^ frozenset(value_text(kind.element, t) for t in new)
+    return frozenset(value_text(kind, t) for t in (old, new)) if isinstance(kind, Record) else frozenset()
+
+
+def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
+    """The process that lost everything it kept in memory, as it does with its iteration."""
+    if trace.model.protocol.text is not None:
+        return step.process if step.word.kind.startswith("crash") else None
+    roles = (s.get("role", []) for s in (before, step.state))
+    for p, (old, new) in enumerate(zip(*roles, strict=True)):
+        if old != new and new in (actor.ELECTION, actor.DOWN):
+            volatile = [f.name for f in trace.model.program.schema.fields if f.role is Role.VOLATILE]
+            nothing = _nothing(trace.model)
+            if all(step.state[k][p] == nothing[k][p] for k in volatile if k != "role"):
+                return p
+    return None
+
+
+@lru_cache(maxsize=8)
+def _nothing(model: Model) -> JsonState:
+    """The state in which every field is at the low end of its range, as a process forgets its own."""
+    return state_json(StateView(model.program.layout))
+
+
+def _entries(axes: Sequence[str | int], old: Any, new: Any) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+    if not axes:
+        yield (), old, new
+        return
+    for k, (a, b) in enumerate(zip(old, new, strict=True)):
+        for index, x, y in _entries(axes[1:], a, b):
+            yield (k, *index), x, y
+
+
+def _place(f: Field, index: tuple[int, ...]) -> str:
+    """One entry of a field: `p1.promised_epoch`, `connection of p1 to p0`."""
+    if f.name == "link":
+        return f"connection of {process_name(index[0])} to {process_name(index[1])}"
+    inner = "".join(f"[{k}]" for k in index[f.node_axes :])
+    if f.axes[:1] == (NODE,):
+        inner = "".join(f"[{process_name(k)}]" for k in index[1 : f.node_axes]) + inner
+        return f"{process_name(index[0])}.{f.name}{inner}"
+    return f.name + inner
+
+
+def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
+    """What has become true of the observed history."""
+    if "abcast_txn" not in after:
+        return
+    for k, t in enumerate(after["abcast_txn"]):
+        what = txn_text(t)
+        epoch, missing = after["chosen_epoch"][k], after["missing_epoch"][k]
+        if before["chosen_epoch"][k] != epoch:
+            text = f"{what} is chosen in epoch {epoch}"
+            yield Change(text, ("chosen_epoch",), txns=frozenset({what}), epoch=epoch)
+        if before["missing_epoch"][k] != missing:
+            text = f"{what} is not in the initial history of epoch {missing}"
+            yield Change(text, ("missing_epoch",), txns=frozenset({what}), epoch=missing)
+    for p, diverged in enumerate(after["diverged"]):
+        if diverged and not before["diverged"][p]:
+            yield Change(f"{process_name(p)} delivers otherwise than it did before", ("diverged",), frozenset({p}))
+    for p, revised in enumerate(after["revised"]):
+        if revised == 2 and before["revised"][p] < 2:
+            had = history_text(before["delivered"][p][: before["pass_length"][p]])
+            has = history_text(after["history"][p])
+            text = f"{process_name(p)}, which has delivered {had}, replaces its history by {has}"
+            yield Change(text, ("revised",), frozenset({p}))
+
+
+def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
+    """What was in flight and can no longer arrive."""
+    out: list[str] = []
+    after = step.state
+    if "to_leader" not in before:
+        return _overtaken(before, step)
+    nodes = range(len(before["link"]))
+    for f in nodes:
+        for l in nodes:
+            gone = _gone(before["to_leader"][f][l], after["to_leader"][f][l], step, f, l, "to_leader")
+            out += [f"{process_name(f)} -> {process_name(l)}: {m['kind']} is lost" for m in gone]
+        l = before["leader"][f]
+        gone = _gone(before["to_follower"][f], after["to_follower"][f], step, f, l, "to_follower")
+        out += [f"{process_name(l)} -> {process_name(f)}: {m['kind']} is lost" for m in gone]
+    return out
+
+
+def _overtaken(before: JsonState, step: Step) -> list[str]:
+    """The datagrams that the one received overtook on an ordered network; on the other none is lost
+    but by never arriving."""
+    m = step.message
+    if m is None:
+        return []
+    mine = [x for x in before["in_flight"] if (x["source"], x["target"]) == (m.source, m.destination)]
+    left = [x for x in step.state["in_flight"] if (x["source"], x["target"]) == (m.source, m.destination)]
+    sent = [x for x in step.sent if (x.source, x.destination) == (m.source, m.destination)]
+    count = len(mine) - 1 - (len(left) - len(sent))
+    lost = sorted(mine, key=lambda x: int(x["ahead"]))[: max(0, count)]
+    return [f"{process_name(m.source)} -> {process_name(m.destination)}: {x['kind']} is lost" for x in lost]
+
+
+def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, channel: str) -> list[Any]:
+    """The messages of a channel that a step removed, but for the one it received."""
+    o, row, left = step.word.operands, step.word.row, list(old)
+    about = row.message == channel and (o["follower"], o["leader"]) == (f, l) and o.get("place", 0) < len(left)
+    if about and not (row.keeps or row.loses):
+        del left[o.get("place", 0)]
+    if about and row.loses:
+        return [left[o["place"]]]
+    # a channel loses all it holds or nothing
+    return left if len(new) < len(left) else []

@@ -1,0 +1,121 @@
+"""What became of every message that a run sent: by which step it was received or lost, or that it is in flight still.
+
+A trace says what each step sent and received, and its states what is in flight after it. A message that is in flight
+no longer and was not received was lost by that step: with its connection, in a fault, or overtaken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from traces.record.trace import JsonState, Step, Trace, Transmission
+
+__all__ = ["Fate", "Flight", "flights"]
+
+
+class Fate(Enum):
+    """What became of a message, as a reader is told."""
+
+    RECEIVED = "received"
+    COPIED = "received, and a copy of it stays in flight"
+    IN_FLIGHT = "still in flight when the run ends"
+    OVERTAKEN = "overtaken by a later message, and so lost"
+    DROPPED = "dropped by the network"
+    LOST = "lost in flight"
+    REFUSED = "lost: the connection is not open"
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A message and what became of it.
+
+    Attributes:
+        message: it.
+        sent: the step that sent it; 0: it was in flight before any step.
+        ended: the step at which it was received or lost; none: it is in flight when the run ends.
+        fate: which of these.
+    """
+
+    message: Transmission
+    sent: int
+    ended: int | None
+    fate: Fate
+
+
+def flights(trace: Trace) -> list[Flight]:
+    """Every message of a run, in the order in which it was sent; one received twice stands there twice."""
+    out: list[tuple[int, Flight]] = []
+    waiting: list[tuple[int, int, Transmission]] = []  # which of all it is, the step that sent it, and it
+    count = 0
+
+    def ends(at: int, number: int | None, fate: Fate, stays: bool = False) -> None:
+        place, sent, m = waiting[at] if stays else waiting.pop(at)
+        out.append((place, Flight(m, sent, number, fate)))
+
+    for step in trace.steps:
+        m, row = step.message, step.word.row
+        if m is not None:
+            at = next((k for k, (_, _, x) in enumerate(waiting) if same(x, m)), -1)
+            if at < 0:  # a start state had it in flight
+                waiting.insert(0, (-1, 0, m))
+                at = 0
+            ends(at, step.number, Fate.DROPPED if row.loses else Fate.COPIED if row.keeps else Fate.RECEIVED, row.keeps)
+        for sent in step.sent:
+            count += 1
+            if sent.lost:
+                out.append((count, Flight(sent, step.number, step.number, Fate.REFUSED)))
+            else:
+                waiting.append((count, step.number, sent))
+        for at in reversed(list(gone(waiting, step.state))):
+            ends(at, step.number, Fate.OVERTAKEN if overtakes(step, waiting[at][2]) else Fate.LOST)
+    for place, sent_by, m in waiting:
+        out.append((place, Flight(m, sent_by, None, Fate.IN_FLIGHT)))
+    return [flight for _, flight in sorted(out, key=lambda x: x[0])]
+
+
+def same(a: Transmission, b: Transmission) -> bool:
+    """Whether these are one message: a process that leads has two channels with itself, each counted by itself."""
+    ends = (a.source, a.destination, a.connection, a.number, a.kind) == (
+        b.source, b.destination, b.connection, b.number, b.kind,
+    )  # fmt: skip
+    return ends and a.fields == b.fields
+
+
+def overtakes(step: Step, m: Transmission) -> bool:
+    """Whether a step received what was sent behind m between the same two, without a connection."""
+    by = step.message
+    return by is not None and m.connection == 0 and (by.source, by.destination) == (m.source, m.destination)
+
+
+def gone(waiting: list[tuple[int, int, Transmission]], state: JsonState) -> Iterator[int]:
+    """The places of the messages that a state has in flight no longer: of equal ones the first sent, as what is
+    cleared out of a channel is cleared from its front."""
+    there = [*in_flight(state)]
+    kept = set()
+    for at in reversed(range(len(waiting))):
+        m = waiting[at][2]
+        for k, (source, target, x) in enumerate(there):
+            if (source, target, x["kind"]) == (m.source, m.destination, m.kind) and carries(x, m):
+                del there[k]
+                kept.add(at)
+                break
+    return (at for at in range(len(waiting)) if at not in kept)
+
+
+def carries(x: Mapping[str, Any], m: Transmission) -> bool:
+    """Whether a message of a state carries what another does."""
+    return all(x.get(name) == value for name, value in m.fields.items())
+
+
+def in_flight(state: JsonState) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """What a state has in flight: source, target, message."""
+    for x in state.get("in_flight", ()):
+        yield x["source"], x["target"], x
+    for f, row in enumerate(state.get("to_leader", ())):
+        for l, channel in enumerate(row):
+            yield from ((f, l, x) for x in channel)
+    for f, channel in enumerate(state.get("to_follower", ())):
+        yield from ((state["leader"][f], f, x) for x in channel)

@@ -1,0 +1,47 @@
+"""A trace as a person reads it."""
+
+from __future__ import annotations
+
+from traces.explain.effects import changes
+from traces.explain.folding import folded
+from traces.explain.names import counted, headline
+from traces.explain.why import why
+from traces.record.trace import Trace
+from zabspec.model import Configuration
+from zabspec.worlds.steps import BUDGETS
+
+__all__ = ["configuration_text", "to_text"]
+
+
+def configuration_text(c: Configuration) -> str:
+    """A configuration in one line: the protocol, its size, and the budgets it has."""
+    name = f"{c.protocol}, variant {c.variant}" if c.variant else c.protocol
+    parts = [name, counted(c.nodes, "node"), *([counted(c.txns, "transaction")] if c.txns else [])]
+    for budget in BUDGETS:
+        if getattr(c, budget):
+            parts.append(f"{budget} {getattr(c, budget)}")
+    parts += [part.replace("=", " ") for part in c.budgets.split(",") if part and not part.endswith("=0")]
+    parts.append(f"network {c.network}")
+    for limit in ("max_epoch", "channel"):
+        if getattr(c, limit):
+            parts.append(f"{limit.replace('_', '-')} {getattr(c, limit)}")
+    return ", ".join(parts)
+
+
+def to_text(trace: Trace) -> str:
+    """The counterexample: what breaks, why the events cannot be, what was run, and every step with what it changed.
+    Lines have 80 columns at the most, but for a name that is longer, and end with a line feed."""
+    count = len(trace.steps)
+    lines = []
+    if trace.property_name:
+        lines += [folded(f"{trace.property_name} is violated after {counted(count, 'step')}."), ""]
+        lines += [folded(why(trace)), ""]
+        lines += [folded(trace.statement, "  "), folded(f"[{trace.source}]", "  "), ""]
+    else:
+        lines += [f"A run of {counted(count, 'step')}.", ""]
+    lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
+    width = len(str(count))
+    for step in trace.steps:
+        lines.append(folded(headline(step), f"{step.number:>{width}}  ", " " * (width + 4)))
+        lines += [folded(c, " " * (width + 6), " " * (width + 8)) for c in changes(trace, step.number)]
+    return "\n".join(lines) + "\n"

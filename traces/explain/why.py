@@ -1,0 +1,211 @@
+"""Why the events of a trace cannot be: the sentence that the property says beside its False, and the steps at which
+what it names happened.
+
+The property's own text is run over the last state, or the last step, of the trace. Which of the trace's events belong
+to its sentence follows from both: they are of the fields that the property reads, and of the processes, transactions
+and epochs that the sentence names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from invariants import Property, properties_of, property_named
+from invariants.binding import bound, full_namespace
+from invariants.registry import STEP, keeps
+from traces.explain.effects import Change, changed, changes
+from traces.explain.names import headline
+from traces.judging.observed import Transaction
+from traces.record.trace import Trace, TraceError
+from traces.record.values import state_of
+from zabspec.language.frontend import FrontEnd
+from zabspec.language.kinds import Record
+from zabspec.language.reference import ERRORS, RecordValue, SeqView, SetView
+from zabspec.language.sentences import Broken, sentence_of
+from zabspec.model import Model
+
+__all__ = ["Named", "Reason", "named", "reason", "why"]
+
+A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # what stands before a number that is a process
+AN_EPOCH = re.compile(r"(?<![A-Za-z0-9_])epoch $", re.IGNORECASE)
+
+
+def outcome(trace: Trace, prop: Property) -> Any:
+    """What a property says of the last state, or the last step, of a trace.
+
+    Raises:
+        TraceError: it cannot be judged.
+    """
+    names, layout = _names(trace.model), trace.model.program.layout
+    after = state_of(layout, trace.states[-1])
+    try:
+        if prop.of != STEP:
+            return keeps(prop, names, after)
+        if not trace.steps:
+            raise TraceError(f"{prop.name} is a property of steps, and there is no step")
+        before = state_of(layout, trace.states[-2])
+        again = trace.model.program.initial()  # what a step says of itself is no part of a state: the run says it again
+        for step in trace.steps:
+            names["apply"](again, step.word.word)
+        after.buffer[layout.size :] = again.buffer[layout.size :]
+        return keeps(prop, names, after, before)
+    except ERRORS as error:
+        raise TraceError(f"{prop.name} cannot be judged, as {error}") from error
+
+
+@lru_cache(maxsize=8)
+def _names(model: Model) -> dict[str, Any]:
+    """The program and the properties of a model in the CPython world."""
+    return bound(model)
+
+
+def _unsaid(trace: Trace, name: str) -> Reason:
+    """The most that can be said of a property that does not say why: what the last step did."""
+    if not trace.steps:
+        return Reason(f"The last state breaks {name}.", (), NOTHING)
+    did = "; ".join(changes(trace, len(trace.steps))) or "nothing that shows"
+    return Reason(f"Step {len(trace.steps)} ({headline(trace.steps[-1])}) breaks {name}: {did}.", (), NOTHING)
+
+
+# --- at which steps --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a sentence names: its processes, its transactions as they are written, and its epochs."""
+
+    processes: frozenset[int]
+    txns: frozenset[str]
+    epochs: frozenset[int]
+
+    def has(self, c: Change) -> bool:
+        """Whether a change is of what is named; what the sentence does not name at all tells none from another."""
+        return (
+            (not (c.processes and self.processes) or bool(c.processes & self.processes))
+            and (not (c.txns and self.txns) or bool(c.txns & self.txns))
+            and (c.epoch is None or not self.epochs or c.epoch in self.epochs)
+        )
+
+
+NOTHING = Named(frozenset(), frozenset(), frozenset())
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why the events of a trace cannot be.
+
+    Attributes:
+        sentence: what the property says beside its False.
+        events: what happened of that which the sentence names, each with the number of its step.
+        named: what the sentence names.
+    """
+
+    sentence: str
+    events: tuple[tuple[int, str], ...]
+    named: Named
+
+    @property
+    def text(self) -> str:
+        """The sentence, and one of the steps."""
+        by_step: dict[int, list[str]] = {}
+        for number, text in self.events:
+            by_step.setdefault(number, []).append(text)
+        when = "; ".join(f"step {number}: {', '.join(texts)}" for number, texts in by_step.items())
+        return " ".join(filter(None, (self.sentence, f"{when[:1].upper()}{when[1:]}." if when else "")))
+
+
+def why(trace: Trace, name: str = "") -> str:
+    """Why the last state or step of a trace breaks a property, in a sentence or two: `reason`, as text.
+
+    Raises:
+        TraceError: as `reason`.
+    """
+    found = reason(trace, name)
+    return found.text if found is not None else ""
+
+
+def reason(trace: Trace, name: str = "") -> Reason | None:
+    """Why the last state or step of a trace breaks a property: what the property says, and at which steps the events
+    happened that it names.
+
+    Args:
+        trace: it.
+        name: the property; a trace says itself which it breaks.
+
+    Returns:
+        The reason; None for a trace without a property.
+
+    Raises:
+        TraceError: the last state or step does not break the property, or the property is one of
+            steps and there is none.
+    """
+    name = name or trace.property_name
+    if not name:
+        return None
+    try:
+        prop = property_named(name, properties_of(trace.configuration.protocol))
+    except KeyError:  # a clause of the inductive invariant, which is no property of its own
+        return _unsaid(trace, name)
+    result = outcome(trace, prop)
+    if result:
+        raise TraceError(f"nothing in the last {'step' if prop.of == STEP else 'state'} breaks {name!r}")
+    if not isinstance(result, Broken):
+        return _unsaid(trace, name)
+    return Reason(sentence_of(result), tuple(_when(trace, prop, result)), named(result))
+
+
+def named(said: Broken) -> Named:
+    """What a sentence names."""
+    processes: set[int] = set()
+    txns: set[str] = set()
+    epochs: set[int] = set()
+    for before, value in zip(said.pieces, said.values, strict=False):
+        if isinstance(value, (set, SetView)):
+            processes |= set(value) if isinstance(value, set) or value.kind.nodes else set()
+        elif isinstance(value, (RecordValue, Transaction)):
+            txns.add(str(value))
+        elif isinstance(value, SeqView) and isinstance(value.kind.element, Record):
+            txns |= {str(t) for t in value}
+        elif isinstance(value, list):
+            txns |= {str(t) for t in value if isinstance(t, Transaction)}
+        elif isinstance(value, int) and A_PROCESS.search(before):
+            processes.add(int(value))
+        elif isinstance(value, int) and AN_EPOCH.search(before):
+            epochs.add(int(value))
+    return Named(frozenset(processes), frozenset(txns), frozenset(epochs))
+
+
+def _when(trace: Trace, prop: Property, said: Broken) -> Iterator[tuple[int, str]]:
+    """At which steps what a sentence names happened; of a property of steps in the last one."""
+    wanted, reads = named(said), _reads(trace.model, prop.holds.__name__)
+    count = len(trace.steps)
+    found = [
+        (number, c)
+        for number in ([count] if prop.of == STEP else range(1, count + 1))
+        for c in changed(trace, number)
+        if reads & set(c.fields) and wanted.has(c)
+    ]
+    if prop.of == STEP and not found:
+        yield count, headline(trace.steps[-1])
+    yield from _last_of_each(found)
+
+
+def _last_of_each(found: list[tuple[int, Change]]) -> Iterator[tuple[int, str]]:
+    """What happened; of the values that a place has had, where they are of no transaction, the last."""
+    last = {c.place: k for k, (_, c) in enumerate(found)}
+    for k, (number, c) in enumerate(found):
+        if not c.place or c.txns or last[c.place] == k:
+            yield number, c.text
+
+
+@lru_cache(maxsize=64)
+def _reads(model: Model, name: str) -> frozenset[str]:
+    """The fields that a property reads."""
+    program = model.program
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front.function(name)
+    return front.program.reads[name]

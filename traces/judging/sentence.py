@@ -1,0 +1,243 @@
+"""Why a run of a table cannot be: the rows that break a property, and what the property says of them.
+
+The sentence is the one that the property says beside its False. It is asked of the observed history of a part of the
+run: the rows of the transactions that the rows found are about, up to the moment in which it broke. What that part
+breaks the run breaks, since nothing of these transactions is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traces.judging import numbers
+from traces.judging.numbers import NULL
+from traces.judging.observed import TXN, WITH_TXN, Observed, Unknown, asked
+from zabspec.language.sentences import sentence_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from invariants.registry import Property
+    from traces.judging.runs import Batch
+
+__all__ = ["Happened", "Violation", "rows_of", "violation"]
+
+MOST_ROWS = 1 << 12  # of a part of a run that is asked for its sentence
+OF_HISTORY = ("process", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity", "digest")
+WORDS = {
+    "abcast": "broadcast {txn}", "abdeliver": "delivered {txn}", "accept": "accepted {txn}",
+    "establish": "was established as a leader", "initial": "had {txn} in its initial history",
+    "revise": "replaced its history", "entry": "had {txn} in its history",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Happened:
+    """A row of a run.
+
+    Attributes:
+        row: its place in the run.
+        process, position: of the table, None where they are null.
+        kind: what happened.
+        txn: the transaction, as it is written.
+        epoch, time, in_pass: of the table.
+    """
+
+    row: int
+    process: int | None
+    position: int | None
+    kind: str
+    txn: str
+    epoch: int | None
+    time: int | None
+    in_pass: int | None
+
+    @property
+    def who(self) -> str:
+        return "a process" if self.process is None else f"p{self.process}"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A property that a run breaks.
+
+    Attributes:
+        run: which run.
+        property: the property's name.
+        why: the sentence.
+        time: of the moment in which it broke; None: the run has no times.
+        events: the rows that break it, in the order of the sentence.
+        command: what makes the run, if the table says so.
+    """
+
+    run: int
+    property: str
+    why: str
+    time: int | None
+    events: tuple[Happened, ...]
+    command: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def happened(batch: Batch, kinds: pa.ChunkedArray, start: int, row: int) -> Happened:
+    """A row of a batch, of the run that starts at `start`."""
+    values = {name: None if (x := int(column[row])) == NULL else x for name, column in batch.columns.items()}
+    return Happened(
+        row - start, values["process"], values["position"], kinds[row - start].as_py() or "", txn_text(values),
+        values["epoch"], values["time"], values["pass"],
+    )  # fmt: skip
+
+
+def txn_text(values: dict[str, int | None]) -> str:
+    """A transaction: `t1 <1,1>`, or its zxid alone where it has no identity of its own."""
+    if values["epoch"] is None:
+        return ""
+    zxid = f"<{values['epoch']},{values['counter']}>"
+    return zxid if values["identity"] is None else f"t{values['identity']} {zxid}"
+
+
+def violation(
+    batch: Batch, kinds: pa.ChunkedArray, run: int, start: int, prop: Property, rows: Sequence[int]
+) -> Violation:
+    """A violation, from the rows that the kernel names.
+
+    Args:
+        kinds: the column `kind` of the run.
+        rows: the one by which it is broken, and those that show it (-1: none).
+    """
+    by, *found = rows
+    events = tuple(happened(batch, kinds, start, r) for r in found if r >= 0)
+    time = happened(batch, kinds, start, by).time
+    return Violation(run, prop.name, sentence(batch, start, prop, by, found, events), time, events)
+
+
+def sentence(
+    batch: Batch, start: int, prop: Property, by: int, found: Sequence[int], events: Sequence[Happened]
+) -> str:
+    """What the property says of the rows found, and of them what it does not say."""
+    said = ""
+    for last in (max(by, *found), by):  # what was wrong in a moment may be mended by a row that shows it
+        part = part_of(batch, start, last, found)
+        if not said and part is not None:
+            try:
+                said = said_of(rows_of(batch, part), used_in(batch, start), prop)
+            except Unknown:
+                break  # what the rows leave unknown the property cannot read
+    left = [e for e in events if (e.txn or e.who) not in said]
+    rest = "; ".join(f"{e.who} {row_text(e)}" for e in left)
+    if not said:
+        return f"No history that satisfies {prop.name} has these: {rest}."
+    return f"{said} Of these rows: {rest}." if rest else said
+
+
+def row_text(e: Happened) -> str:
+    """What happened in a row."""
+    text = WORDS.get(e.kind, e.kind).format(txn=e.txn)
+    return text if e.in_pass is None else f"{text} in pass {e.in_pass}"
+
+
+def said_of(rows: Sequence[dict[str, int | None]], used: Sequence[str], prop: Property) -> str:
+    """What a property says of a history; empty: it holds there.
+
+    Args:
+        used: the columns that tell transactions apart.
+
+    Raises:
+        Unknown: the rows leave something unknown.
+    """
+    h = Observed(rows, used)
+    for place, row in enumerate(rows):
+        h.fold(row, behind(rows, place))
+    return sentence_of(asked(prop.holds, h))
+
+
+def used_in(batch: Batch, start: int) -> list[str]:
+    """The columns that tell the transactions of a run from each other."""
+    end = int(batch.ends[np.searchsorted(batch.starts, start)])
+    here = np.isin(batch.kind_of[batch.kinds[start:end]], WITH_TXN)
+    return [c for c in TXN if (batch.columns[c][start:end][here] != NULL).any()]
+
+
+def behind(rows: Sequence[dict[str, int | None]], place: int) -> list[dict[str, int | None]]:
+    """The entries of the history that a row is of."""
+    entry = {numbers.ESTABLISH: numbers.INITIAL, numbers.REVISE: numbers.ENTRY}.get(rows[place]["kind"] or 0)
+    end = place + 1
+    while entry is not None and end < len(rows) and rows[end]["kind"] == entry:
+        end += 1
+    return list(rows[place + 1 : end])
+
+
+def rows_of(batch: Batch, places: Any) -> list[dict[str, int | None]]:
+    """Rows of a batch, as the observed history reads them."""
+    columns = {"kind": batch.kind_of[batch.kinds[places]].tolist()}
+    columns |= {name: batch.columns[name][places].tolist() for name in OF_HISTORY}
+    names = tuple(columns)
+    return [
+        {name: None if x == NULL else x for name, x in zip(names, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def part_of(batch: Batch, start: int, last: int, found: Sequence[int]) -> Any:
+    """The rows of a run that some of its rows are about: of their transactions, and who leads; those of deliveries of
+    the processes concerned. None: they are many.
+
+    Args:
+        last: the row in whose moment the part ends.
+        found: the rows; those behind the moment do not count.
+    """
+    end = moment_end(batch, start, last)
+    of = {name: batch.columns[name][start:end] for name in ("process", "epoch", "counter", "identity")}
+    kinds = batch.kind_of[batch.kinds[start:end]]
+    here = np.array([r - start for r in found if start <= r < end], np.int64)
+    own = np.zeros(end - start, bool)
+    for r in here[of["epoch"][here] != NULL].tolist():
+        own |= (of["epoch"] == of["epoch"][r]) & (of["counter"] == of["counter"][r])
+        if of["identity"][r] != NULL:
+            own |= of["identity"] == of["identity"][r]
+    revises = here[kinds[here] == numbers.REVISE]
+    if len(revises):  # its entries, and what it had delivered, whatever that is
+        rows = np.arange(end - start)
+        latest = np.maximum.accumulate(np.where(kinds == numbers.REVISE, rows, -1))
+        own = np.where(kinds == numbers.ENTRY, np.isin(latest, revises), own)
+        own |= (kinds == numbers.ABDELIVER) & np.isin(of["process"], of["process"][revises])
+    else:
+        own &= kinds != numbers.ENTRY
+    who = np.union1d(of["process"][here], of["process"][own & (kinds == numbers.ABCAST)])
+    own &= (kinds != numbers.ABDELIVER) | np.isin(of["process"], who)
+    own |= (kinds == numbers.BEGIN) | (kinds == numbers.ESTABLISH)
+    own &= ~again(batch, start, np.flatnonzero(own & (kinds == numbers.ABCAST)), here, end - start)
+    own[here] = True
+    places = np.flatnonzero(own)
+    return None if len(places) > MOST_ROWS else places + start
+
+
+def again(batch: Batch, start: int, abcasts: Any, found: Any, rows: int) -> Any:
+    """Which of these abcasts, of all the rows of a run, are of transactions that another of them is of: of each but the
+    one that was found, or the first."""
+    first: dict[tuple[int, ...], int] = {}
+    here = set(found.tolist())
+    for r in sorted(abcasts.tolist(), key=lambda r: (r not in here, r)):
+        first.setdefault(tuple(int(batch.columns[c][start + r]) for c in TXN), r)
+    out = np.zeros(rows, bool)
+    out[abcasts] = True
+    out[list(first.values())] = False
+    return out
+
+
+def moment_end(batch: Batch, start: int, row: int) -> int:
+    """Where the moment of a row ends."""
+    end = int(batch.ends[np.searchsorted(batch.starts, start)])
+    time = batch.columns["time"][start:end]
+    known = np.flatnonzero(time != NULL)
+    before = known[known <= row - start]
+    if not len(before):
+        return end
+    later = known[time[known] > time[before[-1]]]
+    return start + int(later[0]) if len(later) else end

@@ -1,0 +1,268 @@
+"""Simulated runs judged by the same properties as explored ones.
+
+A run is judged after every tick in which something was observed or a stable history changed, so that a
+property which is broken for a while and then mended by later events counts as broken, and the tick is the
+first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import FunctionType
+from typing import Any
+
+from invariants import PROPERTIES, properties_of
+from invariants.binding import full_namespace
+from invariants.registry import HISTORY, STATE, STEP, Property
+from zabspec.language import frontend
+from zabspec.language.reference import load
+from zabspec.language.schema import Role
+from zabspec.language.sentences import sentence_of
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.model import Cluster
+from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
+
+__all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts"]
+
+GENERATED = "<judging>"
+NEVER = -1
+
+# What is done before a tick, and when there is something new to judge after it: of what this project observes there
+# is a count; what somebody's own protocol changes is looked at after every event of a tick, since a state that breaks a
+# property may be mended before its end.
+NEWS = ("before = s.observations", "(histories_changed(s) or s.observations != before)")
+NEWS_OF_OWN = ("pass", "True")
+AFTER_EVENT = """
+def after_event(s: State) -> None:
+    s.broken_within = s.broken_within | newly_broken(s, ALL)
+    s.met_within = s.met_within | newly_met(s, ALL)
+"""
+FRESH = ("newly_broken(s, ALL - broken)", "newly_met(s, ALL - met)")
+FRESH_OF_OWN = ("(newly_broken(s, ALL) | s.broken_within) & (ALL - broken)", "newly_met(s, ALL) | s.met_within")
+
+LOOP = """
+def run_judged(s: State, until: int, broken: int, report: Words) -> int:
+    met = report[0]
+    while s.moment < until and s.error == 0:
+        {before}
+        tick(s)
+        if s.error == 0 and {news}:
+            fresh = {broken}
+            for k in range(PROPERTIES):
+                if ((fresh >> k) & 1) == 1:
+                    report[k + 1] = s.moment - 1
+            broken = broken | fresh
+            met = met | {met}
+    report[0] = met
+    return broken
+"""
+
+
+def judged_properties(protocol: str) -> tuple[Property, ...]:
+    """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
+    the observed history and each process's stable one; of somebody's own protocol, what it says of histories and
+    states, but for what asks of messages in flight."""
+    if PROTOCOLS[protocol].text is not None:
+        asks = asks_of_network(protocol)
+        return tuple(p for p in properties_of(protocol) if p.default and p.of != STEP and not asks(p))
+    return tuple(
+        p for p in PROPERTIES if p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
+    )
+
+
+def asks_of_network(protocol: str) -> Callable[[Property], bool]:
+    """Whether a property reads what is in flight, which lies otherwise in the simulator's mail."""
+    model = Model(Configuration(protocol))
+    program, names = model.program, full_namespace(model)
+    front = frontend.FrontEnd(program.layout, names, program.types, program.handlers)
+
+    def asks(p: Property) -> bool:
+        functions = [f.__name__ for f in (p.holds, p.witness)]
+        for name in functions:
+            front.function(name)
+        fields = {f for name in functions for f in front.program.reads[name]}
+        return any(program.layout.fields[f].role is Role.NETWORK for f in fields)
+
+    return asks
+
+
+def judging_text(properties: Sequence[Property], own: bool) -> str:
+    """The kernel text that judges; bit k of every mask is the k-th property. `own`: of somebody's own protocol."""
+    (before, news), (broken, met) = (NEWS_OF_OWN, FRESH_OF_OWN) if own else (NEWS, FRESH)
+    loop = LOOP.format(before=before, news=news, broken=broken, met=met)
+    parts = ["from __future__ import annotations", loop, *([AFTER_EVENT] if own else [])]
+    for name, sign, function in (("newly_broken", "not ", "holds"), ("newly_met", "", "witness")):
+        lines = [f"def {name}(s: State, want: int) -> int:", "    found = 0"]
+        for k, p in enumerate(properties):
+            lines.append(f"    if (want & {1 << k}) != 0 and {sign}{getattr(p, function).__name__}(s):")
+            lines.append(f"        found = found | {1 << k}")
+        parts.append("\n".join([*lines, "    return found"]))
+    return "\n\n".join(parts) + "\n"
+
+
+class Judged(Simulator):
+    """A simulator whose runs are judged.
+
+    Args:
+        cluster: an observed one.
+        engine: `compiled` or `interpret`.
+
+    Attributes:
+        properties: in the order of the bits of every mask.
+    """
+
+    exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
+    ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals a tick takes milliseconds to judge
+
+    def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:
+        if not cluster.observed:
+            raise ValueError("only an observed cluster can be judged")
+        self.properties = judged_properties(cluster.protocol)
+        super().__init__(cluster, engine)
+        self._report = (ctypes.c_int64 * (1 + len(self.properties)))()
+        self._report_at = ctypes.addressof(self._report)
+
+    def namespace(self) -> dict[str, Any]:
+        """The program, the properties, and what judges."""
+        text = judging_text(self.properties, self.cluster.parts_of.text is not None)
+        frontend.register_source(GENERATED, text)
+        made: dict[str, Any] = {}
+        exec(compile(text, GENERATED, "exec"), made)
+        names = full_namespace(self.cluster)
+        names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        return names | {"ALL": (1 << len(self.properties)) - 1, "PROPERTIES": len(self.properties)}
+
+    def verdicts(self, run: Run) -> int:
+        """Play a run to its end: the mask of the properties it breaks.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        self.begin(run)
+        self._report[0] = 0
+        return self.judge_until(run.rounds, 0)
+
+    def breaks(self, run: Run, k: int) -> int:
+        """Play a run and judge it by property k alone, which is much quicker: the tick in which it
+        first breaks; -1: it holds.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        every = (1 << len(self.properties)) - 1
+        self.begin(run)
+        self._report[0] = every
+        broken = self.judge_until(run.rounds, every ^ (1 << k))
+        return self.first_broken(k) if broken >> k & 1 else NEVER
+
+    def judge_until(self, until: int, broken: int) -> int:
+        """Go on with the run under way; the mask of what it breaks, with what it had broken before.
+
+        Raises:
+            SimulationError: a value would leave its range.
+        """
+        report = self._report if self.engine == "interpret" else self._report_at
+        for stop in self.stops(until):
+            broken = self.call("run_judged", stop, broken, report)
+        return broken
+
+    def why(self, k: int) -> str:
+        """What property k says beside its False in the state as it is; empty: it holds."""
+        return sentence_of(self._in_python[self.properties[k].holds.__name__](self.state))
+
+    @cached_property
+    def _in_python(self) -> dict[str, Any]:
+        """The properties in the CPython world, whose sentences no other has."""
+        program = self.cluster.program
+        return self.names or load(self.layout, full_namespace(self.cluster), program.types, program.steps)
+
+    @property
+    def met(self) -> int:
+        """The mask of the properties whose premise was met in the run just played."""
+        return self._report[0]
+
+    def first_broken(self, k: int) -> int:
+        """The tick in which the run just played first broke property k, which it breaks."""
+        return self._report[1 + k]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a property in a run.
+
+    Attributes:
+        of: which property.
+        met: its premise was met.
+        broken_at: the tick in which it first broke; -1: it did not.
+        judged: what was seen of the run tells it.
+    """
+
+    of: Property
+    met: bool
+    broken_at: int
+    judged: bool = True
+
+    @property
+    def held(self) -> bool:
+        """Nothing breaks it, as far as was judged."""
+        return self.broken_at == NEVER
+
+
+@cache
+def judged_for(cluster: Cluster, engine: str) -> Judged:
+    """The judging simulator of a cluster; one for the whole process, for runs one at a time."""
+    return Judged(cluster, engine)
+
+
+def judge(
+    run: Run, engine: str = "compiled", watch: Callable[[Simulator], object] = lambda _: None
+) -> tuple[Judged, list[Verdict]]:
+    """Play a run and judge it.
+
+    Args:
+        run: what happens.
+        engine: `compiled` or `interpret`.
+        watch: given the simulator before the run begins.
+
+    Returns:
+        The simulator, whose state is the run's last, and a verdict for every property.
+
+    Raises:
+        ConfigError: the run has too many proposals.
+        SimulationError: a value would leave its range in the largest room there is.
+    """
+
+    def attempt(cluster: Cluster) -> tuple[Judged, list[Verdict]]:
+        judged = judged_for(cluster, engine)
+        watch(judged)
+        broken = judged.verdicts(run)
+        return judged, [
+            Verdict(p, bool(judged.met >> k & 1), judged.first_broken(k) if broken >> k & 1 else NEVER)
+            for k, p in enumerate(judged.properties)
+        ]
+
+    return in_a_room(run, True, attempt)
+
+
+def verdicts(run: Run) -> int:
+    """The mask of the properties (`judged_properties`, in order) that a run breaks, in machine code:
+    for sweeps over many seeds.
+
+    Raises:
+        ConfigError, SimulationError: as for `judge`.
+    """
+    return in_a_room(run, True, lambda cluster: judged_for(cluster, "compiled").verdicts(run))
+
+
+def breaks(run: Run, k: int) -> int:
+    """The tick in which a run first breaks property k of `judged_properties`; -1: it holds. For
+    searches over many seeds.
+
+    Raises:
+        ConfigError, SimulationError: as for `judge`.
+    """
+    return in_a_room(run, True, lambda cluster: judged_for(cluster, "compiled").breaks(run, k))

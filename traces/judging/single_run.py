@@ -1,0 +1,59 @@
+"""One run judged from rows in memory: for a simulated run with more transactions than `invariants/` can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from traces.judging.runs import JUDGED, mask_of
+from traces.judging.tally import Tally, Unit, judge_unit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from traces.tables.table import Rows
+
+__all__ = ["judge_rows"]
+
+
+@dataclass(frozen=True)
+class InMemory(Unit):
+    """Rows of whole runs that no file holds.
+
+    Attributes:
+        rows_of: the rows.
+        noted: which kinds of event their source notes.
+    """
+
+    rows_of: pa.Table = field(kw_only=True)
+    noted: tuple[str, ...] = field(kw_only=True)
+
+    @property
+    def rows(self) -> int:
+        return int(self.rows_of.num_rows)
+
+    @property
+    def observes(self) -> tuple[str, ...]:
+        return self.noted
+
+    @property
+    def name(self) -> str:
+        return "the run"
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        return self.rows_of.select(list(columns))
+
+
+def judge_rows(rows: Rows, observes: Sequence[str]) -> Tally:
+    """Judge one run by every property of histories.
+
+    Args:
+        rows: of the run.
+        observes: which kinds of event their source notes.
+
+    Raises:
+        TableError: the rows are no run's.
+    """
+    everything = mask_of([p.name for p in JUDGED])
+    return judge_unit(InMemory((), rows_of=rows.as_table(), noted=tuple(observes)), everything)

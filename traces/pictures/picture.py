@@ -1,0 +1,344 @@
+"""What there is to draw of a trace, found once: lanes with roles and epochs, what each step did, every message and what
+became of it, and which of it the sentence names that says why the run cannot be.
+
+Nothing is assumed of the protocol: a role is the first of a process's fields whose values have names, an epoch the
+first that is called one; where there is none, none is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from traces.explain.effects import changed, changes
+from traces.explain.flights import Flight, flights
+from traces.explain.names import headline, message_text, observation_text, process_name, txn_text
+from traces.explain.text import configuration_text
+from traces.explain.why import reason
+from traces.record.trace import JsonState, Step, Trace, Transmission
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
+from zabspec.language.notation import value_text
+from zabspec.language.schema import NODE, Field
+from zabspec.protocols.registry import PROTOCOLS
+
+__all__ = ["Arrow", "Mark", "Picture", "Row", "Stretch", "picture_of"]
+
+EPOCHS = ("current_epoch", "epoch", "term", "view", "ballot", "round")  # what a process's epoch is called
+MOST_SAID = 3  # values of a message beside its name in the picture; the rest is in the list of steps
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a lane over which a process's role and epoch stay as they are.
+
+    Attributes:
+        process: whose lane.
+        start, end: from after which step to after which; 0: from the beginning.
+        role: by the name of its value; empty: the protocol has none.
+        epoch: its epoch; none: the protocol has none.
+        down: it has crashed.
+    """
+
+    process: int
+    start: int
+    end: int
+    role: str
+    epoch: int | None
+    down: bool
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A message from where it is sent to where it is received, or to nowhere.
+
+    Attributes:
+        flight: it, and what became of it.
+        label: its name, and the most of what it carries that is short.
+        text: it, and all that it carries.
+        epoch: the epoch that it carries; none: it carries none.
+        named: it carries a transaction that the sentence names.
+    """
+
+    flight: Flight
+    label: str
+    text: str
+    epoch: int | None
+    named: bool
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that happened to a process in a step: `abcast`, `accept`, `deliver`, `establish`, `show`, `fault`.
+
+    Attributes:
+        what: which of these.
+        process: whose lane.
+        text: what is said beside it.
+        named: the sentence names it.
+    """
+
+    what: str
+    process: int
+    text: str
+    named: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A step as it is drawn.
+
+    Attributes:
+        number: its number.
+        processes: who took it; of a fault of the network those that it is between; none: everybody.
+        headline: who took it, and which.
+        label: what is said of it beside its process's lane.
+        fault: it is a fault: a crash, a timeout, a loss.
+        marks: what happened in it.
+        events: what of it the sentence names; empty: nothing.
+        last: the last step of a run that breaks a property.
+        changes: everything that it changed, a line each.
+    """
+
+    number: int
+    processes: tuple[int, ...]
+    headline: str
+    label: str
+    fault: bool
+    marks: tuple[Mark, ...]
+    events: tuple[str, ...]
+    last: bool
+    changes: tuple[str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether the sentence names it, or it is where the run ends that cannot be."""
+        return bool(self.events) or self.last
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A trace, ready to be drawn.
+
+    Attributes:
+        title: what it shows.
+        why: the sentence why the run cannot be; empty: it can.
+        statement, source: the property in the paper's words, and where it states it.
+        configuration: what was run, in a line.
+        changed: which rule of the protocol is changed, and how, a line each.
+        lanes: the names of the processes.
+        stretches, rows, arrows: what is drawn.
+        epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
+        tool: the version of zabcheck that wrote the trace.
+    """
+
+    title: str
+    why: str
+    statement: str
+    source: str
+    configuration: str
+    changed: tuple[str, ...]
+    lanes: tuple[str, ...]
+    stretches: tuple[Stretch, ...]
+    rows: tuple[Row, ...]
+    arrows: tuple[Arrow, ...]
+    epoch_field: str
+    role_field: str
+    tool: str
+
+
+def picture_of(trace: Trace) -> Picture:
+    """What there is to draw of a trace.
+
+    Raises:
+        TraceError: it does not break the property that it is said to break.
+    """
+    why = reason(trace)
+    events: dict[int, list[str]] = {}
+    for number, text in why.events if why is not None else ():
+        events.setdefault(number, []).append(text)
+    txns = why.named.txns if why is not None else frozenset()
+    count = len(trace.steps)
+    title = f"{trace.property_name} is violated" if trace.property_name else "A run"
+    steps = "1 step" if count == 1 else f"{count} steps"
+    epochs, roles = epoch_field(trace), role_field(trace)
+    return Picture(
+        f"{title} after {steps}" if trace.property_name else f"A run of {steps}",
+        why.sentence if why is not None else "",
+        " ".join(trace.statement.split()),
+        trace.source,
+        configuration_text(trace.configuration),
+        tuple(rules_changed(trace)),
+        tuple(process_name(p) for p in range(trace.configuration.nodes)),
+        tuple(s for p in range(trace.configuration.nodes) for s in stretches(trace, p, roles, epochs)),
+        tuple(row_of(trace, step, events.get(step.number, ())) for step in trace.steps),
+        tuple(arrow_of(trace, f, txns) for f in flights(trace)),
+        epochs.name if epochs is not None else "",
+        roles.name if roles is not None else "",
+        trace.tool,
+    )
+
+
+def rules_changed(trace: Trace) -> Iterator[str]:
+    """What the variant of a trace changes of its protocol."""
+    known = PROTOCOLS[trace.configuration.protocol].variants
+    for name in filter(None, trace.configuration.variant.split(",")):
+        v = known[name]
+        yield f"{f'{v.rule}: ' if v.rule else ''}{' '.join(v.summary.split())}"
+
+
+# --- lanes -----------------------------------------------------------------------------------------
+
+
+def of_process(trace: Trace) -> list[Field]:
+    """The fields of a process that are one value."""
+    return [f for f in trace.model.program.schema.fields if f.axes == (NODE,)]
+
+
+def role_field(trace: Trace) -> Field | None:
+    """The field whose value is a process's role."""
+    named = [f for f in of_process(trace) if isinstance(f.kind, Int) and f.kind.names]
+    return next((f for f in named if f.name == "role"), named[0] if named else None)
+
+
+def epoch_field(trace: Trace) -> Field | None:
+    """The field whose value is a process's epoch."""
+    numbers = {
+        f.name: f
+        for f in of_process(trace)
+        if isinstance(f.kind, Int) and not isinstance(f.kind, (Bool, NodeId)) and not f.kind.names
+    }
+    return next((numbers[name] for name in EPOCHS if name in numbers), None)
+
+
+def stretches(trace: Trace, p: int, role: Field | None, epoch: Field | None) -> Iterator[Stretch]:
+    """The parts of a process's lane."""
+
+    def seen(state: JsonState) -> tuple[str, int | None, bool]:
+        name = value_text(role.kind, state[role.name][p]) if role is not None else ""
+        down = name == "DOWN" or bool(state["crashed"][p] if "crashed" in state else False)
+        return name, int(state[epoch.name][p]) if epoch is not None else None, down
+
+    start, now = 0, seen(trace.initial)
+    for step in trace.steps:
+        then = seen(step.state)
+        if then != now:
+            yield Stretch(p, start, step.number, *now)
+            start, now = step.number, then
+    yield Stretch(p, start, len(trace.steps) + 1, *now)
+
+
+# --- messages --------------------------------------------------------------------------------------
+
+
+def arrow_of(trace: Trace, f: Flight, txns: frozenset[str]) -> Arrow:
+    """A message as it is drawn."""
+    m = f.message
+    kinds = union_of(trace).named(m.kind).fields
+    carries = {text for name, value in m.fields.items() for text in txns_in(kinds[name], value)}
+    epoch = next((int(v) for name, v in m.fields.items() if says_epoch(name, kinds[name])), None)
+    if epoch is None:
+        epoch = next((int(v["epoch"]) for name, v in m.fields.items() if is_txn(kinds[name]) and any(v.values())), None)
+    return Arrow(f, short(m, kinds), message_text(m), epoch, bool(carries & txns))
+
+
+def union_of(trace: Trace) -> MessageUnion:
+    """The messages of a protocol."""
+    return trace.model.parts.union
+
+
+def says_epoch(name: str, kind: Kind) -> bool:
+    """Whether a field of a message is the epoch that it is about."""
+    return isinstance(kind, Int) and not isinstance(kind, (Bool, NodeId)) and name in ("new_epoch", *EPOCHS)
+
+
+def is_txn(kind: Kind) -> bool:
+    return isinstance(kind, Record) and "epoch" in kind.fields and "value" in kind.fields
+
+
+def txns_in(kind: Kind, value: Any) -> list[str]:
+    """The transactions in a value, as they are written."""
+    if isinstance(kind, Seq):
+        return [text for v in value for text in txns_in(kind.element, v)]
+    return [txn_text(value)] if isinstance(kind, Record) and isinstance(value, dict) else []
+
+
+def short(m: Transmission, kinds: Mapping[str, Kind]) -> str:
+    """A message's name, and what it carries where that is short: `NEWLEADER 1 [t1]`."""
+    values = [brief(name, kinds[name], value) for name, value in m.fields.items()]
+    values = [v for v in values if v]
+    return " ".join([m.kind, *values]) if len(values) <= MOST_SAID else m.kind
+
+
+def brief(name: str, kind: Kind, value: Any) -> str:
+    """A value in a word; empty: it says nothing."""
+    if isinstance(kind, Bool):
+        return name if value else f"not-{name}"
+    if isinstance(kind, Seq):
+        return f"[{', '.join(brief(name, kind.element, v) for v in value)}]"
+    if is_txn(kind):
+        return f"t{value['value']}" if any(value.values()) else ""
+    return value_text(kind, value)
+
+
+# --- steps -----------------------------------------------------------------------------------------
+
+
+def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row:
+    """A step as it is drawn."""
+    row, m = step.word.row, step.message
+    faulty = bool(row.spends) or row.runs == "on_crash"
+    if m is not None and row.receives:
+        label = short(m, union_of(trace).named(m.kind).fields)
+    else:
+        label = headline(step)
+        for whose in (f"{process_name(step.process)}: " if step.process is not None else "", "network: "):
+            label = label.removeprefix(whose)
+    violated = bool(trace.property_name) and step.number == len(trace.steps)
+    return Row(
+        step.number,
+        who(step),
+        headline(step),
+        label,
+        faulty,
+        tuple(marks(trace, step, events)),
+        tuple(events),
+        violated,
+        tuple(changes(trace, step.number)),
+    )
+
+
+def who(step: Step) -> tuple[int, ...]:
+    """Whose lanes a step is drawn on."""
+    o = step.word.operands
+    if step.message is not None and step.word.row.by:
+        return (step.message.source, step.message.destination)
+    if step.process is not None:
+        return (step.process,)
+    return tuple(o[name] for name in ("follower", "leader") if name in o)
+
+
+def marks(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Iterator[Mark]:
+    """What happened in a step that stands beside a lane."""
+
+    def mark(what: str, process: int, text: str) -> Mark:
+        whole = f"{process_name(process)} {text}"
+        return Mark(what, process, text, any(whole in e for e in events))
+
+    if step.abcast is not None and step.process is not None:
+        yield mark("abcast", step.process, f"abcasts {txn_text(step.abcast)}")
+    for a in step.accepted:
+        yield mark("accept", a.process, f"accepts {txn_text(a.txn)}")
+    for e in step.established:
+        yield mark("establish", e.process, f"is the established leader of epoch {e.epoch}")
+    for d in step.delivered:
+        yield mark("deliver", d.process, f"delivers {txn_text(d.txn)}")
+    for x in step.observed:
+        whose = x.process if x.process is not None else step.process
+        if whose is not None:
+            text = observation_text(trace.model, x)
+            yield Mark("show", whose, text, any(text in e for e in events))
+    for c in changed(trace, step.number):
+        if c.fields == ("revised",) or c.fields == ("diverged",):
+            for p in c.processes:
+                yield Mark("fault", p, c.text.removeprefix(f"{process_name(p)} "), c.text in events)

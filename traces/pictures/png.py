@@ -1,0 +1,32 @@
+"""An SVG document as PNG."""
+
+from __future__ import annotations
+
+from traces.pictures import NoRasterizer
+
+__all__ = ["rasterised"]
+
+ZOOM = 2.0  # pixels of the PNG for each of the SVG
+LETTER = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{}</svg>"
+
+
+def rasterised(svg: str) -> bytes:
+    """The document, light, twice its size in pixels.
+
+    Raises:
+        NoRasterizer: what rasterises is not installed, or this machine has no font to write with.
+    """
+    try:
+        import resvg_py
+    except ImportError:
+        raise NoRasterizer(
+            "a PNG needs what rasterises it: pip install 'zabcheck[pictures]'; --to svg and --to html need nothing"
+        ) from None
+    empty, written = (
+        bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", "<text x='2' y='16'>p</text>")
+    )
+    if empty == written:  # it would leave out all text without a word
+        raise NoRasterizer(
+            "this machine has no font to write a PNG with (Debian's fonts-dejavu-core has some); --to svg needs none"
+        )
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=ZOOM))

@@ -1,0 +1,241 @@
+"""A picture as SVG: one file that needs nothing else, light or dark as the reader's screen is, with the sentence why
+above it and what its signs mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+from traces.explain.flights import Fate
+from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed, Unreceived, folded, geometry_of
+from traces.pictures.markup import Attributes, tag, text
+from traces.pictures.picture import Arrow, Picture, Stretch
+from traces.pictures.signs import PALETTE, SIGNS, hue, legend, mark
+
+__all__ = ["STYLE", "diagram", "document"]
+
+FONT = "Arial, 'Liberation Sans', Helvetica, system-ui, 'DejaVu Sans', sans-serif"  # narrow ones first
+
+
+def colours(dark: bool) -> str:
+    """The colours of a picture."""
+    paper, ink, faint, rule, bad, tint, chosen = (
+        ("#14181d", "#e8ebef", "#9aa4b1", "#2a3138", "#ff8080", "#43181b", "#6db3ee")
+        if dark
+        else ("#ffffff", "#1b1f24", "#5b6570", "#e6e9ed", "#c4242b", "#fdeaea", "#1769aa")
+    )
+    rules = [
+        f".zp .paper{{fill:{paper}}}.zp text{{fill:{ink};stroke:none}}.zp .halo{{stroke:{paper}}}",
+        f".zp .faint{{fill:{faint}}}.zp .rule{{stroke:{rule}}}.zp .bad{{fill:{bad}}}.zp .badline{{stroke:{bad}}}",
+        f".zp .fault{{stroke:{ink};stroke-width:2.2px;fill:none}}",
+        f".zp .tint{{fill:{tint}}}.zp .open{{fill:{paper}}}.zp .inv{{fill:{paper}}}",
+        f".zp .chosen .hit{{stroke:{chosen};stroke-width:2px}}",
+    ]
+    for k, (line, pale, night, deep) in enumerate(PALETTE):
+        a, b = (night, deep) if dark else (line, pale)
+        rules.append(f".zp .l{k}{{stroke:{a}}}.zp .f{k}{{fill:{a}}}.zp .t{k}{{fill:{b}}}")
+    rules.append(f".zp .l-none{{stroke:{faint}}}.zp .f-none{{fill:{faint}}}.zp .t-none{{fill:{rule}}}")
+    return "".join(rules)
+
+
+STYLE = (
+    f".zp{{font-family:{FONT};font-size:11.5px}}.zp .halo{{stroke-width:3.5px;stroke-linejoin:round;fill:none}}"
+    ".zp .strong{font-weight:700}.zp .role{font-size:9px}.zp .arrow{fill:none;stroke-width:1.3px}"
+    ".zp .named{stroke-width:2.6px}.zp .dash{stroke-dasharray:4 3}.zp .hit{fill:transparent}"
+    ".zp .title{font-size:17px;font-weight:700}"
+    f".zp .why{{font-size:14px;font-weight:600}}{colours(False)}@media (prefers-color-scheme:dark){{{colours(True)}}}"
+)
+
+
+def document(picture: Picture) -> str:
+    """The whole picture as a document: what breaks and why, what the signs mean, and the diagram."""
+    g = geometry_of(picture)
+    width = max(g.width, 640)
+    head, at = [], 30.0
+    for said, how, letter in header(picture):
+        for line in folded(said, int((width - 40) / letter)):
+            head.append(tag("text", {"class": how, "x": 20, "y": at}, text(line)))
+            at += 22 if how.startswith(("title", "why")) else 17
+    signs, below = legend(picture, width, at)
+    body = tag("g", {"transform": f"translate(0 {below + 6:.0f})"}, diagram(picture, g))
+    height = below + 6 + g.height
+    inside = (
+        tag("title", {}, text(f"{picture.title}. {picture.why}"))
+        + tag("desc", {}, text(" ".join(f"{r.number}. {r.headline}." for r in picture.rows)))
+        + tag("style", {}, STYLE)
+        + tag("rect", {"class": "paper", "width": width, "height": height})
+        + "".join(head)
+        + signs
+        + body
+    )
+    size: Attributes = {"width": width, "height": height, "viewBox": f"0 0 {width:.0f} {height:.0f}"}
+    return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "zp", "role": "img", **size}, inside) + "\n"
+
+
+def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
+    """What stands above the diagram: text, how it is written, and how wide a letter of it is."""
+    yield picture.title, "title bad" if picture.why else "title", 9.5
+    if picture.why:
+        yield picture.why, "why", 7.9
+    if picture.statement:
+        yield f"{picture.statement} [{picture.source}]", "faint", 6.3
+    for rule in picture.changed:
+        yield f"Rule changed in this protocol: {rule}", "strong", 6.9
+    yield f"{picture.configuration}; zabcheck {picture.tool}", "faint", 6.3
+
+
+# --- the diagram -----------------------------------------------------------------------------------
+
+
+def diagram(picture: Picture, g: Geometry) -> str:
+    """The lanes and what happens on them."""
+    parts = [background(p, g) for p in g.rows]
+    parts += [lane(s, g) for s in picture.stretches]
+    for k, name in enumerate(picture.lanes):
+        parts.append(tag("text", {"class": "strong", "x": g.lanes[k], "y": 20, "text-anchor": "middle"}, text(name)))
+    received = [a for a in picture.arrows if a.flight.fate not in SAID]
+    parts += [arrow(a, g) for a in sorted(received, key=lambda a: a.named)]
+    parts += [foreground(picture, p, g) for p in g.rows]
+    return "".join(parts)
+
+
+def background(p: Placed, g: Geometry) -> str:
+    """The ground of a row, on which it is chosen by a click."""
+    place = {"x": 0, "y": p.top, "width": g.width, "height": p.height}
+    ground = tag("rect", {"class": "tint", **place}) if p.row.named else ""
+    line = {"x1": 0, "x2": g.width, "y1": p.top, "y2": p.top}
+    return tag(
+        "g", {"class": "ground", "data-step": str(p.row.number)},
+        ground + tag("rect", {"class": "hit", **place}) + tag("line", {"class": "rule", **line}),
+    )  # fmt: skip
+
+
+def lane(s: Stretch, g: Geometry) -> str:
+    """A stretch of a lane: its epoch as its colour, its role along it; a process that is down has none."""
+    x, top, bottom = g.lanes[s.process], g.y(s.start), g.y(s.end)
+    if s.down:
+        return tag("line", {"class": "fault dash", "x1": x, "x2": x, "y1": top, "y2": bottom})
+    place = {"x": x - BAND / 2, "y": top, "width": BAND, "height": max(0.0, bottom - top)}
+    hint = ", ".join([s.role] * bool(s.role) + [f"epoch {s.epoch}"] * (s.epoch is not None))
+    out = tag("rect", {"class": f"t{hue(s.epoch)}", **place}, tag("title", {}, text(hint)) if hint else "")
+    long = len(s.role) * 6.6 + 8
+    dots = [p.y for p in g.rows if s.process in p.row.processes and top <= p.y <= bottom]
+    gaps = [(a, b) for a, b in pairwise([top, *dots, bottom]) if b - a >= long] if s.role else []
+    said = -math.inf
+    for a, b in gaps:  # again where it was said long ago
+        y = (a + b) / 2
+        if y - said > 300:
+            turned = {"class": "strong", "text-anchor": "middle", "font-size": "9"}
+            out += tag("text", {**turned, "transform": f"translate({x + 3.2:.1f} {y:.1f}) rotate(-90)"}, text(s.role))
+            said = y
+    if s.role and not gaps and s.start:  # too short, or too much happens on it: it is said where it begins
+        side = next((-p.side for p in g.rows if p.row.number == s.start and s.process in p.row.processes), -1)
+        out += haloed(s.role, x + side * (BAND / 2 + 4), top - 4, side, "strong role")
+    return out
+
+
+def arrow(a: Arrow, g: Geometry) -> str:
+    """A message that was received, from its sending to its receipt."""
+    f = a.flight
+    x1, x2 = g.lanes[f.message.source], g.lanes[f.message.destination]
+    y1, y2 = g.y(f.sent), g.y(f.ended or 0)
+    how = f"arrow l{hue(a.epoch)}" + " named" * a.named + " dash" * (f.fate is Fate.COPIED)
+    if f.message.source == f.message.destination:
+        out = BAND / 2
+        bulge = x1 - out - min(40, 14 + 0.12 * (y2 - y1))
+        path = f"M{x1 - out:.1f} {y1:.1f}C{bulge:.1f} {y1 + 4:.1f} {bulge:.1f} {y2 - 4:.1f} {x2 - out - 3:.1f} {y2:.1f}"
+        drawn, tip = tag("path", {"class": how, "d": path}), head(x2 - out, y2, 0.25, a)
+    else:
+        way = 1 if x2 > x1 else -1
+        x1, x2 = x1 + way * BAND / 2, x2 - way * BAND / 2
+        drawn = tag("line", {"class": how, "x1": x1, "y1": y1, "x2": x2 - way * 3, "y2": y2 - 0.5})
+        tip = head(x2, y2, math.atan2(y2 - y1, x2 - x1), a)
+    ends = f"{a.text}, sent in step {f.sent}, {f.fate.value} in step {f.ended}"
+    return tag("g", {"data-step": str(f.ended)}, tag("title", {}, text(ends)) + drawn + tip)
+
+
+def head(x: float, y: float, angle: float, a: Arrow) -> str:
+    """The head of an arrow, its point at a place."""
+    size = 10 if a.named else 8
+    points = [(x, y)] + [
+        (x - size * math.cos(angle + turn), y - size * math.sin(angle + turn)) for turn in (0.42, -0.42)
+    ]
+    return tag("path", {"class": f"f{hue(a.epoch)}", "d": "M" + "L".join(f"{u:.1f} {v:.1f}" for u, v in points) + "Z"})
+
+
+def foreground(picture: Picture, p: Placed, g: Geometry) -> str:
+    """A step: its number, its dot, what is said of it, and what it sent that was never received."""
+    row, parts = p.row, []
+    if row.named:
+        parts.append(tag("circle", {"class": "bad", "cx": 22, "cy": p.y, "r": 12}))
+    number = {"class": "strong inv" if row.named else "faint", "x": 22, "y": p.y + 4, "text-anchor": "middle"}
+    parts.append(tag("text", number, str(row.number)))
+    lanes = [g.lanes[k] for k in row.processes] or [g.lanes[0], g.lanes[-1]]
+    if len(lanes) > 1:
+        ends = {"x1": min(lanes), "x2": max(lanes), "y1": p.y, "y2": p.y}
+        parts.append(tag("line", {"class": "fault dash", **ends}))
+    parts += [dot(x, p) for x in lanes]
+    x, at = lanes[0], p.y + 4
+    for line in p.lines:
+        bold = line.named or line.what not in ("label", "accept")
+        how = " ".join(filter(None, ["strong" * bold, "bad" * line.named]))
+        sign = SIGNS.get(line.what, "")
+        if sign and line.first:
+            parts.append(mark(sign, x + p.side * 17, at - 4, line.named))
+        parts.append(haloed(line.text, x + p.side * (26 if sign else 14), at, p.side, how))
+        at += LINE
+    for u in p.unreceived:
+        parts.append(never(u, x, at - 4, p.side, g))
+        at += LINE * len(u.lines)
+    if g.width > g.column:
+        for k, (said, bad) in enumerate(p.column):
+            weight = "strong bad" if bad and k else "strong" if bad else ""
+            parts.append(tag("text", {"class": weight, "x": g.column, "y": p.y + 4 + k * LINE}, text(said)))
+    return tag("g", {"class": "step", "data-step": str(row.number)}, "".join(parts))
+
+
+def dot(x: float, p: Placed) -> str:
+    """Where a step is on a lane; a fault is a cross."""
+    if p.row.fault:
+        d = f"M{x - 6:.1f} {p.y - 6:.1f}l12 12m0 -12l-12 12"
+        return tag("path", {"class": "fault", "d": d})
+    return tag("circle", {"class": "bad" if p.row.named else "f0", "cx": x, "cy": p.y, "r": 4})
+
+
+def haloed(said: str, x: float, y: float, side: int, how: str) -> str:
+    """Text that stands out from what it lies on."""
+    place: dict[str, str | float] = {"x": x, "y": y, "text-anchor": "start" if side > 0 else "end"}
+    return tag("text", {"class": f"halo {how}".strip(), **place}, text(said)) + tag(
+        "text", {**({"class": how} if how else {}), **place}, text(said)
+    )
+
+
+def never(u: Unreceived, x: float, y: float, side: int, g: Geometry) -> str:
+    """Messages that were never received: a broken line from their source, and a sign short of each target."""
+    first, out = u.arrows[0], []
+    how = f"arrow dash l{hue(first.epoch)}" + " named" * first.named
+    beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # how far the text reaches
+    for a in u.arrows:
+        target = g.lanes[a.flight.message.destination]
+        way = 1 if target > x else -1
+        end = target - way * 16 if target != x else x - side * 24
+        start = x + way * (beside if way == side else BAND / 2)
+        if target == x:
+            start = x - side * BAND / 2
+        if (end - start) * (way if target != x else -side) > 0:
+            out.append(tag("line", {"class": how, "x1": start, "x2": end, "y1": y, "y2": y}))
+        out.append(stop(end, y, a))
+    bold = "strong " if first.named else ""
+    for k, said in enumerate(u.lines):
+        out.append(haloed(said, x + side * 14, y + 4 + k * LINE, side, f"{bold}f{hue(first.epoch)}"))
+    hint = "; ".join(f"{a.text} to p{a.flight.message.destination}: {a.flight.fate.value}" for a in u.arrows)
+    return tag("g", {}, tag("title", {}, text(hint)) + "".join(out))
+
+
+def stop(x: float, y: float, a: Arrow) -> str:
+    """Where a message ends that is not received: a ring in flight, a cross where it is lost."""
+    if a.flight.fate is Fate.IN_FLIGHT:
+        return tag("circle", {"class": f"open l{hue(a.epoch)}", "stroke-width": "1.6", "cx": x, "cy": y, "r": 4})
+    d = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
+    return tag("path", {"class": f"arrow l{hue(a.epoch)}", "stroke-width": "2", "d": d})

@@ -1,0 +1,139 @@
+"use strict";
+// A walk through the steps of a run: by keys, by clicks, by #step-17. Everything shown is set as text, never as markup.
+const runs = [...document.querySelectorAll("section.run")].map(section => {
+  const data = JSON.parse(section.querySelector("script.data").textContent);
+  const panel = section.querySelector(".panel"), now = panel.querySelector(".now"), state = panel.querySelector(".state");
+  const items = [...section.querySelectorAll("ol.steps > li")];
+  let at = 0;
+
+  function make(name, said, kind) {
+    const out = document.createElement(name);
+    if (said !== undefined) out.textContent = said;
+    if (kind) out.className = kind;
+    return out;
+  }
+
+  function value(cell, step) {
+    let out = "";
+    for (const [since, said] of cell) { if (since > step) break; out = said; }
+    return out;
+  }
+
+  // the processes whose fields change: the others would push these out of sight
+  function concerned(step, fields) {
+    const changes = k => fields.some(f => f.of === "process" && value(f.cells[k], step - 1) !== value(f.cells[k], step));
+    return [...data.processes.keys()].filter(changes);
+  }
+
+  function rows(step, fields, only, columns) {
+    const out = [];
+    for (const field of fields) {
+      const row = make("tr"), name = make("th", field.name);
+      name.title = field.doc;
+      row.append(name);
+      let changes = false;
+      for (const cell of field.of === "process" ? columns.map(k => field.cells[k]) : field.cells) {
+        const before = value(cell, step - 1), after = value(cell, step), td = make("td");
+        if (before !== after) {
+          changes = true;
+          td.className = "new";
+          td.append(make("del", before), " \u2192 ", make("b", after));
+        } else td.textContent = after;
+        if (field.of !== "process") td.colSpan = columns.length;
+        row.append(td);
+      }
+      if (changes || !only) out.push(row);
+    }
+    return out;
+  }
+
+  function table(step, fields, only) {
+    const changed = only ? concerned(step, fields) : [];
+    const columns = changed.length ? changed : [...data.processes.keys()];
+    const out = make("table"), found = rows(step, fields, only, columns);
+    if (!found.length) return make("p", "nothing", "faint");
+    const head = make("tr");
+    head.append(make("th"), ...columns.map(k => make("th", data.processes[k])));
+    out.append(head, ...found);
+    return out;
+  }
+
+  function folded(title, inside, open) {
+    const out = make("details");
+    out.open = open;
+    out.append(make("summary", title), inside);
+    return out;
+  }
+
+  const opened = new Map();
+  function show(step, scroll) {
+    if (!(step >= 1 && step <= data.count)) return;
+    at = step;
+    panel.hidden = false;
+    for (const x of section.querySelectorAll(".chosen")) x.classList.remove("chosen");
+    for (const x of section.querySelectorAll(`.diagram g.ground[data-step="${step}"]`)) x.classList.add("chosen");
+    items.forEach((li, k) => li.classList.toggle("now", k + 1 === step));
+    const copy = items[step - 1].cloneNode(true);
+    copy.removeAttribute("id");
+    now.replaceChildren(make("h4", `Step ${step} of ${data.count}`), ...copy.childNodes);
+    for (const d of state.querySelectorAll("details")) opened.set(d.firstChild.textContent, d.open);
+    const of = kept => data.fields.filter(f => f.kept === kept);
+    const part = (title, fields, only, usual) => folded(title, table(step, fields, only), opened.get(title) ?? usual);
+    state.replaceChildren(
+      part("What changed, before \u2192 after", of("process"), true, true),
+      part("The whole state", of("process"), false, false),
+      part("The network", of("network"), false, false),
+      part("What the checker notes", of("checker"), false, false),
+    );
+    if (scroll) {
+      const row = section.querySelector(`.diagram g.step[data-step="${step}"]`);
+      if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
+    }
+  }
+
+  function go(step) {
+    const to = Math.min(data.count, Math.max(1, step));
+    if (data.count) {
+      history.replaceState(null, "", `#${section.dataset.name}step-${to}`);
+      show(to, true);
+    }
+  }
+
+  const moves = {
+    first: () => go(1), last: () => go(data.count), on: () => go(at + 1), back: () => go(at - 1),
+    next: () => go(data.named.find(n => n > at) ?? at), before: () => go(data.named.findLast(n => n < at) ?? at),
+  };
+  section.addEventListener("click", event => {
+    current = run;
+    const button = event.target.closest("[data-go]"), place = event.target.closest("[data-step]");
+    if (button) moves[button.dataset.go]();
+    else if (place && !String(getSelection())) {
+      if (event.target.closest("a")) event.preventDefault();
+      history.replaceState(null, "", `#${section.dataset.name}step-${place.dataset.step}`);
+      show(Number(place.dataset.step), !!event.target.closest("a"));
+    }
+  });
+  const run = { section, data, moves, show };
+  return run;
+});
+let current = runs[0];
+
+const keys = { ArrowRight: "on", j: "on", ArrowLeft: "back", k: "back", n: "next", p: "before", Home: "first", End: "last" };
+document.addEventListener("keydown", event => {
+  const move = keys[event.key];
+  if (!current || !move || event.ctrlKey || event.altKey || event.metaKey) return;
+  event.preventDefault();
+  current.moves[move]();
+});
+
+function linked() {
+  const found = /^#(.*)step-(\d{1,6})$/.exec(location.hash);
+  const run = found && runs.find(r => r.section.dataset.name === found[1]);
+  if (!run) return false;
+  current = run;
+  run.show(Number(found[2]), true);
+  return true;
+}
+for (const run of runs) run.show(run.data.named.at(-1) ?? Math.min(1, run.data.count), false);
+addEventListener("hashchange", linked);
+if (linked()) addEventListener("load", () => requestAnimationFrame(linked));

@@ -1,0 +1,44 @@
+"""What the protocol's own text says of a step: the first sentences of the functions that it entered."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+
+from traces.record.trace import Step
+from zabspec.model import Model
+
+__all__ = ["words_of"]
+
+
+def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
+    """The names of what a step entered, each with what the text says of it.
+
+    Args:
+        model: what was run.
+        step: the step.
+    """
+    said, row = _said(model), step.word.row
+    names = dict.fromkeys(step.label.removeprefix(row.called).strip(" ,()").split(", "))
+    out = [(name, said[name]) for name in names if said.get(name)]
+    if step.message is not None and row.receives and model.protocol.text is not None:
+        function = model.protocol.text.receipts.get(step.message.kind)
+        if function is not None and function.__doc__:
+            out.append((step.message.kind, first(function.__doc__)))
+    return out
+
+
+@lru_cache(maxsize=8)
+def _said(model: Model) -> dict[str, str]:
+    """What the text says of each step that has a name."""
+    out: dict[str, str] = {}
+    for value in model.program.namespace.values():
+        name = getattr(value, "paper_step", None)
+        if name is not None and value.__doc__:
+            out.setdefault(name, first(value.__doc__))
+    return out
+
+
+def first(doc: str) -> str:
+    """The first paragraph of a docstring, in one line."""
+    return " ".join(inspect.cleandoc(doc).split("\n\n")[0].split())

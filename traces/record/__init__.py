@@ -1,0 +1,1 @@
+"""What happened: traces, their file, and what they are written down from."""

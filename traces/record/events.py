@@ -1,0 +1,257 @@
+"""Everything that happens in a simulated run, in order, as JSON lines.
+
+The events come from the calls that the simulator's functions make of each other in the CPython
+world, so they also tell what leaves no mark on the state. Every event has its `tick` and its name;
+a message that was sent has a `seq`, the same when it is sent and when it is delivered or lost.
+
+    send, deliver       from, to, seq, message (and, over connections, which one); send: arrives
+    drop                the same with why: blocked, closed or lost when it was sent (no seq), down or
+                        closed when it arrived
+    timer               process, timer: election or heartbeat, fires (datagrams)
+    timeout             process gives up waiting (connections)
+    oracle              process is told its leader; connect: a connection is opened; lost: process
+                        learns that its connection with peer is lost
+    abcast, abdeliver, accept, establish    process, and txn, epoch or history
+    role                process, from, to: at the end of the handler that changed it
+    crash, recover      process
+    cut, heal, lose     from, to: a fault of the schedule
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from traces.record.values import message_said, value_json
+from traces.record.worlds import watched_as
+from zabspec.language.reference import MessageView, StateView
+from zabspec.own.open import ObservationKind
+from zabspec.protocols.registry import Protocol
+from zabspec.simulator.loop import CUT, HEAL, LOSE
+from zabspec.simulator.model import Cluster
+from zabspec.simulator.run import Run, Simulator, play
+
+__all__ = ["Event", "events_of", "lines", "role_name"]
+
+Event = dict[str, Any]
+
+STRIKES = {CUT: "cut", HEAL: "heal", LOSE: "lose"}
+ROLES = ("LOOKING", "ELECTION", "FOLLOWING", "LEADING", "DOWN")
+
+
+def role_name(protocol: Protocol, role: int) -> str:
+    """A role by the name that the protocol's text gives it."""
+    found = (name for name in ROLES for module in protocol.modules if getattr(module, name, None) == role)
+    return next(found).capitalize()
+
+
+def lines(events: list[Event]) -> bytes:
+    """Events as JSON lines."""
+    return "".join(json.dumps(e, separators=(",", ":")) + "\n" for e in events).encode()
+
+
+def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -> tuple[Simulator, list[Event]]:
+    """Play a run in the CPython world.
+
+    Args:
+        run: what happens.
+        watch: given the simulator before the run begins.
+
+    Returns:
+        The simulator, whose state is the run's last, and all that happened.
+
+    Raises:
+        SimulationError: a value would leave its range.
+    """
+    heard: list[Listener] = []
+
+    def listened(cluster: Cluster, engine: str) -> Simulator:
+        heard.append(Listener(Simulator(cluster, engine)))
+        watch(heard[-1].simulator)
+        return heard[-1].simulator
+
+    simulator = play(run, "interpret", listened)
+    return simulator, heard[-1].events
+
+
+class Listener:
+    """Notes what happens in a simulator of the CPython world.
+
+    Attributes:
+        events: all that happened so far.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = simulator
+        self.protocol = simulator.cluster.parts_of
+        self.watched = watched_as(self.protocol.world)
+        self.txn = simulator.cluster.parts.txn
+        self.events: list[Event] = []
+        self.names = simulator.names
+        self.flying: dict[int, Event] = {}  # by slot: who sent what to whom
+        self.roles = [0] * simulator.cluster.nodes
+        self.process = -1  # whose handler runs
+        self.arrives = 0  # of the message that is being sent
+        base, (stride,) = simulator.layout.strides(simulator.layout.fields["flight"])
+        self.flight, self.stride = base, stride
+        self.handlers()
+        self.mail()
+        self.observations()
+        self.note_observations()
+        self.faults()
+
+    def note(self, s: StateView, event: str, **what: Any) -> None:
+        self.events.append({"tick": s.moment, "event": event, **what})
+
+    def txn_json(self, t: Any) -> Any:
+        return value_json(self.txn, t)
+
+    def slot(self, s: StateView, m: MessageView) -> int:
+        """The slot in which a message lies; -1 if it is not in flight."""
+        if m.buffer is not s.buffer or not self.flight <= m.at < self.flight + self.stride * len(s.flight):
+            return -1
+        return (m.at - self.flight) // self.stride
+
+    # --- handlers --------------------------------------------------------------------------------
+
+    def handlers(self) -> None:
+        """Note when a handler runs and why, and what role it leaves its process in."""
+        note = self.note
+        self.handler("on_start", lambda s, p: None)
+        self.handler("on_abcast", lambda s, p: None)
+        self.handler("on_crash", lambda s, p: note(s, "crash", process=p))
+        self.handler("on_recovery", lambda s, p: note(s, "recover", process=p))
+        self.handler("on_act", lambda s, p, k: note(s, "act", process=p, action=self.protocol.actions[k]))
+        self.changes()
+        self.watched.events(self)
+
+    def changes(self) -> None:
+        """Note what the environment does."""
+        inner = self.names["on_change"]
+
+        def change(s: StateView, k: int) -> None:
+            self.note(s, "environment", change=self.protocol.changes[k])
+            inner(s, k)
+
+        self.names["on_change"] = change
+
+    def note_observations(self) -> None:
+        """Note what is shown by the protocol's own words."""
+        for name, shown in self.protocol.text.observations.items() if self.protocol.text is not None else ():
+            self.names[name] = self.showing(name, shown, self.names[name])
+
+    def showing(self, name: str, shown: ObservationKind, inner: Callable[..., Any]) -> Callable[..., Any]:
+        def show(s: StateView, *values: Any) -> Any:
+            said = {n: shown.json(n, v) for n, v in zip(shown.fields, values, strict=True)}
+            who = {"process": said.pop(shown.acts)} if shown.acts else {}
+            self.note(s, "observe", observation=name, **who, fields=said)
+            return inner(s, *values)
+
+        return show
+
+    def handler(self, name: str, begins: Callable[..., None]) -> None:
+        """Listen to one handler; `begins` notes what it is about."""
+        inner = self.names.get(name)
+        if inner is None:
+            return
+
+        def handle(s: StateView, p: int, *rest: Any) -> Any:
+            begins(s, p, *rest)
+            outer, self.process = self.process, p
+            result = inner(s, p, *rest)
+            self.process = outer
+            if self.protocol.text is not None:
+                return result
+            role = s.role[p]
+            if role != self.roles[p]:
+                before, after = role_name(self.protocol, self.roles[p]), role_name(self.protocol, role)
+                self.roles[p] = role
+                self.note(s, "role", process=p, **{"from": before, "to": after})
+            return result
+
+        self.names[name] = handle
+
+    # --- messages --------------------------------------------------------------------------------
+
+    def mail(self) -> None:
+        """Note what is sent, delivered and lost."""
+        names = self.names
+        post, address, drop, release = (names[k] for k in ("post", "address", "drop", "release"))
+
+        def on_post(s: StateView, time: int, source: int, m: MessageView) -> int:
+            self.arrives = time
+            slot: int = post(s, time, source, m)
+            return slot
+
+        def on_address(s: StateView, slot: int, *envelope: int) -> None:
+            address(s, slot, *envelope)
+            self.sent(s, slot, s.flight[slot])
+
+        def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
+            drop(s, p, q, m)
+            about = self.flying.pop(self.slot(s, m), None)
+            if about is not None:
+                self.note(s, "drop", **about, why="down")
+            else:
+                why = self.watched.why_dropped(self, s, p, q)
+                self.note(s, "drop", **{"from": p, "to": q}, message=message_said(m), why=why)
+
+        def on_release(s: StateView, slot: int) -> None:
+            release(s, slot)
+            about = self.flying.pop(slot, None)
+            if about is not None:
+                self.note(s, "drop", **about, why="closed")
+
+        names.update(post=on_post, address=on_address, drop=on_drop, release=on_release)
+
+    def sent(self, s: StateView, slot: int, m: MessageView) -> None:
+        """A message has been put into the heap; a notice of the network is none."""
+        about = self.watched.sent(s, m)
+        if about is None:
+            return
+        self.flying[slot] = about
+        self.note(s, "send", **about, arrives=self.arrives)
+
+    def delivered(self, s: StateView, m: MessageView) -> None:
+        """A handler is given a message that was in flight."""
+        self.note(s, "deliver", **self.flying.pop(self.slot(s, m)))
+
+    # --- what is observed, and what is struck ----------------------------------------------------
+
+    def observations(self) -> None:
+        """Note what handlers tell the world."""
+        names, note = self.names, self.note
+        abcast, abdeliver, accept, establish = (names[k] for k in ("abcast", "abdeliver", "accept", "establish"))
+
+        def on_abcast(s: StateView, p: int, epoch: int, counter: int) -> Any:
+            t = abcast(s, p, epoch, counter)
+            note(s, "abcast", process=p, txn=self.txn_json(t))
+            return t
+
+        def on_abdeliver(s: StateView, p: int, t: Any) -> None:
+            abdeliver(s, p, t)
+            note(s, "abdeliver", process=p, txn=self.txn_json(t))
+
+        def on_accept(s: StateView, p: int, epoch: int, t: Any) -> None:
+            accept(s, p, epoch, t)
+            note(s, "accept", process=p, epoch=epoch, txn=self.txn_json(t))
+
+        def on_establish(s: StateView, epoch: int, initial: Any) -> None:
+            establish(s, epoch, initial)
+            history = [self.txn_json(t) for t in initial]
+            note(s, "establish", process=self.process, epoch=epoch, history=history)
+
+        names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)
+
+    def faults(self) -> None:
+        """Note the faults of the schedule that no handler answers to."""
+        names = self.names
+        strike = names["strike"]
+
+        def on_strike(s: StateView, kind: int, a: int, b: int) -> None:
+            if kind in STRIKES:
+                self.note(s, STRIKES[kind], **{"from": a, "to": b})
+            strike(s, kind, a, b)
+
+        names["strike"] = on_strike

@@ -1,0 +1,357 @@
+"""The file of a trace: writing it, reading it, and checking that it is one.
+
+It is JSON: a header, the initial state, and one object a step. Reading checks that every field is
+there and of its kind; whether the run is a true one is for `verify` to say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from invariants import properties_of
+from traces.explain.names import counted
+from traces.record.reading import read_bytes, strict_json
+from traces.record.trace import (
+    FORMAT,
+    VERSION,
+    Acceptance,
+    Delivery,
+    Establishment,
+    Observation,
+    Step,
+    StepWord,
+    Trace,
+    TraceError,
+    Transmission,
+    model_of,
+    text_of,
+)
+from traces.record.values import in_order
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.schema import Layout, Role
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.worlds.steps import BUDGETS, KINDS
+
+__all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
+
+
+LARGEST = 1 << 26  # bytes that a trace can have
+
+
+def write_trace(trace: Trace, path: str | Path) -> None:
+    """Write a trace as JSON, a line a step. The file appears whole or not at all.
+
+    Raises:
+        TraceError: it cannot be written.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    if target.exists() and not target.is_file():
+        raise TraceError(f"cannot write {target}: this is not a regular file")
+    try:
+        with open(temporary, "w", encoding="utf-8") as out:
+            out.write(trace_text(trace))
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise TraceError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def trace_text(trace: Trace) -> str:
+    """The text of a trace's file."""
+    content = trace.as_dict()
+    steps = ",\n".join(json.dumps(step) for step in content.pop("steps"))
+    head = "".join(f"{json.dumps(name)}: {json.dumps(value)},\n" for name, value in content.items())
+    return "{\n" + head + '"steps": [\n' + steps + "\n]\n}\n"
+
+
+def read_trace(path: str | Path) -> Trace:
+    """Read a trace, and check that every field is there and of its kind. Whether the run is a
+    true one is for `verify` to say.
+
+    Raises:
+        TraceError: it is no trace that this version can read.
+    """
+    source = Path(path)
+    try:
+        data = read_bytes(source, LARGEST)
+    except OSError as error:
+        raise TraceError(f"cannot read {source}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise TraceError(f"cannot read {source}: {error}") from error
+    try:
+        content = strict_json(data)
+    except json.JSONDecodeError as error:
+        short = data.lstrip().startswith(b"{") and not data.rstrip().endswith(b"}")
+        what = "is cut short" if short else "is not a trace: it is not JSON"
+        raise TraceError(f"{source} {what} (line {error.lineno})") from error
+    except ValueError as error:
+        raise TraceError(f"{source} is not a trace: {error}") from error
+    try:
+        return trace_of(found_beside(content, source))
+    except TraceError as error:
+        raise TraceError(f"{source} {error}") from error
+
+
+def found_beside(content: Any, source: Path) -> Any:
+    """A file's content, in which a protocol's file that is not where it was is looked for beside the trace."""
+    if not isinstance(content, dict) or not isinstance(content.get("configuration"), dict):
+        return content
+    named = content["configuration"].get("protocol")
+    if isinstance(named, str) and named.endswith(".py") and "\0" not in named and not Path(named).exists():
+        for there in (source.parent / named, source.parent / Path(named).name):
+            if there.exists():
+                return content | {"configuration": {**content["configuration"], "protocol": str(there)}}
+    return content
+
+
+def trace_of(content: Any) -> Trace:
+    """The trace that a file's JSON content stands for.
+
+    Raises:
+        TraceError: it is none; the sentence wants the file's name in front.
+    """
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise TraceError(f"is not a trace: its format is not {FORMAT!r}")
+    version = content.get("version")
+    if type(version) is not int or version < 1:
+        raise TraceError("is not a trace: its version is not a positive number")
+    if version > VERSION:
+        raise TraceError(f"has version {version}, newer than the {VERSION} that this zabcheck reads")
+    bad = _Bad("")
+    said = ("tool", "text", "property", "statement", "source")
+    bad.keys(content, ("format", "version", *said, "configuration", "initial", "steps"))
+    for name in said:
+        bad.inside(name).type(content[name], str)
+    name = content["property"]
+    configuration = _configuration(content["configuration"])
+    if content["text"] != text_of(configuration.protocol):
+        raise TraceError(f"is a trace of another text than {configuration.protocol} has now")
+    if name and name not in {p.name for p in properties_of(configuration.protocol)}:
+        raise TraceError(f"names a property that there is not: {name!r}")
+    model = model_of(configuration)
+    check_state(model.program.layout, content["initial"], "the initial state")
+    bad.inside("steps").type(content["steps"], list)
+    steps = tuple(_step(model, raw, k + 1) for k, raw in enumerate(content["steps"]))
+    return Trace(
+        configuration, name, content["statement"], content["source"], content["initial"], steps, content["tool"]
+    )
+
+
+@dataclass(frozen=True)
+class _Bad:
+    """Complains about one place of a file."""
+
+    place: str
+
+    def inside(self, name: str) -> _Bad:
+        return _Bad(f"{self.place}, {name}" if self.place else name)
+
+    def error(self, problem: str) -> TraceError:
+        return TraceError(f"is not a sound trace: {self.place or 'the file'} {problem}")
+
+    def type(self, value: Any, kind: type) -> None:
+        # bool is a subclass of int, and no number here is written as true
+        if type(value) is not kind:
+            names = {int: "a number", str: "a text", list: "a list", dict: "an object", bool: "true or false"}
+            raise self.error(f"must be {names[kind]}")
+
+    def number(self, value: Any, low: int, high: int) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise self.error(f"must be a number {low} to {high}, not {json.dumps(value)[:40]}")
+        return value
+
+    def keys(self, value: Any, names: Sequence[str]) -> None:
+        self.type(value, dict)
+        for name in names:
+            if name not in value:
+                raise self.error(f"lacks {name!r}")
+        for name in value:
+            if name not in names:
+                raise self.error(f"has an unknown {name!r}")
+
+
+def _configuration(raw: Any) -> Configuration:
+    bad = _Bad("configuration")
+    default = Configuration().as_dict()
+    if isinstance(raw, dict):  # a file from before there was a budget, of which there is none unless one says, has none
+        raw = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}, **raw}
+    bad.keys(raw, tuple(default))
+    for name, value in default.items():
+        bad.inside(name).type(raw[name], type(value))
+    try:
+        return Configuration(**raw)
+    except ConfigError as error:
+        raise TraceError(f"asks for a configuration that there is not: {error}") from error
+
+
+def check_state(layout: Layout, raw: Any, place: str) -> None:
+    """Check a state as JSON against the schema.
+
+    Raises:
+        TraceError: a field is missing, unknown or not of its kind.
+    """
+    bad = _Bad(place)
+    kept = [f for f in layout.schema.fields if f.role is not Role.SCRATCH]
+    bad.keys(raw, [f.name for f in kept])
+    for f in kept:
+        _check_axes(f.kind, raw[f.name], layout.axis_sizes(f), bad.inside(f.name))
+
+
+def _check_axes(kind: Kind, raw: Any, sizes: tuple[int, ...], bad: _Bad) -> None:
+    if not sizes:
+        _check_value(kind, raw, bad)
+        return
+    bad.type(raw, list)
+    if len(raw) != sizes[0]:
+        raise bad.error(f"must have {counted(sizes[0], 'entry')}, not {len(raw)}")
+    for k, value in enumerate(raw):
+        _check_axes(kind, value, sizes[1:], _Bad(f"{bad.place}[{k}]"))
+
+
+def _check_value(kind: Kind, raw: Any, bad: _Bad) -> None:
+    if isinstance(kind, Bool):
+        bad.type(raw, bool)
+    elif isinstance(kind, Int):
+        bad.number(raw, kind.lo, kind.hi)
+    elif isinstance(kind, Record):
+        bad.keys(raw, tuple(kind.fields))
+        for name, inner in kind.fields.items():
+            _check_value(inner, raw[name], _Bad(f"{bad.place}.{name}"))
+    elif isinstance(kind, SetOf):
+        bad.type(raw, list)
+        for member in raw:
+            bad.number(member, 0, kind.count - 1)
+        if raw != sorted(set(raw)):
+            raise bad.error("must list the members of a set in order, each once")
+    elif isinstance(kind, Seq):
+        bad.type(raw, list)
+        if len(raw) > kind.capacity:
+            raise bad.error(f"must have at most {counted(kind.capacity, 'entry')}")
+        for k, value in enumerate(raw):
+            _check_value(kind.element, value, _Bad(f"{bad.place}[{k}]"))
+        if kind.bag and raw != in_order(raw):
+            raise bad.error("must list a bag in the order of its texts")
+    else:
+        assert isinstance(kind, MessageUnion)
+        bad.type(raw, dict)
+        inside = {k: v for k, v in raw.items() if k != "kind"}
+        _check_message(kind, raw.get("kind"), inside, bad, kind.envelope)
+
+
+def _check_message(union: MessageUnion, name: Any, inside: Any, bad: _Bad, envelope: Mapping[str, Kind]) -> None:
+    known = {m.name: m for m in union.messages}
+    if not isinstance(name, str) or name not in known:
+        raise bad.error("must name the kind of a message")
+    held = {**envelope, **known[name].fields}
+    bad.keys(inside, tuple(held))
+    for field, kind in held.items():
+        _check_value(kind, inside[field], _Bad(f"{bad.place}.{field}"))
+
+
+class _Reader:
+    """Reads the parts of one step."""
+
+    def __init__(self, model: Model) -> None:
+        layout = model.program.layout
+        self.nodes = layout.schema.nodes
+        self.epochs = layout.schema.constants["EPOCHS"]
+        self.observes = model.protocol.text.observations if model.protocol.text is not None else {}
+        txn, log = model.txn, model.parts.types.get("History", Seq(model.txn, 0))
+        union = layout.fields["event_message"].kind
+        assert isinstance(union, MessageUnion)
+        self.txn, self.log, self.union = txn, log, union
+
+    def word(self, raw: Any, bad: _Bad) -> StepWord:
+        bad.type(raw, dict)
+        kind = raw.get("kind")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise bad.error("must name a kind of step")
+        bad.keys(raw, ("kind", *KINDS[kind].names, "choice"))
+        for name in (*KINDS[kind].names, "choice"):
+            bad.inside(name).number(raw[name], 0, 255)
+        return StepWord(kind, {name: raw[name] for name in KINDS[kind].names}, raw["choice"])
+
+    def process(self, raw: Any, bad: _Bad) -> int:
+        return bad.number(raw, 0, self.nodes - 1)
+
+    def transmission(self, raw: Any, bad: _Bad) -> Transmission:
+        bad.keys(raw, tuple(f.name for f in fields(Transmission)))
+        _check_message(self.union, raw["kind"], raw["fields"], bad, {})
+        for name in ("source", "destination"):
+            self.process(raw[name], bad.inside(name))
+        for name in ("connection", "number"):
+            bad.inside(name).number(raw[name], 0, 1 << 31)
+        bad.inside("lost").type(raw["lost"], bool)
+        return Transmission(**raw)
+
+    def delivery(self, raw: Any, bad: _Bad) -> Delivery:
+        bad.keys(raw, ("process", "txn"))
+        _check_value(self.txn, raw["txn"], bad.inside("txn"))
+        return Delivery(self.process(raw["process"], bad), raw["txn"])
+
+    def acceptance(self, raw: Any, bad: _Bad) -> Acceptance:
+        bad.keys(raw, ("process", "epoch", "txn"))
+        _check_value(self.txn, raw["txn"], bad.inside("txn"))
+        epoch = bad.inside("epoch").number(raw["epoch"], 0, self.epochs)
+        return Acceptance(self.process(raw["process"], bad), epoch, raw["txn"])
+
+    def establishment(self, raw: Any, bad: _Bad) -> Establishment:
+        bad.keys(raw, ("process", "epoch", "initial_history"))
+        _check_value(self.log, raw["initial_history"], bad.inside("initial_history"))
+        epoch = bad.inside("epoch").number(raw["epoch"], 0, self.epochs)
+        return Establishment(self.process(raw["process"], bad), epoch, raw["initial_history"])
+
+    def observation(self, raw: Any, bad: _Bad) -> Observation:
+        bad.keys(raw, ("name", "process", "fields"))
+        shown = self.observes.get(raw["name"]) if isinstance(raw["name"], str) else None
+        if shown is None:
+            raise bad.inside("name").error("must name an observation of the protocol")
+        if raw["process"] is not None or shown.acts:
+            self.process(raw["process"], bad.inside("process"))
+        own = {name: kind for name, kind in shown.fields.items() if name != shown.acts}
+        bad.keys(raw["fields"], tuple(own))
+        for name, kind in own.items():
+            if kind == "bool":
+                bad.inside(name).type(raw["fields"][name], bool)
+            else:
+                bad.inside(name).number(raw["fields"][name], -(1 << 63), (1 << 63) - 1)
+        return Observation(raw["name"], raw["process"], raw["fields"])
+
+
+def _step(model: Model, raw: Any, number: int) -> Step:
+    bad = _Bad(f"step {number}")
+    bad.keys(raw, tuple(f.name for f in fields(Step)))
+    layout, reader = model.program.layout, _Reader(model)
+    bad.inside("number").number(raw["number"], number, number)
+    bad.inside("label").type(raw["label"], str)
+    if raw["process"] is not None:
+        reader.process(raw["process"], bad.inside("process"))
+    if raw["abcast"] is not None:
+        _check_value(reader.txn, raw["abcast"], bad.inside("abcast"))
+    for name in ("sent", "delivered", "accepted", "established", "observed"):
+        bad.inside(name).type(raw[name], list)
+    message = raw["message"]
+    word = reader.word(raw["word"], bad.inside("word"))
+    check_state(layout, raw["state"], f"step {number}, state")
+    return Step(
+        number,
+        word,
+        raw["label"],
+        raw["process"],
+        None if message is None else reader.transmission(message, bad.inside("message")),
+        raw["abcast"],
+        tuple(reader.transmission(x, bad.inside("sent")) for x in raw["sent"]),
+        tuple(reader.delivery(x, bad.inside("delivered")) for x in raw["delivered"]),
+        tuple(reader.acceptance(x, bad.inside("accepted")) for x in raw["accepted"]),
+        tuple(reader.establishment(x, bad.inside("established")) for x in raw["established"]),
+        tuple(reader.observation(x, bad.inside("observed")) for x in raw["observed"]),
+        raw["state"],
+    )

@@ -1,0 +1,127 @@
+"""The numbers of what is in flight in the explorer's worlds, which their states do not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from traces.record.trace import StepWord, Transmission
+from traces.record.values import carried
+from zabspec.language.reference import MessageView, StateView
+from zabspec.worlds.datagrams import ORDERED
+from zabspec.worlds.disks import done
+
+__all__ = ["Connections", "Datagrams", "Flight"]
+
+
+class Flight(Protocol):
+    """Numbers what is sent, and says which message a step is about."""
+
+    def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
+        """Note every message that a program sends; its functions are replaced."""
+
+    def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
+        """The message that the step is about, before it is taken; unless a copy stays it is in
+        flight no longer."""
+
+    def settle(self, s: StateView) -> None:
+        """The step was taken: forget what it lost."""
+
+
+class Connections:
+    """Messages over connections, numbered in each direction of each connection."""
+
+    def __init__(self) -> None:
+        self.opened: dict[frozenset[int], int] = {}  # connections between two processes so far
+        self.incarnation: dict[tuple[int, int], int] = {}  # the latest of a follower to a leader
+        self.count: dict[tuple[int, int, str], int] = {}  # sent over the open connection so far
+        self.queue: dict[tuple[int, int, str], list[int]] = {}  # the numbers of what is in flight
+
+    def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
+        connect, send_up, send_down = (names[k] for k in ("connect", "send_to_leader", "send_to_follower"))
+
+        def on_connect(s: StateView, f: int, l: int) -> None:
+            connect(s, f, l)
+            pair = frozenset((f, l))
+            self.incarnation[f, l] = self.opened[pair] = self.opened.get(pair, 0) + 1
+            for way in ("up", "down"):
+                self.count[f, l, way] = 0
+                self.queue[f, l, way] = []
+
+        def on_send_up(s: StateView, f: int, m: MessageView) -> None:
+            l = s.leader[f]
+            length = len(s.to_leader[f][l])
+            send_up(s, f, m)
+            note(self._sent(f, l, "up", m, len(s.to_leader[f][l]) > length))
+
+        def on_send_down(s: StateView, l: int, f: int, m: MessageView) -> None:
+            length = len(s.to_follower[f])
+            send_down(s, l, f, m)
+            note(self._sent(f, l, "down", m, len(s.to_follower[f]) > length))
+
+        names.update(connect=on_connect, send_to_leader=on_send_up, send_to_follower=on_send_down)
+
+    def _sent(self, f: int, l: int, way: str, m: MessageView, in_flight: bool) -> Transmission:
+        number = 0
+        if in_flight:
+            number = self.count[f, l, way] = self.count[f, l, way] + 1
+            self.queue[f, l, way].append(number)
+        source, destination = (f, l) if way == "up" else (l, f)
+        connection = self.incarnation.get((f, l), 0)
+        return Transmission(m.name, carried(m), source, destination, connection, number, not in_flight)
+
+    def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
+        row = word.row
+        if not row.message:
+            return None
+        f, l, place = word.operands["follower"], word.operands["leader"], word.operands.get("place", 0)
+        if row.message == "to_leader":
+            way, m, source, destination = "up", s.to_leader[f][l][place], f, l
+        else:
+            way, m, source, destination = "down", s.to_follower[f][place], l, f
+        queue = self.queue[f, l, way]
+        number = queue[place] if row.keeps else queue.pop(place)
+        return Transmission(m.name, carried(m), source, destination, self.incarnation[f, l], number)
+
+    def settle(self, s: StateView) -> None:
+        """Whatever a step clears out of a channel, it clears from the front."""
+        for (f, l, way), queue in self.queue.items():
+            left = len(s.to_leader[f][l]) if way == "up" else len(s.to_follower[f]) if s.leader[f] == l else 0
+            del queue[: len(queue) - left]
+
+
+class Datagrams:
+    """Messages without connections, numbered for each source and target."""
+
+    def __init__(self) -> None:
+        self.count: dict[tuple[int, int], int] = {}  # sent from one to the other so far
+        self.queue: list[int] = []  # the numbers of what is in flight, place for place
+
+    def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
+        key = done(names, "send")
+        send = names[key]
+
+        def on_send(s: StateView, p: int, q: int, m: MessageView) -> None:
+            send(s, p, q, m)
+            number = self.count[p, q] = self.count.get((p, q), 0) + 1
+            self.queue.append(number)
+            note(Transmission(m.name, carried(m), p, q, 0, number))
+
+        names[key] = on_send
+
+    def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
+        word = word.base
+        if not word.row.message:
+            return None
+        place = word.operands["place"]
+        m = s.in_flight[place]
+        number = self.queue[place]
+        gone = [] if word.row.keeps else [place]
+        if s.NETWORK == ORDERED and not word.row.loses:
+            same = [(k, x) for k, x in enumerate(s.in_flight) if (x.source, x.target) == (m.source, m.target)]
+            gone += [k for k, x in same if x.ahead < m.ahead]
+        self.queue = [n for k, n in enumerate(self.queue) if k not in gone]
+        return Transmission(m.name, carried(m), m.source, m.target, 0, number)
+
+    def settle(self, s: StateView) -> None:
+        """What is lost is lost by never arriving, or by being overtaken."""

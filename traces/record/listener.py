@@ -1,0 +1,108 @@
+"""Listening to a simulator in the CPython world: which handlers run, and what they tell their world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from traces.record.notes import Notes
+from traces.record.trace import Transmission
+from traces.record.worlds import HANDLERS, watched_as
+from traces.replay.abstraction import TraceCluster
+from zabspec.language.reference import MessageView, StateView
+
+__all__ = ["Call", "Listener"]
+
+Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
+
+
+class Listener:
+    """Notes what a simulator in the CPython world does: which handlers run, and what they say.
+
+    Attributes:
+        notes: what the handlers told their world.
+        calls: the handlers that ran, but for those called by others.
+        received: the message that a handler was given last.
+        dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader,
+            and its number.
+        crashed_inside: a handler was told to crash at one of its durable points.
+        numbers: of each datagram in flight, by slot, its place among all that was sent from its
+            source to its target.
+    """
+
+    def __init__(self, names: dict[str, Any], cluster: TraceCluster) -> None:
+        self.names = names
+        self.watched = watched_as(cluster.parts_of.world)
+        self.notes = Notes()
+        self.clear()
+        self.numbers: dict[int, int] = {}
+        self.count: dict[tuple[int, int], int] = {}
+        self.process = -1  # whose handler runs
+        self.posted = -1  # the slot of what was sent last
+        layout = cluster.program.layout
+        self.base, (self.stride,) = layout.strides(layout.fields["flight"])
+        self.notes.listen(names, cluster.parts.txn, lambda _: self.process)
+        self.notes.listen_to(names, cluster.parts_of.text)
+        for name in HANDLERS:
+            names[name] = self.handler(name, names[name])
+        names["post"] = self.poster(names["post"])
+        names["durable"] = self.durable(names["durable"])
+        self.watched.listen(self, names)
+
+    def clear(self) -> None:
+        """Begin to note anew."""
+        self.notes.clear()
+        self.calls: list[Call] = []
+        self.received: Transmission | None = None
+        self.crashed_inside: bool = False
+        self.dropped: list[tuple[int, int, bool, int]] = []
+
+    def handler(self, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
+        """A handler that is listened to."""
+
+        def handle(s: StateView, p: int, *rest: Any) -> Any:
+            if self.process >= 0:
+                return inner(s, p, *rest)
+            self.process = p
+            self.begins(s, name, p, rest)
+            try:
+                result = inner(s, p, *rest)
+            finally:
+                self.process = -1
+            self.ends(s)
+            return result
+
+        return handle
+
+    def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
+        """A handler begins."""
+        self.calls.append((name, (int(p), *(int(x) for x in rest if isinstance(x, int)))))
+        for m in rest:
+            if isinstance(m, MessageView):
+                self.received = self.transmission(m)
+
+    def ends(self, s: StateView) -> None:
+        """A handler has ended."""
+
+    def transmission(self, m: MessageView) -> Transmission:
+        """A message that lies in the simulator's memory, with its number."""
+        return self.watched.transmission(self, m)
+
+    def poster(self, inner: Callable[..., int]) -> Callable[..., int]:
+        """`post`, listened to."""
+
+        def post(s: StateView, *rest: Any) -> int:
+            self.posted = inner(s, *rest)
+            return self.posted
+
+        return post
+
+    def durable(self, inner: Callable[..., bool]) -> Callable[..., bool]:
+        """`durable`, listened to."""
+
+        def durable(s: StateView, point: int) -> bool:
+            crashes = inner(s, point)
+            self.crashed_inside = self.crashed_inside or crashes
+            return crashes
+
+        return durable

@@ -1,0 +1,177 @@
+"""The world of connections under observation: which end sent what over which connection, and how a script has an end
+take it, lose it, or learn of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from traces.record.flight import Connections, Flight
+from traces.record.trace import StepWord, Transmission
+from traces.record.values import carried, message_said
+from traces.record.watched import Refused, Watched
+from zabspec.language.reference import MessageView, StateView
+from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
+from zabspec.worlds import over_connections
+
+if TYPE_CHECKING:
+    from traces.record.events import Event
+    from traces.record.events import Listener as EventListener
+    from traces.record.listener import Listener
+    from traces.record.simulated import StepListener
+    from traces.replay.scripted import ScriptedSimulator
+
+__all__ = ["WATCHED"]
+
+
+class OverConnections(Watched):
+    world = over_connections.WORLD
+    handlers = (
+        "on_oracle", "receive_as_leader", "receive_as_follower", "on_follower_lost", "on_leader_lost", "on_timeout",
+        "on_elected", "on_follow",
+    )  # fmt: skip
+
+    def flight(self) -> Flight:
+        return Connections()
+
+    # --- the simulator, listened to ----------------------------------------------------------------
+
+    def listen(self, to: Listener, names: dict[str, Any]) -> None:
+        names["send_to_leader"] = sender(to, names["send_to_leader"], True)
+        names["send_to_follower"] = sender(to, names["send_to_follower"], False)
+
+    def transmission(self, to: Listener, m: MessageView) -> Transmission:
+        up = m.way == UP
+        source, target = (m.follower, m.leader) if up else (m.leader, m.follower)
+        return Transmission(m.name, carried(m), source, target, m.connection, m.number)
+
+    # --- the simulator's events --------------------------------------------------------------------
+
+    def events(self, to: EventListener) -> None:
+        note = to.note
+        to.handler("on_oracle", lambda s, p, l: note(s, "oracle", process=p, leader=l))
+        to.handler("on_elected", lambda s, l: note(s, "elected", process=l))
+        to.handler("on_follow", lambda s, f, l: note(s, "follow", process=f, leader=l))
+        to.handler("on_timeout", lambda s, p: note(s, "timeout", process=p))
+        to.handler("on_follower_lost", lambda s, l, f: note(s, "lost", process=l, peer=f))
+        to.handler("on_leader_lost", lambda s, f: note(s, "lost", process=f, peer=s.leader[f]))
+        to.handler("receive_as_leader", lambda s, l, f, m: to.delivered(s, m))
+        to.handler("receive_as_follower", lambda s, f, m: to.delivered(s, m))
+        to.handler("on_election_message", lambda s, p, m: to.delivered(s, m))
+        connect = to.names["connect"]
+
+        def on_connect(s: StateView, f: int, l: int) -> None:
+            connect(s, f, l)
+            note(s, "connect", process=f, leader=l, connection=s.connection[f][l])
+
+        to.names["connect"] = on_connect
+
+    def sent(self, s: StateView, m: MessageView) -> Event | None:
+        if m.way in (UP, DOWN_WAY):
+            ends = (m.follower, m.leader) if m.way == UP else (m.leader, m.follower)
+            about = {"from": ends[0], "to": ends[1], "seq": s.seq, "message": message_said(m)}
+            return about | {"connection": m.connection, "number": m.number}
+        if m.way == DATAGRAM:
+            return {"from": m.follower, "to": m.leader, "seq": s.seq, "message": message_said(m)}
+        return None
+
+    def why_dropped(self, to: EventListener, s: StateView, p: int, q: int) -> str:
+        is_open = to.names["is_open"]
+        return "lost" if is_open(s, p, q) or is_open(s, q, p) else "closed"
+
+    # --- a run that no script holds ----------------------------------------------------------------
+
+    def hear(self, to: StepListener, names: dict[str, Any]) -> None:
+        """A connection that the schedule loses."""
+        lose_link, is_open = names["lose_link"], names["is_open"]
+
+        def on_lose_link(s: StateView, f: int, l: int) -> None:
+            loses = f != l and is_open(s, f, l)
+            lose_link(s, f, l)
+            if loses:
+                to.happens(s, StepWord("lose_connection", {"follower": f, "leader": l}))
+
+        names["lose_link"] = on_lose_link
+
+    # --- a script ----------------------------------------------------------------------------------
+
+    def set_up(self, scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+        s, o, kind = scripted.state, word.operands, word.kind
+        if word.row.message:
+            return mail(scripted, word)
+        if kind in ("leader_learns", "follower_learns"):
+            notice(scripted, o["follower"], o["leader"], kind == "leader_learns")
+        elif kind == "oracle":
+            s.oracle_due[o["process"]], s.client = s.moment, o["leader"]
+        elif kind == "elect":
+            s.oracle_due[o["leader"]], s.quorum = s.moment, o["quorum"]
+        elif kind == "join":
+            s.oracle_due[o["process"]], s.client = s.moment, o["leader"]
+        elif kind == "partition":
+            cut(scripted, o["side"])
+        elif kind == "lose_connection":
+            scripted.schedule([("lose", o["follower"], o["leader"])])
+        else:
+            return super().set_up(scripted, word)
+        return None
+
+
+def sender(to: Listener, inner: Callable[..., None], up: bool) -> Callable[..., None]:
+    """`send_to_leader` or `send_to_follower`, listened to."""
+
+    def send(s: StateView, p: int, *rest: Any) -> None:
+        f, l = (p, s.leader[p]) if up else (rest[0], p)
+        to.posted = -1
+        inner(s, p, *rest)
+        if to.posted >= 0:
+            to.notes.sends(to.transmission(s.flight[to.posted]))
+            return
+        m = rest[-1]
+        source, target = (f, l) if up else (l, f)
+        connection = s.connection[f][l] if l >= 0 else 0
+        number = 0
+        if l >= 0 and to.names["is_open"](s, f, l):  # lost by the network, when it had been sent
+            number = (s.sent_up if up else s.sent_down)[f][l]
+            to.dropped.append((f, l, up, number))
+        to.notes.sends(Transmission(m.name, carried(m), source, target, connection, number, number == 0))
+
+    return send
+
+
+def mail(scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+    """A message over a connection arrives, once or twice, or is lost."""
+    s, row = scripted.state, word.row
+    f, l, place = word.operands["follower"], word.operands["leader"], word.operands.get("place", 0)
+    queue = scripted.abstraction.over(s, f, l, UP if row.message == "to_leader" else DOWN_WAY)
+    if place >= len(queue):
+        raise Refused("there is no such message in flight")
+    entry = queue[place]
+    if row.loses:
+        message = scripted.listener.transmission(entry.message)
+        scripted.names["lose_mail"](s, entry.place)
+        return message
+    scripted.names["repeat_mail" if row.keeps else "bring_forward"](s, entry.place)
+    return None
+
+
+def notice(scripted: ScriptedSimulator, f: int, l: int, at_leader: bool) -> None:
+    """The notice of a loss arrives at one end."""
+    s, way = scripted.state, NOTICE_UP if at_leader else NOTICE_DOWN
+    for entry in scripted.abstraction.bag(s):
+        m = entry.message
+        if (m.follower, m.leader, m.way, m.connection) == (f, l, way, s.connection[f][l]):
+            scripted.names["bring_forward"](s, entry.place)
+            return
+    raise Refused("no notice of a loss is on its way")
+
+
+def cut(scripted: ScriptedSimulator, side: int) -> None:
+    """A partition cuts every way across, and heals."""
+    nodes = range(scripted.model.configuration.nodes)
+    if side & 1 or side >> len(nodes):
+        raise Refused("a cut is named by its side without p0")
+    across = [(a, b) for a in nodes for b in nodes if (side >> a & 1) != (side >> b & 1)]
+    scripted.schedule([("cut", *way) for way in across] + [("heal", *way) for way in across])
+
+
+WATCHED = OverConnections()

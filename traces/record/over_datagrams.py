@@ -1,0 +1,164 @@
+"""The world of datagrams under observation: what was sent in which order between two processes, and how a script has a
+process take one, lose one, or its timers fire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from traces.record.flight import Datagrams, Flight
+from traces.record.trace import StepWord, Transmission
+from traces.record.values import carried, message_said
+from traces.record.watched import Refused, Watched
+from zabspec.language.reference import MessageView, StateView
+from zabspec.worlds import over_datagrams
+from zabspec.worlds.datagrams import ORDERED
+
+if TYPE_CHECKING:
+    from traces.record.events import Event
+    from traces.record.events import Listener as EventListener
+    from traces.record.listener import Listener
+    from traces.record.simulated import StepListener
+    from traces.replay.abstraction import Entry
+    from traces.replay.scripted import ScriptedSimulator
+from zabspec.worlds.disks import done
+
+__all__ = ["WATCHED"]
+
+TIMERS = ("election", "heartbeat")
+
+
+class OverDatagrams(Watched):
+    world = over_datagrams.WORLD
+    handlers = ("on_message", "on_timer")
+
+    def flight(self) -> Flight:
+        return Datagrams()
+
+    # --- the simulator, listened to ----------------------------------------------------------------
+
+    def listen(self, to: Listener, names: dict[str, Any]) -> None:
+        key = done(names, "send")
+        inner = names[key]
+
+        def send(s: StateView, p: int, q: int, m: MessageView) -> None:
+            to.posted = -1
+            inner(s, p, q, m)
+            number = to.count[p, q] = to.count.get((p, q), 0) + 1
+            lost = to.posted < 0
+            if not lost:
+                to.numbers[to.posted] = number
+            to.notes.sends(Transmission(m.name, carried(m), p, q, 0, number, lost))
+
+        names[key] = send
+
+    def transmission(self, to: Listener, m: MessageView) -> Transmission:
+        slot = (m.at - to.base) // to.stride
+        return Transmission(m.name, carried(m), m.source, m.target, 0, to.numbers.get(slot, 0))
+
+    # --- the simulator's events --------------------------------------------------------------------
+
+    def events(self, to: EventListener) -> None:
+        to.handler("on_timer", lambda s, p, timer: to.note(s, "timer", process=p, timer=TIMERS[timer]))
+        to.handler("on_message", lambda s, p, source, m: to.delivered(s, m))
+
+    def sent(self, s: StateView, m: MessageView) -> Event | None:
+        return {"from": m.source, "to": m.target, "seq": s.seq, "message": message_said(m)}
+
+    def why_dropped(self, to: EventListener, s: StateView, p: int, q: int) -> str:
+        return "blocked"
+
+    # --- a run that no script holds ----------------------------------------------------------------
+
+    def hear(self, to: StepListener, names: dict[str, Any]) -> None:
+        """A datagram that is lost when it is sent, or when it arrives: the explorer has it in flight still."""
+        key = done(names, "send")
+        drop, send = names["drop"], names[key]
+        sending = False
+
+        def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
+            drop(s, p, q, m)
+            number = to.count.get((p, q), 0) + 1 if sending else to.transmission(m).number
+            to.lost.append((number, {"kind": m.name, "source": int(p), "target": int(q), **carried(m)}))
+
+        def on_send(s: StateView, p: int, q: int, m: MessageView) -> None:
+            nonlocal sending
+            sending = True
+            send(s, p, q, m)
+            sending = False
+
+        names.update({"drop": on_drop, key: on_send})
+
+    def room(self, flight: int) -> dict[str, int]:
+        return {"channel": flight} if flight > over_datagrams.IN_FLIGHT else {}
+
+    def as_sent(self, sent: Sequence[Transmission]) -> list[Transmission]:
+        """One that was lost when it was sent was sent."""
+        return [replace(m, lost=False) for m in sent]
+
+    # --- a script ----------------------------------------------------------------------------------
+
+    def source(self, scripted: ScriptedSimulator, word: StepWord) -> int:
+        return int(entry_at(scripted, word).message.source)
+
+    def set_up(self, scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+        s, kind = scripted.state, word.kind
+        if word.row.message:
+            return mail(scripted, word)
+        if kind == "election_timeout":
+            s.deadline[word.operands["process"]] = s.moment
+        elif kind == "heartbeat":
+            s.heartbeat_due[word.operands["process"]] = s.moment
+        elif kind == "power_loss":
+            p, kept = word.operands["process"], word.operands["kept"]
+            if "unforced" not in scripted.program.layout.fields or kept > s.unforced[p]:
+                raise Refused(f"p{p} has not so many writes that are not forced")
+            scripted.names["lose_power"](s, p, kept)
+            scripted.schedule([("crash", p, -1)])
+        else:
+            return super().set_up(scripted, word)
+        return None
+
+
+def mail(scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+    """A datagram arrives, once or twice, or is lost. On an ordered network those that one overtakes are lost first."""
+    s, row, names = scripted.state, word.row, scripted.names
+    entry = entry_at(scripted, word)
+    pair = (entry.message.source, entry.message.target)
+    if row.loses:
+        message = scripted.listener.transmission(entry.message)
+        names["lose_mail"](s, entry.place)
+        return message
+    if s.order == ORDERED:
+        while overtaken := [
+            e for e in scripted.abstraction.bag(s) if e.seq < entry.seq and (e.message.source, e.message.target) == pair
+        ]:
+            names["lose_mail"](s, overtaken[0].place)
+    here = next(e for e in scripted.abstraction.bag(s) if e.seq == entry.seq)
+    if row.keeps:
+        names["repeat_mail"](s, here.place)
+        numbers = scripted.listener.numbers
+        copies = [e.slot for e in scripted.abstraction.bag(s) if e.seq == entry.seq]
+        numbers.update(dict.fromkeys(copies, numbers[here.slot]))
+    else:
+        names["bring_forward"](s, here.place)
+    return None
+
+
+def entry_at(scripted: ScriptedSimulator, word: StepWord) -> Entry:
+    """The datagram that a step is about.
+
+    Raises:
+        Refused: there is none of these two processes there.
+    """
+    bag, o = scripted.abstraction.bag(scripted.state), word.operands
+    if o["place"] >= len(bag):
+        raise Refused("there is no such message in flight")
+    entry = bag[o["place"]]
+    if (entry.message.source, entry.message.target) != (o.get("source", entry.message.source), o["process"]):
+        raise Refused(f"the message there is from p{entry.message.source} to p{entry.message.target}")
+    return entry
+
+
+WATCHED = OverDatagrams()

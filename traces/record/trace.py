@@ -1,0 +1,272 @@
+"""A trace: a schedule, and everything that happened when it was run in the explorer's world.
+
+The words of a schedule are enough to run it again; what they did is written down beside them, so
+that a trace can be read, drawn and exported without running anything, and so that `verify` can
+hold the one against the other. A trace ends where its property breaks; one without a property is
+a witness or a plain run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
+
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Acceptance",
+    "Delivery",
+    "Establishment",
+    "JsonState",
+    "JsonTxn",
+    "Observation",
+    "Step",
+    "StepWord",
+    "Trace",
+    "TraceError",
+    "Transmission",
+    "model_of",
+    "text_of",
+]
+
+FORMAT = "zabcheck-trace"
+VERSION = 1
+
+JsonState = dict[str, Any]  # a state as JSON: field name -> value
+JsonTxn = dict[str, int]  # a transaction: epoch, counter, value
+
+
+class TraceError(Exception):
+    """A trace cannot be read or written, or is not what the run gives: one sentence says why."""
+
+
+# --- step words --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StepWord:
+    """A step word, taken apart: its kind, its operands by name, and the alternative chosen."""
+
+    kind: str
+    operands: Mapping[str, int]
+    choice: int = 0
+
+    @staticmethod
+    def of(word: int) -> StepWord:
+        """The parts of a word.
+
+        Raises:
+            TraceError: the word has a kind that there is not.
+        """
+        found = NUMBERED.get((word >> 24) & 255)
+        if found is None:
+            raise TraceError(f"{word:#x} is not a step: there is no kind {(word >> 24) & 255}")
+        values = ((word >> 16) & 255, (word >> 8) & 255, word & 255)
+        operands = {name: v for name, v in zip(found.operands, values, strict=False) if name}
+        return StepWord(found.name, operands, (word >> 32) & 255)
+
+    @property
+    def row(self) -> StepKind:
+        """All there is to know of its kind."""
+        return KINDS[self.kind]
+
+    @property
+    def word(self) -> int:
+        a, b, c = (*(self.operands.get(name, 0) for name in self.row.operands), 0, 0)[:3]
+        return self.choice << 32 | self.row.number << 24 | a << 16 | b << 8 | c
+
+    @property
+    def base(self) -> StepWord:
+        """The step that this one breaks off; of any other the step itself."""
+        o = self.operands
+        if "inside" not in o or o["inside"] not in NUMBERED:
+            return self
+        row = NUMBERED[o["inside"]]
+        given = (
+            {"process": o["process"], row.operands[-1]: o["which"]} if row.operands[2:] else {"process": o["process"]}
+        )
+        return StepWord(row.name, given, self.choice)
+
+    @property
+    def process(self) -> int | None:
+        """The process that takes the step; None where none does."""
+        return None if self.row.by else next(iter(self.operands.values()))
+
+
+def text_of(protocol: str) -> str:
+    """The digest of the text of a protocol of somebody's own; empty: it is of this project."""
+    text = PROTOCOLS[protocol].text
+    return text.digest if text is not None else ""
+
+
+def model_of(configuration: Configuration) -> Model:
+    """The model of a configuration; reading a file and verifying it need the same one."""
+    return _model(configuration, text_of(configuration.protocol))
+
+
+@lru_cache(maxsize=8)
+def _model(configuration: Configuration, text: str) -> Model:
+    """The same, of the text of a digest."""
+    return Model(configuration)
+
+
+# --- what happens in a step --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Transmission:
+    """A message on its way.
+
+    Attributes:
+        kind: its name (`ACK_E`).
+        fields: what it carries, as JSON.
+        source, destination: the processes.
+        connection: which of the two processes' connections it belongs to, whoever opened it, the
+            first being 1; 0: it is a datagram.
+        number: its place among all that was sent over that connection in its direction, from 1 (a
+            process that leads has two channels with itself, and each is counted by itself); of a
+            datagram, its place among all that was sent from its source to its destination.
+        lost: it was sent into a connection that is not open; then its number is 0.
+    """
+
+    kind: str
+    fields: Mapping[str, Any]
+    source: int
+    destination: int
+    connection: int
+    number: int
+    lost: bool = False
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A process abdelivered a transaction."""
+
+    process: int
+    txn: JsonTxn
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A process accepted the proposal <epoch, txn> (f.2.1 or f.3.2)."""
+
+    process: int
+    epoch: int
+    txn: JsonTxn
+
+
+@dataclass(frozen=True)
+class Establishment:
+    """A process became the established leader of an epoch (V.1)."""
+
+    process: int
+    epoch: int
+    initial_history: list[JsonTxn]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a process showed the outside, by the protocol's own words.
+
+    Attributes:
+        name: the observation's.
+        process: who showed it; None: it is of no process.
+        fields: what else it says, as JSON.
+    """
+
+    name: str
+    process: int | None
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step, what it did, and the state after it.
+
+    Attributes:
+        number: its place in the schedule, from 1.
+        word: which step it is.
+        label: the paper's steps it entered, or what else it is called.
+        process: who took it; None: no process did.
+        message: what was received, or dropped.
+        abcast: the transaction that was abcast.
+        sent, delivered, accepted, established, observed: in the order in which they happened.
+        state: the state after it.
+    """
+
+    number: int
+    word: StepWord
+    label: str
+    process: int | None
+    message: Transmission | None
+    abcast: JsonTxn | None
+    sent: tuple[Transmission, ...]
+    delivered: tuple[Delivery, ...]
+    accepted: tuple[Acceptance, ...]
+    established: tuple[Establishment, ...]
+    observed: tuple[Observation, ...]
+    state: JsonState
+
+    def as_dict(self) -> dict[str, Any]:
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        out["word"] = {"kind": self.word.kind, **self.word.operands, "choice": self.word.choice}
+        out["message"] = None if self.message is None else asdict(self.message)
+        for name in ("sent", "delivered", "accepted", "established", "observed"):
+            out[name] = [asdict(x) for x in out[name]]
+        return out
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run of a configuration, from its initial state.
+
+    Attributes:
+        configuration: what was run.
+        property_name: the property that the last step breaks; empty for any other run.
+        statement, source: the paper's words for it, and where it says them.
+        initial: the state before any step.
+        steps: the steps, in order.
+        tool: the version of zabcheck that wrote it.
+    """
+
+    configuration: Configuration
+    property_name: str
+    statement: str
+    source: str
+    initial: JsonState
+    steps: tuple[Step, ...]
+    tool: str
+
+    @property
+    def model(self) -> Model:
+        return model_of(self.configuration)
+
+    @property
+    def schedule(self) -> tuple[int, ...]:
+        """The schedule."""
+        return tuple(step.word.word for step in self.steps)
+
+    @property
+    def states(self) -> list[JsonState]:
+        """The states, the initial one first: state k is the one after step k."""
+        return [self.initial, *(step.state for step in self.steps)]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "tool": self.tool,
+            "text": text_of(self.configuration.protocol),
+            "configuration": self.configuration.as_dict(),
+            "property": self.property_name,
+            "statement": self.statement,
+            "source": self.source,
+            "initial": self.initial,
+            "steps": [step.as_dict() for step in self.steps],
+        }

@@ -1,0 +1,112 @@
+"""Holding a trace against the run of its schedule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from invariants import Property, properties_of, property_named
+from traces.record.runner import Runner
+from traces.record.trace import Trace, TraceError
+from traces.record.values import state_json
+from zabspec.language.reference import ERRORS
+
+__all__ = ["claimed", "compare", "difference", "judge", "verify"]
+
+RUN = "the run gives"
+
+
+def verify(trace: Trace) -> None:
+    """Run the schedule again and compare everything; check that the property breaks at the last
+    step and not before.
+
+    Raises:
+        TraceError: the first difference, by step and field.
+    """
+    prop = claimed(trace)
+    runner = Runner(trace.model)
+    compare("initial state", trace.initial, state_json(runner.state), RUN)
+    last = len(trace.steps)
+    judge(runner.keeps, prop, 0, last)
+    for step in trace.steps:
+        again = runner.step(step.word.word)
+        compare(f"step {again.number}", step.as_dict(), again.as_dict(), RUN)
+        judge(runner.keeps, prop, runner.taken, last)
+
+
+def claimed(trace: Trace) -> Property | None:
+    """The property that a trace says it breaks; None: it says of none.
+
+    Raises:
+        TraceError: there is no such property, or its statement is another.
+    """
+    prop: Property | None = None
+    if trace.property_name:
+        try:
+            prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
+        except KeyError as error:
+            raise TraceError(f"there is no property {trace.property_name!r}") from error
+        if not prop.judges(trace.configuration.protocol):
+            raise TraceError(f"header, property: {prop.name} does not speak of {trace.configuration.protocol}")
+    expected = ("", "") if prop is None else (prop.statement, prop.source)
+    for name, said, true in zip(("statement", "source"), (trace.statement, trace.source), expected, strict=True):
+        if said != true:
+            raise TraceError(f"header, {name}: the trace says {said!r}, the property {true!r}")
+    return prop
+
+
+def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, last: int) -> None:
+    """Check that a property breaks at the last step and not before.
+
+    Args:
+        keeps: whether the state, or the step just taken, keeps it.
+        prop: the property; None: there is nothing to check.
+        taken, last: steps taken so far, and in all.
+
+    Raises:
+        TraceError: it does not.
+    """
+    if prop is None:
+        return
+    try:
+        kept = keeps(prop)
+    except ERRORS as error:
+        raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
+    if kept and taken == last:
+        raise TraceError(f"step {last}, property: the last step does not break {prop.name}")
+    if not kept and taken < last:
+        raise TraceError(f"step {taken}, property: {prop.name} breaks here, before the last step ({last})")
+
+
+def compare(place: str, said: Mapping[str, Any], true: Mapping[str, Any], who: str) -> None:
+    """Complain about the first difference between what a trace says and what a run gives.
+
+    Raises:
+        TraceError: there is one.
+    """
+    found = difference(said, true)
+    if found is not None:
+        path, a, b = found
+        raise TraceError(f"{place}, {path}: the trace says {json.dumps(a)}, {who} {json.dumps(b)}")
+
+
+def difference(a: Any, b: Any, path: str = "") -> tuple[str, Any, Any] | None:
+    """Where two JSON values first differ, and what is there; None: nowhere."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for name in (*b, *(k for k in a if k not in b)):
+            inner = f"{path}.{name}" if path else str(name)
+            if name not in a or name not in b:
+                return inner, a.get(name), b.get(name)
+            found = difference(a[name], b[name], inner)
+            if found is not None:
+                return found
+        return None
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for k, (x, y) in enumerate(zip(a, b, strict=True)):
+            found = difference(x, y, f"{path}[{k}]")
+            if found is not None:
+                return found
+        return None
+    # true equals 1 in Python, and is not the same in a file
+    return None if type(a) is type(b) and a == b else (path, a, b)

@@ -1,0 +1,1 @@
+"""A trace again, through the simulator."""

@@ -1,0 +1,238 @@
+"""How a state of the simulator is seen in the explorer's schema.
+
+Fields of processes and of the observed history are the same in both, and are taken as they are. The
+explorer's network and budgets the simulator does not have; they are rebuilt:
+
+- `link` from the ends of a connection: which of them are open, and whether it is cut;
+- `to_leader`, `to_follower` from the heap: what is on its way over the connection that is there
+  now, to an end that is open, in the order of its numbers;
+- `in_flight` from the heap: all of it;
+- what is left of a budget is what the question gives, less what was spent.
+
+Nothing here says what may happen next, or what a step does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from traces.record.trace import JsonState
+from traces.record.values import axes_json, in_order, message_json
+from zabspec.language.reference import MessageView, StateView
+from zabspec.language.schema import Role
+from zabspec.model import Model
+from zabspec.simulator.connections import DOWN_WAY, LOSSY, UP
+from zabspec.simulator.mail import SEQ_AT, SEQ_BITS, slot_of
+from zabspec.simulator.model import Cluster
+from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
+from zabspec.worlds.datagrams import ANY_ORDER
+
+__all__ = ["Abstraction", "Datagram", "Entry", "TraceCluster", "entries"]
+
+Datagram = tuple[int, dict[str, Any]]  # its number, and what it says with its source and target
+
+
+@dataclass(frozen=True)
+class TraceCluster(Cluster):
+    """A cluster as large as a configuration, in which its traces are played.
+
+    Attributes:
+        log_room: room in a history.
+        keeps_literal: whether the configuration asks for what the literal invariant 5 does.
+        due_room: room for so many proposals on the schedule, if that is more than can be abcast.
+    """
+
+    log_room: int = 0
+    keeps_literal: bool = False
+    due_room: int = 0
+
+    @property
+    def due(self) -> int:
+        return max(self.due_room, self.proposals)
+
+    @property
+    def log(self) -> int:
+        return self.log_room
+
+    @property
+    def literal(self) -> bool:
+        return self.keeps_literal
+
+    @cached_property
+    def slots(self) -> int:
+        """Mail that can never arrive stays in the heap, since nothing brings it forward."""
+        return 2048
+
+    @staticmethod
+    def of(model: Model, oracle: str = "", due: int = 0) -> TraceCluster:
+        """The stage of a model.
+
+        Args:
+            oracle: who plays the leader oracle where no script does.
+            due: proposals on the schedule, if they are more than the model has.
+        """
+        c = model.configuration
+        log = max(2 * c.txns, c.txns + c.duplicates)
+        budgets = tuple(c.budget.items()) if model.protocol.text is not None else ()
+        text = model.protocol.text.digest if model.protocol.text is not None else ""
+        return TraceCluster(
+            c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, log,
+            c.literal, due,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the simulator's heap.
+
+    Attributes:
+        place: where in the heap.
+        seq: the number under which it was sent.
+        slot: where the message lies.
+        message: the message.
+    """
+
+    place: int
+    seq: int
+    slot: int
+    message: MessageView
+
+
+def entries(s: StateView) -> Iterator[Entry]:
+    """What is in the heap, in no order."""
+    for place in range(s.queued):
+        word = s.queue[place]
+        slot = slot_of(word)
+        yield Entry(place, word >> SEQ_AT & ((1 << SEQ_BITS) - 1), slot, s.flight[slot])
+
+
+class Abstraction:
+    """Sees states of a stage in the schema of a model."""
+
+    def __init__(self, model: Model, stage: Cluster) -> None:
+        self.model = model
+        self.configuration = model.configuration
+        self.nodes = range(model.configuration.nodes)
+        self.layout = model.program.layout
+        self.kinds = stage.program.layout.fields
+
+    # --- what is on its way ----------------------------------------------------------------------
+
+    def over(self, s: StateView, f: int, l: int, way: int) -> list[Entry]:
+        """What is on its way over the connection of f to l (`UP` or `DOWN_WAY`), by its numbers. On
+        a lossy channel what was passed over is lost."""
+        end = s.leader_end[f][l] if way == UP else s.follower_end[f][l]
+        if not end:
+            return []
+        out: dict[int, Entry] = {}  # copies of a message are one, of which the first arrives first
+        for entry in sorted(entries(s), key=lambda e: -e.seq):
+            m = entry.message
+            here = (m.follower, m.leader, m.way, m.connection) == (f, l, way, s.connection[f][l])
+            if here and self.arrives(s, m):
+                out[m.number] = entry
+        return [out[number] for number in sorted(out)]
+
+    def arrives(self, s: StateView, m: MessageView) -> bool:
+        """Whether what is on its way over a connection may still be taken."""
+        taken = s.taken_up if m.way == UP else s.taken_down
+        return s.order != LOSSY or bool(m.number > taken[m.follower][m.leader])
+
+    def bag(self, s: StateView) -> list[Entry]:
+        """The datagrams on their way, as they were sent."""
+        return sorted(entries(s), key=lambda e: e.seq)
+
+    # --- the state -------------------------------------------------------------------------------
+
+    def state(self, s: StateView, spent: Mapping[str, int]) -> JsonState:
+        """A state of the simulator as one of the explorer.
+
+        Args:
+            s: the simulator's state.
+            spent: by budget, how much of it the run has used up.
+
+        Raises:
+            ValueError: the state holds what the explorer's has no room for.
+        """
+        out: JsonState = {}
+        for f in self.layout.schema.fields:
+            if f.role is Role.NETWORK:
+                out[f.name] = self.network(s, f.name)
+            elif f.name.endswith("_left") and f.role is Role.BUDGET:
+                budget = f.name.removesuffix("_left")
+                out[f.name] = self.configuration.budget[budget] - spent.get(budget, 0)
+            elif f.role is not Role.SCRATCH:
+                whole = axes_json(self.kinds[f.name].kind, getattr(s, f.name), len(f.axes))
+                out[f.name] = fitted(f.name, whole, self.layout.axis_sizes(f))
+        return out
+
+    def network(self, s: StateView, name: str) -> Any:
+        """A field of the explorer's network."""
+        if name == "link":
+            return [[self.link(s, f, l) for l in self.nodes] for f in self.nodes]
+        if name == "to_leader":
+            return [[self.texts(self.over(s, f, l, UP)) for l in self.nodes] for f in self.nodes]
+        if name == "to_follower":
+            return [[m for l in self.nodes for m in self.texts(self.over(s, f, l, DOWN_WAY))] for f in self.nodes]
+        if name == "in_line":
+            pairs = Counter((m["source"], m["target"]) for m in self.datagrams(s))
+            return [[pairs[p, q] for q in self.nodes] for p in self.nodes]
+        assert name == "in_flight"
+        return in_order(self.datagrams(s))
+
+    @staticmethod
+    def link(s: StateView, f: int, l: int) -> int:
+        """The state of a connection, by which ends still have something to learn."""
+        if s.follower_end[f][l] and s.leader_end[f][l]:
+            return LOST if s.cut[f][l] else OPEN
+        if s.follower_end[f][l]:
+            return FOLLOWER_OPEN
+        return LEADER_OPEN if s.leader_end[f][l] else NONE
+
+    def texts(self, sent: list[Entry]) -> list[dict[str, Any]]:
+        """Messages without what the simulator wrote on them."""
+        envelope = self.kinds["no_message"].kind.envelope  # type: ignore[attr-defined]
+        return [{k: v for k, v in message_json(e.message).items() if k not in envelope} for e in sent]
+
+    def datagrams_of(self, s: StateView) -> list[Datagram]:
+        """The datagrams on their way, those of one source and target in the order in which they were sent."""
+        return [(e.seq, message_json(e.message)) for e in self.bag(s)]
+
+    def datagrams(self, s: StateView) -> list[dict[str, Any]]:
+        """The datagrams on their way, with what the explorer writes on them."""
+        ordered = s.order != ANY_ORDER
+        ahead: dict[tuple[int, int], int] = {}
+        out = []
+        for _, whole in self.datagrams_of(s):
+            m = dict(whole)
+            pair = (m["source"], m["target"])
+            kind, rest = m.pop("kind"), {k: v for k, v in m.items() if k not in ("source", "target")}
+            written = {"source": pair[0], "target": pair[1], "ahead": ahead.get(pair, 0) if ordered else 0}
+            ahead[pair] = ahead.get(pair, 0) + 1
+            names = self.model.union.envelope
+            out.append({"kind": kind, **{k: v for k, v in written.items() if k in names}, **rest})
+        return out
+
+
+def fitted(name: str, value: Any, sizes: tuple[int, ...]) -> Any:
+    """A field over axes cut to these sizes; beyond them there must be nothing."""
+    if not sizes:
+        return value
+    for extra in value[sizes[0] :]:
+        if any(leaves(extra)):
+            raise ValueError(f"{name} has an entry beyond {sizes[0] - 1}")
+    return [fitted(name, v, sizes[1:]) for v in value[: sizes[0]]]
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The plain values in a JSON value."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        yield value
+        return
+    for inner in value:
+        yield from leaves(inner)

@@ -1,0 +1,138 @@
+"""Replaying a trace through the simulator, from the trace alone.
+
+For step k the script sets one thing up in tick k, and the simulator's own loop, heap, links, clock
+and handlers do the rest. After every step the state, abstracted, must equal the recorded one, and
+so must what was received, sent, accepted, delivered, established and abcast; the property must
+break at the last step and not before. The explorer's successor function has no part in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from invariants import Property
+from invariants.binding import bound
+from invariants.registry import keeps
+from traces.explain.names import counted, headline, process_name, txn_text
+from traces.record.trace import Step, Trace
+from traces.record.values import message_bytes, state_of
+from traces.record.verification import claimed, compare, judge
+from traces.replay.scripted import ScriptedSimulator
+from zabspec.language.kinds import MessageUnion
+from zabspec.language.lang import NOBODY
+from zabspec.language.reference import StateView
+from zabspec.model import Model
+from zabspec.simulator.dump import Dump, digest
+from zabspec.worlds.steps import PROCESSES
+
+__all__ = ["Replayed", "happened", "replay"]
+
+SIMULATOR = "the simulator gives"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A trace that replayed, step by step equal.
+
+    Attributes:
+        steps: what the simulator did.
+        property_name: the property that breaks at the last step; empty: the trace says of none.
+        dump: the canonical dump at the end; its digest is the lab's.
+    """
+
+    steps: tuple[Step, ...]
+    property_name: str
+    dump: bytes
+
+    @property
+    def sha256(self) -> str:
+        return digest(self.dump)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        said = f"replayed {counted(len(self.steps), 'step')} through the simulator, each equal to the recorded one"
+        if self.property_name:
+            return f"{said}; {self.property_name} breaks at step {len(self.steps)} and not before"
+        return said
+
+
+def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Replayed:
+    """Replay a trace through the simulator.
+
+    Args:
+        trace: the trace.
+        each: given each step when it was found equal.
+
+    Raises:
+        TraceError: the first difference, by step and field.
+    """
+    prop = claimed(trace)
+    scripted = ScriptedSimulator(trace.model)
+    compare("initial state", trace.initial, scripted.abstract, SIMULATOR)
+    judged = Judge(trace.model)
+    judged.see(scripted, None)
+    last = len(trace.steps)
+    judge(judged.keeps, prop, 0, last)
+    steps: list[Step] = []
+    for step in trace.steps:
+        again = scripted.step(step.word)
+        compare(f"step {again.number}", step.as_dict(), again.as_dict(), SIMULATOR)
+        judged.see(scripted, again)
+        judge(judged.keeps, prop, again.number, last)
+        steps.append(again)
+        each(again)
+    return Replayed(tuple(steps), trace.property_name, canonical(scripted))
+
+
+def canonical(scripted: ScriptedSimulator) -> bytes:
+    """The canonical dump of a stage's state: the lab's, or of a protocol of somebody's own its state as JSON."""
+    if scripted.model.protocol.text is not None:
+        return json.dumps(scripted.abstract, sort_keys=True, separators=(",", ":")).encode()
+    return Dump(scripted.program.layout).canonical(scripted.state)
+
+
+class Judge:
+    """Judges the simulator's run by the properties, over its states as the explorer would have them."""
+
+    def __init__(self, model: Model) -> None:
+        self.names = bound(model)
+        self.layout = model.program.layout
+        self.before = self.after = StateView(self.layout)
+        self.taken = 0
+
+    def see(self, scripted: ScriptedSimulator, step: Step | None) -> None:
+        """The next state, and the step that led to it; None: it is the initial one."""
+        self.before, self.after = self.after, state_of(self.layout, scripted.abstract)
+        if step is None:
+            return
+        self.taken = step.number
+        s, a = scripted.state, self.after
+        processes = [value for name, value in step.word.operands.items() if name in PROCESSES]
+        a.event = step.word.row.number
+        a.event_process, a.event_peer = (*processes, NOBODY, NOBODY)[:2]
+        a.accepts, a.accept_epoch = s.accepts, s.accept_epoch
+        if step.message is not None:
+            union = self.layout.fields["event_message"].kind
+            assert isinstance(union, MessageUnion)
+            at = self.layout.offset("event_message")
+            raw = message_bytes(union, {"kind": step.message.kind, **step.message.fields})
+            a.buffer[at : at + len(raw)] = raw
+
+    def keeps(self, p: Property) -> bool:
+        """Whether the state, or the step that led to it, keeps a property."""
+        return bool(keeps(p, self.names, self.after, self.before if self.taken else None))
+
+
+def happened(step: Step) -> str:
+    """A step in one line: who took it, and what the outside sees of it."""
+    parts = [headline(step)]
+    if step.abcast is not None and step.process is not None:
+        parts.append(f"{process_name(step.process)} abcasts {txn_text(step.abcast)}")
+    parts += [f"{process_name(e.process)} is the established leader of epoch {e.epoch}" for e in step.established]
+    parts += [f"{process_name(d.process)} delivers {txn_text(d.txn)}" for d in step.delivered]
+    if step.sent:
+        parts.append(f"sends {counted(len(step.sent), 'message')}")
+    return "; ".join(parts)

@@ -1,0 +1,182 @@
+"""The simulator under a script.
+
+A script sets one thing up: it brings an entry of the heap forward, loses or repeats one, sets a
+deadline or the oracle's answer, lets a client wait, or puts a fault on the schedule. Then the
+simulator's own loop takes a tick. Nothing of the explorer's `enabled` and `apply` is used here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from traces.record.listener import Call, Listener
+from traces.record.runner import describe_word, label_of
+from traces.record.trace import Step, StepWord, TraceError, Transmission
+from traces.record.watched import Refused
+from traces.record.worlds import watched_as
+from traces.replay.abstraction import Abstraction, TraceCluster
+from zabspec.language import reference
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.model import Model
+from zabspec.simulator.loop import FAULTS
+from zabspec.worlds.steps import PROCESSES
+
+__all__ = ["ScriptedSimulator"]
+
+
+class ScriptedSimulator:
+    """A model's stage on which a script says what happens.
+
+    Attributes:
+        state: the simulator's state.
+        spent: by budget, how much of it the steps so far have used up.
+        taken: steps so far.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.watched = watched_as(model.world)
+        self.cluster = TraceCluster.of(model)
+        self.program = self.cluster.program
+        program = self.program
+        self.names: dict[str, Any] = reference.load(program.layout, program.namespace, program.types, program.steps)
+        self.listener = Listener(self.names, self.cluster)
+        self.abstraction = Abstraction(model, self.cluster)
+        self.state = s = StateView(self.program.layout)
+        self.spent: dict[str, int] = {}
+        self.taken = 0
+        s.scripted = True
+        s.order = model.world.networks[model.configuration.network]
+        self.names["start"](s, 0, 0, 0)
+        self.abstract = self.abstraction.state(s, self.spent)
+
+    def step(self, word: StepWord) -> Step:
+        """Set a step up, let the simulator take its tick, and say what it did.
+
+        Raises:
+            TraceError: the simulator does not take the step, or ends in an error.
+        """
+        number, s = self.taken + 1, self.state
+        place = f"step {number}, word: {describe_word(word)}"
+        self.listener.clear()
+        s.steps = s.accepts = s.accept_epoch = 0
+        s.choice, s.choices = word.choice, 1
+        self.spend(word, place)
+        try:
+            message, expected = self.set_up(word)
+            self.names["tick"](s)
+            if "inside" in word.operands:
+                self.names["end_inside"](s, word.operands["process"])
+                self.names["crash"](s, word.operands["process"])
+        except Refused as refused:
+            raise TraceError(f"{place} is not taken by the simulator: {refused}") from None
+        except ERRORS as error:
+            raise TraceError(f"{place} fails in the simulator, as {error}") from error
+        s.client = -1
+        self.check_calls(word, place, expected)
+        if word.choice >= max(1, s.choices):
+            raise TraceError(f"{place} takes alternative {word.choice}, and the simulator had {s.choices}")
+        before, self.abstract = self.abstract, self.see(place)
+        if word.kind in ("lose_connection", "partition") and self.abstract["link"] == before["link"]:
+            raise TraceError(f"{place} is not taken by the simulator: there was no open connection to lose")
+        self.taken = number
+        notes = self.listener.notes
+        return Step(
+            number,
+            word,
+            label_of(self.program, word, s.steps),
+            word.process,
+            self.listener.received or message,
+            notes.abcast,
+            tuple(notes.sent),
+            tuple(notes.delivered),
+            tuple(notes.accepted),
+            tuple(notes.established),
+            tuple(notes.observed),
+            self.abstract,
+        )
+
+    def spend(self, word: StepWord, place: str) -> None:
+        """Count what the step costs."""
+        steps = [word, *([word.base] if word.base is not word else [])]
+        for budget in filter(None, (self.model.spends(x.row, x.operands.get("which", 0)) for x in steps)):
+            self.spent[budget] = self.spent.get(budget, 0) + 1
+            most = self.model.configuration.budget[budget]
+            if self.spent[budget] > most:
+                raise TraceError(f"{place} is not taken by the simulator: the question has {budget} {most}")
+
+    def see(self, place: str) -> dict[str, Any]:
+        """The state as the explorer would have it."""
+        try:
+            return self.abstraction.state(self.state, self.spent)
+        except ValueError as error:
+            raise TraceError(f"{place}: the simulator's state is none of the explorer's: {error}") from None
+
+    # --- what a step sets up -----------------------------------------------------------------------
+
+    def set_up(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
+        """Set one thing up for the next tick; returns the message that is dropped, if one is, and
+        which handlers must run."""
+        o, row = word.operands, word.row
+        for name in PROCESSES & o.keys():
+            if o[name] >= self.model.configuration.nodes:
+                raise Refused(f"there is no process {o[name]}")
+        if self.watched.world.name not in row.worlds:
+            raise Refused(f"{self.model.configuration.protocol} has no such step")
+        if "inside" in o:
+            return self.set_up_inside(word)
+        calls = [call_of(word)] if row.runs else []
+        if "quorum" in o:  # who elects also follows
+            calls += [("on_follow", (f, o["leader"])) for f in range(8) if o["quorum"] >> f & 1]
+        if "point" in o and word.process is not None:
+            self.state.crash_at = o["point"]
+            calls.append(("on_crash", (word.process,)))
+        return self.watched.set_up(self, word), calls
+
+    def set_up_inside(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
+        """A step that breaks off: the one that it is, inside which its process fails."""
+        p, base = word.operands["process"], word.base
+        if "unforced" not in self.program.layout.fields or base is word:
+            raise Refused("no process has anything on a disk, or it is no step that breaks off")
+        if base.row.message:
+            source = self.watched.source(self, base)
+            base = replace(base, operands={**base.operands, "source": source})
+        dropped, calls = self.set_up(base)
+        self.names["begin_inside"](self.state, word.row.number, p)
+        return dropped, [*calls, (word.row.runs, (p,))]
+
+    def schedule(self, faults: list[tuple[str, int, int]]) -> None:
+        """The faults of this tick; those of earlier ticks have happened."""
+        s = self.state
+        s.faults, s.faults_done = len(faults), 0
+        for k, (kind, a, b) in enumerate(faults):
+            s.fault_at[k], s.fault_kind[k], s.fault_a[k], s.fault_b[k] = s.moment, FAULTS[kind], a, b
+
+    # --- what it did -------------------------------------------------------------------------------
+
+    def check_calls(self, word: StepWord, place: str, expected: list[Call]) -> None:
+        """
+        Raises:
+            TraceError: other handlers ran than the step says.
+        """
+        calls = self.listener.calls
+        if "point" in word.operands and calls == expected and not self.listener.crashed_inside:
+            raise TraceError(f"{place} is not taken by the simulator: its handler has no such point")
+        if calls == expected:
+            return
+        if not calls:
+            raise TraceError(f"{place} is not taken by the simulator: {word.row.refused}")
+        raise TraceError(f"{place}: the simulator ran {called(calls)}, and not {called(expected) or 'nothing'}")
+
+
+def call_of(word: StepWord) -> Call:
+    """The handler that a step begins with, and what it is given."""
+    row = word.row
+    given = [word.operands[name] for name in row.given]
+    return row.runs, (*given, *([] if row.timer is None else [row.timer]))
+
+
+def called(calls: list[Call]) -> str:
+    """Handlers with the processes they were given."""
+    return ", ".join(f"{name}({', '.join(map(str, who))})" for name, who in calls)

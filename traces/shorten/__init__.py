@@ -1,0 +1,1 @@
+"""A counterexample made shorter, smaller, or plain."""

@@ -1,0 +1,274 @@
+"""Shortening a counterexample while it still breaks the same property.
+
+First steps are taken out, in ever smaller runs (Zeller's ddmin): what is left is run leniently, each
+step finding the one that does the same where things stand now, and being left out if there is none.
+Then the question is made smaller: transactions, processes and budgets that are not needed go. What
+comes out is an ordinary trace of a smaller configuration; the explorer may then be asked for the
+shortest in it (`checker/commands/minimise.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from invariants import Property, properties_of, property_named
+from invariants.binding import bound
+from invariants.registry import keeps
+from traces.record.runner import build_trace
+from traces.record.trace import Trace, TraceError
+from traces.shorten.remake import remade
+from zabspec.language.reference import ERRORS, MessageView, StateView
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.worlds.steps import ABCAST, BUDGETS, NUMBERED, PARTITION, PROCESSES, RECEIVE
+
+__all__ = ["Minimised", "minimise"]
+
+CHOICE_AT = 32
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What a step does, in words that hold wherever the same can be done.
+
+    Attributes:
+        kind: the step's kind.
+        a, b, c: its operands; c stands for nothing where `message` says what is received.
+        message: the datagram received, with its envelope but for what is ahead; empty for others.
+        choice: the alternative chosen.
+    """
+
+    kind: int
+    a: int
+    b: int
+    c: int
+    message: bytes
+    choice: int
+
+
+@dataclass(frozen=True)
+class Minimised:
+    """What came of it: the trace, and what it was before."""
+
+    trace: Trace
+    steps_before: int
+    runs: int
+
+
+class World:
+    """A configuration in the CPython world, and the property that is to break."""
+
+    def __init__(self, configuration: Configuration, prop: Property) -> None:
+        self.model = Model(configuration)
+        self.prop = prop
+        self.names = bound(self.model)
+        self.initial = self.model.program.initial()
+
+    def enabled(self, s: StateView) -> list[int]:
+        out = [0] * (self.model.most_steps + 1)
+        self.names["enabled"](s, out)
+        return out[1 : out[0] + 1]
+
+    def deed(self, s: StateView, word: int) -> Deed:
+        """What a step does here."""
+        kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
+        if RECEIVE in (kind, b if "inside" in NUMBERED[kind].operands else kind):
+            return Deed(kind, a, b, 0, without_place(s.in_flight[c]), word >> CHOICE_AT)
+        return Deed(kind, a, b, c, b"", word >> CHOICE_AT)
+
+    def word(self, s: StateView, deed: Deed) -> int | None:
+        """The step that does it here, if there is one; of datagrams, else one of the same kind between
+        the same two (what it carries may name a transaction that is another's since one was left out)."""
+        alike: int | None = None
+        for plain in self.enabled(s):
+            word = plain | deed.choice << CHOICE_AT
+            here = self.deed(s, word)
+            if here == deed:
+                return word
+            if alike is None and deed.message and here.message[:1] == deed.message[:1]:
+                if (here.kind, here.a, here.b) == (deed.kind, deed.a, deed.b):
+                    alike = word
+        return alike
+
+    def breaks(self, before: StateView, after: StateView) -> bool:
+        return not keeps(self.prop, self.names, after, before)
+
+    def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
+        """Do what can be done of it, up to where the property breaks; None if it does not."""
+        s = self.initial.copy()
+        words: list[int] = []
+        done: list[Deed] = []
+        for deed in deeds:
+            word = self.word(s, deed)
+            if word is None:
+                continue
+            before = s.copy()
+            try:
+                self.names["apply"](s, word)
+                if deed.choice >= max(1, s.choices):
+                    s = before
+                    continue
+                words.append(word)
+                done.append(deed)
+                if self.breaks(before, s):
+                    return words, done
+            except ERRORS:
+                return None
+        return None
+
+    def deeds(self, words: Sequence[int]) -> list[Deed]:
+        """A schedule as deeds."""
+        s = self.initial.copy()
+        out = []
+        for word in words:
+            out.append(self.deed(s, word))
+            self.names["apply"](s, word)
+        return out
+
+
+def without_place(m: MessageView) -> bytes:
+    """A datagram's bytes, but for how many are ahead of it."""
+    raw = bytearray(m.raw())
+    raw[m.union.envelope_offsets["ahead"]] = 0
+    return bytes(raw)
+
+
+def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -> Minimised:
+    """Shorten a counterexample.
+
+    Args:
+        trace: it breaks a property at its last step.
+        progress: called with the steps left and the runs tried so far.
+
+    Raises:
+        TraceError: the trace breaks no property.
+    """
+    if not trace.property_name:
+        raise TraceError("breaks no property, so there is nothing to keep while it is shortened")
+    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
+    search = _Search(prop, progress)
+    world = World(trace.configuration, prop)
+    found = search.shorter(world, world.deeds(trace.schedule))
+    if found is None:
+        raise TraceError(f"does not break {prop.name} when its schedule is run")
+    words, deeds = found
+    for smaller in search.smaller_questions(world, deeds):
+        world, words, deeds = smaller
+    short = build_trace(world.model, prop, words)
+    return Minimised(short, len(trace.steps), search.runs)
+
+
+class _Search:
+    """One search for a shorter schedule."""
+
+    def __init__(self, prop: Property, progress: Callable[[int, int], None] | None) -> None:
+        self.prop = prop
+        self.progress = progress
+        self.runs = 0
+
+    def attempt(self, world: World, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
+        self.runs += 1
+        if self.progress is not None:
+            self.progress(len(deeds), self.runs)
+        return world.run(deeds)
+
+    def shorter(self, world: World, deeds: list[Deed]) -> tuple[list[int], list[Deed]] | None:
+        """Take runs of steps out, half of them at first, then ever fewer, until no single one can go."""
+        best = self.attempt(world, deeds)
+        if best is None:
+            return None
+        size = max(1, len(best[1]) // 2)
+        while True:
+            at = len(best[1]) - size
+            improved = False
+            while at > -size:
+                start = max(0, at)
+                kept = best[1][:start] + best[1][start + size :]
+                found = self.attempt(world, kept)
+                if found is not None and len(found[1]) < len(best[1]):
+                    best, improved = found, True
+                    at = min(at, len(best[1]))
+                at -= size
+            if size == 1 and not improved:
+                return best
+            size = max(1, size // 2)
+
+    def smaller_questions(self, world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[int], list[Deed]]]:
+        """Configurations with less in them in which the same still breaks, each smaller than the one
+        before, with the schedule in it."""
+        while True:
+            for smaller, moved in _smaller(world, deeds):
+                found = self.shorter(smaller, moved)
+                if found is not None and len(found[1]) <= len(deeds):
+                    world, deeds = smaller, found[1]
+                    yield world, found[0], deeds
+                    break
+            else:
+                return
+
+
+def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed]]]:
+    """The next smaller configurations, with what is to be tried in them."""
+    c = world.model.configuration
+    fixed = replace(c, max_epoch=0, channel=0)
+    model = world.model
+    used = Counter(model.spends(NUMBERED[d.kind], d.c) for d in deeds)
+    used.update(model.spends(NUMBERED[d.b], d.c) for d in deeds if "inside" in NUMBERED[d.kind].operands)
+    less: dict[str, Any] = {name: min(getattr(c, name), used[name]) for name in BUDGETS}
+    if model.protocol.transactions:
+        less["txns"] = max(1, sum(d.kind == ABCAST for d in deeds))
+    own = {name: min(n, used[name]) for name, n in c.budget.items() if name not in BUDGETS}
+    tight = replace(fixed, **less, budgets=",".join(f"{name}={n}" for name, n in own.items()))
+    if tight != c:
+        yield from _in(tight, world, deeds)
+    if c.nodes > 1:
+        for gone in reversed(range(c.nodes)):
+            yield from _in(replace(tight, nodes=c.nodes - 1), world, deeds, gone)
+
+
+def _in(
+    c: Configuration, world: World, deeds: list[Deed], gone: int | None = None
+) -> Iterator[tuple[World, list[Deed]]]:
+    """The same deeds in another configuration; `gone`: without one process, those after it renamed."""
+    try:
+        smaller = World(c, world.prop)
+    except ConfigError:
+        return
+    moved = _Moved(world, smaller, gone)
+    yield smaller, [m for m in map(moved.deed, deeds) if m is not None]
+
+
+class _Moved:
+    """Deeds of one configuration in another, which may lack a process."""
+
+    def __init__(self, world: World, smaller: World, gone: int | None) -> None:
+        self.union, self.to = world.model.union, smaller.model.union
+        self.gone = gone
+
+    def process(self, p: int) -> int | None:
+        if self.gone is None or p < self.gone:
+            return p
+        return None if p == self.gone else p - 1
+
+    def deed(self, d: Deed) -> Deed | None:
+        a: int | None = d.a
+        b: int | None = d.b
+        if d.kind == PARTITION:
+            if self.gone is not None:
+                low = d.a & ((1 << self.gone) - 1)
+                a = low | (d.a >> (self.gone + 1)) << self.gone
+        else:
+            of = (*NUMBERED[d.kind].operands, "", "")
+            a, b = (self.process(x) if of[k] in PROCESSES else x for k, x in enumerate((d.a, d.b)))
+        if a is None or b is None:
+            return None
+        if not d.message:
+            return replace(d, a=a, b=b)
+        message = self.message(d.message)
+        return None if message is None else replace(d, a=a, b=b, message=message)
+
+    def message(self, raw: bytes) -> bytes | None:
+        """The same datagram among the smaller configuration's; None if it cannot be said there."""
+        return remade(raw, self.union, self.to, self.process)

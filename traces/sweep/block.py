@@ -1,0 +1,133 @@
+"""A block of a sweep: consecutive configurations, run one after another, and their rows.
+
+Nothing here knows of Spark: a task calls `block_table`, and so does a plain loop.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from traces.judging.simulated import Judged, Verdict, judge, judged_properties
+from traces.sweep.grid import AXES, Grid, schedule_text
+from zabspec.language.kinds import Record, Seq
+from zabspec.language.reference import StateView
+from zabspec.simulator.dump import WORDS, Dump, OwnDump, digest
+from zabspec.simulator.run import Run, SimulationError
+
+__all__ = [
+    "COUNTS",
+    "HOLDS",
+    "NOT_REACHED",
+    "VERDICTS",
+    "VIOLATED",
+    "answer",
+    "block_table",
+    "properties_of",
+    "schema_of",
+]
+
+HOLDS, NOT_REACHED, VIOLATED = VERDICTS = ("holds", "premise not reached", "violated")
+NOT_JUDGED = None
+COUNTS = ("elections", "commits", "messages", "abcasts")
+TEXTS = ("protocol", "variant", "network", "oracle", "delay", "partition", "schedule", "drawn")
+
+
+def properties_of(question: Grid) -> tuple[str, ...]:
+    """The properties that a sweep judges: those of any of its protocols."""
+    return tuple(dict.fromkeys(p.name for protocol in question.protocol for p in judged_properties(protocol)))
+
+
+def schema_of(question: Grid) -> pa.Schema:
+    """The columns of a sweep's table (docs/sweep.md)."""
+    text, number = pa.string(), pa.int32()
+    return pa.schema(
+        [
+            ("number", pa.int64()),
+            ("seed", pa.int64()),
+            *((axis, text if axis in TEXTS else number) for axis in AXES),
+            ("drawn", text),
+            ("sha256", text),
+            *((count, pa.int64()) for count in COUNTS),
+            *((name, text) for name in properties_of(question)),
+            ("error", text),
+        ]
+    )
+
+
+class Reader:
+    """Reads what is counted in states of one layout; a field at a time would take as long as the run."""
+
+    def __init__(self, judged: Judged) -> None:
+        layout, cluster = judged.layout, judged.cluster
+        self.own = cluster.parts_of.text is not None
+        self.dump: Dump | OwnDump
+        if self.own:  # what is counted besides messages only an atomic broadcast has
+            self.dump = OwnDump(cluster.parts.fields, cluster.nodes)
+            return
+        self.dump = Dump(layout)
+        delivered = layout.fields["delivered"].kind
+        assert isinstance(delivered, Seq)
+        assert isinstance(delivered.element, Record)
+        self.header, self.word = delivered.header, WORDS[delivered.element.size]
+        value = delivered.element
+        self.shift, self.mask = value.shift("value"), (1 << value.fields["value"].bits) - 1
+        self.places = [layout.offset("delivered", p) for p in range(layout.schema.nodes)]
+        self.established, (stride,) = layout.strides(layout.fields["established"])
+        assert stride == 1
+        self.epochs = judged.cluster.largest_epoch + 1
+
+    def counts(self, s: StateView) -> tuple[int, int, int, int]:
+        """Leaders established, transactions that some process delivered, messages sent, transactions abcast."""
+        if self.own:
+            return 0, 0, s.seq, 0
+        delivered = set()
+        for at in self.places:
+            count = int.from_bytes(s.buffer[at : at + self.header], "little")
+            words = struct.unpack_from(f"<{count}{self.word}", s.buffer, at + self.header)
+            delivered.update([w >> self.shift & self.mask for w in words])
+        elections = sum(s.buffer[self.established : self.established + self.epochs])
+        return elections, len(delivered), s.seq, s.abcasts
+
+
+@cache
+def reader_of(judged: Judged) -> Reader:
+    """One for each simulator of this process."""
+    return Reader(judged)
+
+
+def answer(run: Run) -> tuple[str | None, tuple[int | None, ...], list[Verdict], str]:
+    """The digest of a run's dump, its counts, its verdicts, and what kept it from an end."""
+    try:
+        judged, said = judge(run)
+    except SimulationError as problem:
+        return None, (None,) * len(COUNTS), [], str(problem)
+    reader = reader_of(judged)
+    return digest(reader.dump.canonical(judged.state)), reader.counts(judged.state), said, ""
+
+
+def block_table(question: Grid, numbers: Iterable[int]) -> pa.Table:
+    """The rows of some configurations, in their order.
+
+    Args:
+        question: checked.
+    """
+    schema = schema_of(question)
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+    properties = properties_of(question)
+    for number in numbers:
+        values = question.values(number)
+        run, drawn = question.run_of(values)
+        sha256, counts, said, error = answer(run)
+        row = dict(zip(COUNTS, counts, strict=True)) | values
+        row |= {v.of.name: VIOLATED if not v.held else HOLDS if v.met else NOT_REACHED for v in said}
+        row |= {"number": number, "sha256": sha256, "error": error, "drawn": schedule_text(drawn)}
+        for name in properties:
+            row.setdefault(name, NOT_JUDGED)
+        for name, column in columns.items():
+            column.append(row[name])
+    return pa.Table.from_pydict(columns, schema=schema)

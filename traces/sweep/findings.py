@@ -1,0 +1,69 @@
+"""The first run of a sweep that breaks each property, run again to see that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from traces.judging.simulated import judge
+from traces.shorten.realise import command_line
+from traces.sweep.block import answer
+from traces.sweep.store import Store
+from traces.sweep.summary import Summary
+from zabspec.simulator.run import Run
+
+__all__ = ["Finding", "NotRepeated", "findings"]
+
+
+class NotRepeated(Exception):
+    """A run does not do again what its row says: a sentence. A bug, or another machine's."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A property that a program breaks.
+
+    Attributes:
+        program: protocol, variant, network, oracle.
+        name: the property.
+        violated, judged: runs of this program.
+        number: the first of those that break it.
+        tick: when that one does.
+        sha256: the digest of its dump.
+        command: plays and judges it.
+    """
+
+    program: tuple[str, ...]
+    name: str
+    violated: int
+    judged: int
+    number: int
+    tick: int
+    sha256: str
+    command: str
+
+
+def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None = None) -> tuple[Finding, ...]:
+    """What a sweep found, program by program, in the order of the first runs.
+
+    Args:
+        parse: the run that a command line means; if given, every command is held against its run.
+
+    Raises:
+        NotRepeated: a run's digest or verdict is not its row's, or its command means another run.
+    """
+    out = []
+    for program, group in summary.programs.items():
+        broken = [(tally.first, name) for name, tally in group.tallies.items() if tally.first >= 0]
+        for number, name in sorted(broken):
+            tally = group.tallies[name]
+            run = store.question.run(number)
+            sha256 = store.row(number)["sha256"]
+            tick = next(v.broken_at for v in judge(run)[1] if v.of.name == name)
+            if tick < 0 or answer(run)[0] != sha256:
+                raise NotRepeated(f"run {number} of the sweep is not what its row says; {command_line(run)}")
+            command = command_line(run)
+            if parse is not None and parse(command) != run:
+                raise NotRepeated(f"{command} is not the run of row {number}")
+            out.append(Finding(program, name, tally.violated, tally.judged, number, tick, sha256, command))
+    return tuple(out)

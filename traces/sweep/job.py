@@ -1,0 +1,103 @@
+"""A sweep on Spark: one task for every block that is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from traces.spark import SparkFailed
+from traces.sweep.block import answer
+from traces.sweep.grid import Grid
+from traces.sweep.seal import Sealed
+from traces.sweep.store import MANIFEST, Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["block_for", "run_missing"]
+
+LOOK = 0.5  # seconds between two looks at how many blocks are finished
+WORTH = 0.5  # seconds that a block is to take: a task costs some milliseconds, and a killed one its block
+PARTS, MOST_PARTS = 64, 20_000  # blocks in a sweep, if they can be that many; and at most
+TRIED = 4  # configurations that are timed to find out
+
+Tell = Callable[[int], None]  # how many configurations are finished
+
+
+def block_for(question: Grid) -> int:
+    """How many configurations a block should have: some, spread over the sweep, are timed."""
+    seconds = []
+    for k in range(min(TRIED, question.count)):
+        number = k * (question.count - 1) // max(1, TRIED - 1) if question.count > TRIED else k
+        run = question.run(number)
+        answer(run)  # compiles it
+        started = time.process_time()
+        answer(run)
+        seconds.append(time.process_time() - started)
+    by_time = int(WORTH * len(seconds) / max(1e-6, sum(seconds)))
+    return max(1, min(by_time, -(-question.count // PARTS)), -(-question.count // MOST_PARTS))
+
+
+def run_missing(
+    spark: SparkSession, store: Store, missing: list[int], tell: Tell = lambda _: None
+) -> dict[int, Sealed]:
+    """Run the blocks that are missing; what they have. Everything finished stays, however this ends.
+
+    Args:
+        tell: told now and then, from a thread of its own.
+
+    Raises:
+        SparkFailed: a task has failed as often as Spark allows.
+        StoreError: the folder is another sweep's by now.
+    """
+    made: dict[int, Sealed] = {}
+    if missing:
+        with Watching(store, tell):
+            done = spark.sparkContext.parallelize(missing, len(missing)).mapPartitions(Blocks(store)).collect()
+        made = store.check(missing)
+        if sorted(done) != missing or sorted(made) != missing:
+            raise SparkFailed(f"blocks are missing from {store.runs}; is it one folder for all workers?")
+    store.clear()
+    return made
+
+
+class Blocks:
+    """What a task does: the blocks it is given."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def __call__(self, blocks: Iterable[int]) -> Iterator[int]:
+        gc.freeze()  # pyspark collects garbage after every task, and looking through what is imported takes 25 ms
+        if not (self.store.folder / MANIFEST).exists():
+            raise FileNotFoundError(f"a worker does not see {self.store.folder}: all must share it")
+        for block in blocks:
+            # a task that Spark runs a second time, to be sure or to be quick, need not do it over
+            if self.store.unsealed(block) is None:
+                self.store.run_block(block)
+            yield block
+
+
+class Watching:
+    """Looks at what is finished while something runs; a context manager."""
+
+    def __init__(self, store: Store, tell: Tell) -> None:
+        self.store, self.tell = store, tell
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+
+    def watch(self) -> None:
+        while not self.over.wait(LOOK):
+            with contextlib.suppress(OSError):
+                self.tell(sum(len(self.store.numbers(block)) for block in self.store.finished()))
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()

@@ -1,0 +1,151 @@
+"""The report of a sweep: what broke, how often, against what, and the command that shows it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from traces.sweep.again import Again
+from traces.sweep.block import COUNTS
+from traces.sweep.findings import Finding
+from traces.sweep.grid import AXES, NONE, Grid
+from traces.sweep.plots import interval, pictures
+from traces.sweep.store import Store, write_whole
+from traces.sweep.summary import Group, Summary, Tally
+
+__all__ = ["grid_rows", "program_name", "verdict", "write_report"]
+
+MOST_ROWS = 30  # of the combinations that broke together
+
+
+def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: Again) -> tuple[Path, ...]:
+    """Write `report.html`, which is one file, and `report.md` with its pictures beside it; where they are.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    drawn = pictures(summary)
+    facts = facts_of(store.question, summary, found) | {"again": again.sentence}
+    loader = PackageLoader("traces.sweep")
+    html = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    plain = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    plain.filters["cell"] = cell
+    inline = {name: re.sub(r"^.*?(?=<svg)", "", data.decode(), flags=re.DOTALL) for name, data in drawn.items()}
+    texts = {
+        "report.html": html.get_template("report.html.j2").render(facts, plots=inline),
+        "report.md": plain.get_template("report.md.j2").render(facts, plots={n: f"plots/{n}.svg" for n in drawn}),
+    }
+    (store.folder / "plots").mkdir(exist_ok=True)
+    for name, data in drawn.items():
+        put(store.folder / "plots" / f"{name}.svg", data)
+    for name, text in texts.items():
+        put(store.folder / name, text.encode())
+    return tuple(store.folder / name for name in texts)
+
+
+def put(path: Path, data: bytes) -> None:
+    write_whole(path, lambda out: out.write(data))
+
+
+def cell(value: object) -> str:
+    """Text in a cell of a Markdown table."""
+    return str(value).replace("|", "\\|")
+
+
+def facts_of(question: Grid, summary: Summary, found: tuple[Finding, ...]) -> dict[str, Any]:
+    """What the templates show."""
+    return {
+        "verdict": verdict(question, summary),
+        "question": grid_rows(question),
+        "properties": [property_row(name, tally) for name, tally in summary.every.tallies.items()],
+        "axes": {
+            axis: [group_row(value, group) for value, group in groups.items()] for axis, groups in summary.axes.items()
+        },
+        "counts": COUNTS,
+        "findings": finding_rows(found),
+        "together": [
+            {"program": program_name(t.program), "names": ", ".join(t.names), "runs": t.runs, "first": t.first}
+            for t in summary.together[:MOST_ROWS]
+        ],
+        "more_together": max(0, len(summary.together) - MOST_ROWS),
+    }
+
+
+def finding_rows(found: tuple[Finding, ...]) -> list[dict[str, Any]]:
+    """The commands, each with what it is the first to break."""
+    out: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
+    for f in found:
+        one = {"program": program_name(f.program), "number": f.number, "command": f.command, "breaks": []}
+        shown = out.setdefault((f.program, f.command), one)
+        shown["breaks"].append({"name": f.name, "tick": f.tick, "rate": rate_text(f.violated, f.judged)})
+    return list(out.values())
+
+
+def verdict(question: Grid, summary: Summary) -> str:
+    """What a sweep came to, in a sentence or two."""
+    every = summary.every
+    of = "configurations" if question.count == question.size else f"configurations sampled of {question.size:,}"
+    names = [name for name, tally in every.tallies.items() if tally.violated]
+    text = f"{every.runs:,} {of}: "
+    if names:
+        broken = f"{every.broken:,} ({per_cent(every.broken, every.runs)})"
+        text += f"{broken} break {len(names)} of {len(every.tallies)} properties."
+    else:
+        text += f"none breaks any of {len(every.tallies)} properties. Runs are a sample; this is no proof."
+    unreached = [name for name, tally in every.tallies.items() if not tally.holds and not tally.violated]
+    if unreached:
+        text += f" Never put to the test: {', '.join(unreached)}."
+    if every.unfinished:
+        text += f" {every.unfinished:,} runs came to no verdict."
+    return text
+
+
+def grid_rows(question: Grid) -> list[tuple[str, str]]:
+    """What was asked, leaving out what is as it is when nobody says."""
+    plain = Grid()
+    rows = [("seeds", ", ".join(question.seeds))]
+    for axis in (*AXES, "fault_kinds"):
+        values = getattr(question, axis)
+        if values != getattr(plain, axis) or axis in ("protocol", "nodes", "rounds", "proposals"):
+            rows.append((axis.replace("_", " "), ", ".join(str(v) for v in values)))
+    if question.sample:
+        rows.append(("sample", f"{question.count:,} of {question.size:,}, drawn from seed {question.sample_seed}"))
+    return rows
+
+
+def program_name(program: tuple[str, ...]) -> str:
+    """A program in a word or a few."""
+    return " ".join(word for word in program if word != NONE)
+
+
+def property_row(name: str, tally: Tally) -> dict[str, Any]:
+    low, high = interval(tally.violated, tally.judged)
+    return {
+        "name": name,
+        "violated": tally.violated,
+        "holds": tally.holds,
+        "not_reached": tally.not_reached,
+        "rate": rate_text(tally.violated, tally.judged),
+        "interval": f"{100 * low:.3g} to {100 * high:.3g} %",
+    }
+
+
+def group_row(value: object, group: Group) -> dict[str, Any]:
+    done = max(1, group.runs - group.unfinished)
+    return {
+        "value": value,
+        "runs": group.runs,
+        "broken": rate_text(group.broken, group.runs),
+        "means": [f"{group.sums[count] / done:,.2f}" for count in COUNTS],
+    }
+
+
+def rate_text(some: int, of: int) -> str:
+    return f"{some:,} of {of:,} ({per_cent(some, of)})"
+
+
+def per_cent(some: int, of: int) -> str:
+    return f"{100 * some / of:.3g} %" if of else "-"

@@ -1,0 +1,336 @@
+"""The folder of a sweep: what was asked, and the rows of every block that is finished.
+
+    sweep.json                     the question, the code that answers it, how it is cut into blocks, and their digests
+    runs/block-00000017.parquet    the rows of a block, complete whenever the file is there
+    report.html, report.md, plots/ what they come to
+
+A block's rows follow from the question alone, and a file is written under a name of its own and
+then renamed. So a block may be run twice, at once or again, and the table is the same. A file is believed
+when its rows have the digest that it carries, and that is the one of the manifest, if this has one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow.parquet as pq
+
+from traces.record.reading import read_bytes, strict_json
+from traces.sweep.block import block_table, properties_of, schema_of
+from traces.sweep.grid import NONE, Grid, grid_of
+from traces.sweep.seal import Sealed, read_table, seal, unsealed
+from zabspec.model import ConfigError
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import sources_digest
+
+__all__ = ["Store", "StoreError", "asked_before", "open_store", "write_whole"]
+
+FORMAT = "zabcheck sweep 2"
+LARGEST = 1 << 24  # bytes of a manifest
+MANIFEST = "sweep.json"
+RUNS = "runs"
+MAKERS = ("grid", "draw", "block", "seal")
+NEW = ".new-"  # readers of Parquet folders pass over names that begin with a dot
+# what the rows of a sweep follow from
+SOURCES = ("zabspec", "invariants", "traces/judging/simulated.py", *(f"traces/sweep/{name}.py" for name in MAKERS))
+
+
+class StoreError(Exception):
+    """A folder that cannot hold this sweep: a sentence."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A sweep's folder.
+
+    Attributes:
+        folder: where it is; every worker must see it under this name.
+        question: what is asked.
+        block: configurations in a block; the last may have fewer.
+    """
+
+    folder: Path
+    question: Grid
+    block: int
+
+    def __reduce__(self) -> Any:
+        """A worker digests the texts that it has itself."""
+        return Store, (self.folder, self.question, self.block)
+
+    @property
+    def runs(self) -> Path:
+        """The folder of the table."""
+        return self.folder / RUNS
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-self.question.count // self.block)
+
+    def numbers(self, block: int) -> range:
+        """The configurations of a block."""
+        return range(block * self.block, min(self.question.count, (block + 1) * self.block))
+
+    def part(self, block: int) -> Path:
+        """The file of a block."""
+        return self.runs / f"block-{block:08}.parquet"
+
+    def finished(self) -> list[int]:
+        """The blocks whose files are there, by their names alone."""
+        return [block for block in self.files() if block < self.blocks]
+
+    def files(self) -> list[int]:
+        """The numbers of all files that are named as blocks are."""
+        names = (re.fullmatch(r"block-(\d{8})\.parquet", name, re.ASCII) for name in os.listdir(self.runs))
+        return sorted(int(name[1]) for name in names if name)
+
+    def withdraw(self) -> None:
+        """Take the folder back, if nothing was ever run in it."""
+        if not self.finished():
+            with contextlib.suppress(OSError):  # somebody else's files stay, and so does it
+                (self.folder / MANIFEST).unlink()
+                self.runs.rmdir()
+                self.folder.rmdir()
+
+    def missing(self) -> list[int]:
+        """The blocks to run: those without a file that can be believed. Files that cannot are removed.
+
+        Raises:
+            StoreError, OSError: as for `check`.
+        """
+        there = self.check()
+        return [block for block in range(self.blocks) if block not in there]
+
+    def check(self, blocks: Iterable[int] | None = None) -> dict[int, Sealed]:
+        """Read all of the files of some blocks, or of all, and remove those that are not what was written. What
+        the others have; its digests are in the manifest from then on.
+
+        Raises:
+            StoreError: there is a block that this sweep has not, or the folder is another sweep's by now.
+            OSError: the manifest cannot be written.
+        """
+        files = self.files()
+        for block in files:
+            if block >= self.blocks or not self.part(block).is_file():
+                raise StoreError(f"{self.part(block)} is not of this sweep")
+        asked = files if blocks is None else sorted({*files} & {*blocks})
+        recorded = self.recorded()
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = dict(zip(asked, pool.map(self.unsealed, asked), strict=True))
+        kept: dict[int, Sealed] = {}
+        for block, sealed in found.items():
+            if sealed is not None and recorded.get(block, sealed.digest) == sealed.digest:
+                kept[block] = sealed
+            else:
+                self.part(block).unlink(missing_ok=True)
+        digests = {block: digest for block, digest in recorded.items() if found.get(block, True) is not None}
+        digests |= {block: sealed.digest for block, sealed in kept.items()}
+        if digests != recorded:
+            self.write_manifest(digests)
+        return kept
+
+    def unsealed(self, block: int) -> Sealed | None:
+        """What the file of a block has; none: it is not what was written."""
+        names = properties_of(self.question)
+        return unsealed(self.part(block), schema_of(self.question), self.digest, block, names)
+
+    def recorded(self) -> dict[int, str]:
+        """The digests of blocks in the manifest.
+
+        Raises:
+            StoreError: it is another sweep's, or none.
+        """
+        said = asked_before(self.folder)
+        if said is None or {name: said.get(name) for name in self.manifest} != self.manifest:
+            raise StoreError(f"{self.folder} has become another sweep's")
+        return {int(block): digest for block, digest in said["digests"].items()}
+
+    def write_manifest(self, digests: Mapping[int, str]) -> None:
+        """Say what was asked, and the digests of blocks.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        said = self.manifest | {"digests": {str(block): digests[block] for block in sorted(digests)}}
+        text = json.dumps(said, indent=1) + "\n"
+        write_whole(self.folder / MANIFEST, lambda out: out.write(text.encode()))
+
+    def run_block(self, block: int) -> int:
+        """Run a block's configurations and put their rows in place; how many there are.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        numbers = self.numbers(block)
+        table = seal(block_table(self.question, numbers), self.digest, block)
+        path = self.part(block)
+        write_whole(path, lambda out: pq.write_table(table, out, compression="zstd", write_page_checksum=True))
+        return len(numbers)
+
+    def clear(self) -> None:
+        """Remove what killed workers left."""
+        for path in self.runs.glob(f"{NEW}*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The row of a number, which is finished.
+
+        Raises:
+            OSError, ValueError: the file is damaged.
+        """
+        table = read_table(self.part(number // self.block))
+        found: dict[str, Any] = table.slice(number % self.block, 1).to_pylist()[0]
+        return found
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What `sweep.json` says, but for the digests of blocks."""
+        return {
+            "format": FORMAT,
+            "sources": sources_digest(*SOURCES),
+            "texts": texts_digest(self.question),
+            "question": self.question.as_json(),
+            "configurations": self.question.count,
+            "block": self.block,
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what is asked, of the code that answers it, and of how it is cut into blocks."""
+        return hashlib.sha256(json.dumps(self.manifest, sort_keys=True).encode()).hexdigest()
+
+
+def texts_digest(question: Grid) -> str:
+    """A digest of the files that the question's protocols and variants are written in, wherever these are."""
+    files = set()
+    for name, variant, *_ in question.programs:
+        protocol = PROTOCOLS[name]
+        files |= {str(module.__file__) for module in protocol.modules}
+        overrides = protocol.overrides("" if variant == NONE else variant)
+        files |= {function.__code__.co_filename for function in overrides.values()}
+    digests = sorted(hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files)
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file under another name, and put it in its place when it is whole and on the disk.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=NEW)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            write(out)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(temporary, 0o666 & ~umask())
+        os.replace(temporary, path)
+    except BaseException as problem:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        # another worker may have finished the same, and cleared what it took for left behind
+        if not (isinstance(problem, FileNotFoundError) and path.exists()):
+            raise
+
+
+def umask() -> int:
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+def asked_before(folder: Path) -> dict[str, Any] | None:
+    """What the folder's manifest says; none: there is no sweep in it.
+
+    Raises:
+        StoreError: it holds something else, or cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        said = strict_json(read_bytes(path, LARGEST))
+    except FileNotFoundError:
+        try:
+            if any(not name.startswith(NEW) for name in os.listdir(folder)):
+                raise StoreError(f"{folder} holds something other than a sweep") from None
+        except FileNotFoundError:
+            pass
+        except OSError as problem:
+            raise StoreError(f"{folder}: {problem.strerror}") from None
+        return None
+    except OSError as problem:
+        raise StoreError(f"{path}: {problem.strerror}") from None
+    except ValueError as problem:
+        raise StoreError(f"{path} does not say what was asked: {problem}") from None
+    if not isinstance(said, dict) or said.get("format") != FORMAT or type(said.get("block")) is not int:
+        raise StoreError(f"{path} is not of a sweep of this version of zabcheck")
+    digests = said.setdefault("digests", {})
+    if not isinstance(digests, dict) or not all(re.fullmatch(r"\d{1,8}", block, re.ASCII) for block in digests):
+        raise StoreError(f"{path} does not say what the digests of its blocks are")
+    return said
+
+
+def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int]) -> Store:
+    """The folder of a sweep: a new one, or one that was begun and is to be gone on with.
+
+    Args:
+        folder: made if there is none.
+        question: checked; none: the one that the folder has.
+        block: how many configurations a block of a new sweep is to have.
+
+    Raises:
+        StoreError: it cannot be written, or holds something else.
+        OSError: the disk is full.
+    """
+    folder = folder.absolute()
+    said = asked_before(folder)
+    if said is None:
+        if question is None:
+            raise StoreError(f"{folder} holds no sweep, and none was asked for")
+        store = Store(folder, question, block(question))
+    else:
+        try:
+            asked = grid_of(said["question"])
+        except (ConfigError, KeyError) as problem:
+            raise StoreError(f"{folder / MANIFEST} does not say what was asked ({problem})") from None
+        store = Store(folder, asked, max(1, said["block"]))
+        if question is not None and question != asked:
+            raise StoreError(f"{folder} holds a sweep of another question: {difference(question, asked)}")
+        if {name: value for name, value in said.items() if name != "digests"} != store.manifest:
+            raise StoreError(f"{folder} holds a sweep made by another version of zabcheck; give it a folder of its own")
+    try:
+        store.runs.mkdir(parents=True, exist_ok=True)
+        if said is None:
+            store.write_manifest({})
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise StoreError(f"{folder} cannot be written: {problem.strerror}") from None
+    return store
+
+
+def difference(asked: Grid, there: Grid) -> str:
+    """The first thing that two questions do not agree on."""
+    one, two = asked.as_json(), there.as_json()
+    name = next(name for name in one if one[name] != two[name])
+
+    def value_text(value: Any) -> str:
+        return " ".join(str(v) for v in value) if isinstance(value, list) else str(value)
+
+    return f"its --{name.replace('_', '-')} is {value_text(two[name])}, not {value_text(one[name])}"

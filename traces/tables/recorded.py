@@ -1,0 +1,250 @@
+"""Runs of the simulator and traces of the explorer as rows of the event table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traces.record.events import Listener
+from traces.record.runner import Runner
+from traces.record.trace import Trace
+from traces.record.values import value_json
+from traces.shorten.realise import command_line
+from traces.tables.table import OBSERVED, Rows, TableError
+from zabspec.language.kinds import Record
+from zabspec.language.reference import StateView
+from zabspec.protocols.registry import PROTOCOLS, Sizes
+from zabspec.simulator.model import Cluster
+from zabspec.simulator.run import Run, Simulator, play
+
+__all__ = ["observes", "ready_field", "rows_of_run", "rows_of_trace"]
+
+# What else a run shows: the event of `traces/record/events.py`, and the columns beside the process.
+PLAIN: dict[str, tuple[str, dict[str, str]]] = {
+    "crash": ("process", {}),
+    "recover": ("process", {}),
+    "timeout": ("process", {}),
+    "timer": ("process", {"message": "timer"}),
+    "oracle": ("process", {"peer": "leader"}),
+    "connect": ("process", {"peer": "leader"}),
+    "lost": ("process", {"peer": "peer"}),
+    "role": ("process", {"message": "to"}),
+    "send": ("from", {"peer": "to"}),
+    "deliver": ("to", {"peer": "from"}),
+    "drop": ("from", {"peer": "to", "detail": "why"}),
+    "cut": ("from", {"peer": "to"}),
+    "heal": ("from", {"peer": "to"}),
+    "lose": ("from", {"peer": "to"}),
+}
+
+# The steps of a trace that are a process's own: what they are called in a table.
+OF_PROCESS = {
+    "crash": "crash",
+    "recover": "recover",
+    "timeout": "timeout",
+    "oracle": "oracle",
+    "election_timeout": "timer",
+    "heartbeat": "timer",
+    "leader_learns": "lost",
+    "follower_learns": "lost",
+}
+
+
+def observes(protocol: str) -> tuple[str, ...]:
+    """Which kinds of event runs of a protocol note."""
+    return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].revises)
+
+
+def ready_field(protocol: str) -> str:
+    """The field that says that a process is ready (III.A).
+
+    Raises:
+        TableError: the protocol has none, or lacks another field that a table is made from.
+    """
+    fields = {f.name for f in PROTOCOLS[protocol].parts(Sizes(1, 1, 1, 1, {})).fields}
+    for name in ("ready", "synced"):
+        if name in fields and "current_epoch" in fields:
+            return name
+    missing = "current_epoch" if "current_epoch" not in fields else "ready or synced"
+    raise TableError(f"an event table needs a field {missing} of every process, which {protocol} has not")
+
+
+class History:
+    """Notes what handlers tell their world as rows: listens to the calls of a program.
+
+    Args:
+        names: the program in the CPython world; its functions are replaced.
+        txn: the kind of its transactions.
+        rows: where to.
+    """
+
+    def __init__(self, names: dict[str, Any], txn: Record, rows: Rows, protocol: str) -> None:
+        self.rows, self.txn = rows, txn
+        self.passing: dict[int, int] = {}
+        self.attempt: dict[int, int] = {}
+        self.in_pass: dict[int, int] = {}
+        self.time = 0
+        self.ready: set[int] = set()
+        self.ready_field = ready_field(protocol)
+        self.process = -1
+        for name in ("abcast", "abdeliver", "accept", "establish", "revise", "end_pass", "end_leadership"):
+            if name in names:
+                names[name] = self.heard(names[name], getattr(self, f"on_{name}"))
+
+    @staticmethod
+    def heard(inner: Any, note: Any) -> Any:
+        def call(s: StateView, *arguments: Any) -> Any:
+            result = inner(s, *arguments)
+            note(s, result, *arguments)
+            return result
+
+        return call
+
+    def of(self, t: Any) -> dict[str, int]:
+        made = value_json(self.txn, t)
+        return {"epoch": made["epoch"], "counter": made["counter"], "identity": made["value"]}
+
+    def add(self, kind: str, process: int, **values: Any) -> None:
+        self.rows.add(kind, int(process), time=self.time, **values)
+
+    def look(self, s: StateView, p: int) -> None:
+        """Note that a process has become ready, or is no longer."""
+        now = bool(getattr(s, self.ready_field)[p])
+        if now and p not in self.ready:
+            self.ready.add(p)
+            self.add("ready", p, primary_epoch=int(s.current_epoch[p]), attempt=self.attempt.get(p, 0))
+        elif not now:
+            self.ready.discard(p)
+
+    def on_abcast(self, s: StateView, t: Any, p: int, epoch: int, counter: int) -> None:
+        self.look(s, p)
+        self.add("abcast", p, primary_epoch=int(epoch), attempt=self.attempt.get(p, 0), **self.of(t))
+
+    def on_abdeliver(self, s: StateView, result: None, p: int, t: Any) -> None:
+        place = self.in_pass.get(p, 0)
+        self.in_pass[p] = place + 1
+        self.add("abdeliver", p, index=place, **{"pass": self.passing.get(p, 0)}, **self.of(t))
+
+    def on_accept(self, s: StateView, result: None, p: int, epoch: int, t: Any) -> None:
+        made = self.of(t)
+        if made["identity"]:
+            self.add("accept", p, primary_epoch=int(epoch), **made)
+
+    def on_establish(self, s: StateView, result: None, epoch: int, initial: Any) -> None:
+        p = self.process if self.process >= 0 else int(s.event_process)
+        self.add("establish", p, primary_epoch=int(epoch))
+        for k, t in enumerate(initial):
+            self.add("initial", p, primary_epoch=int(epoch), index=k, **self.of(t))
+
+    def on_revise(self, s: StateView, result: None, p: int, history: Any) -> None:
+        delivered = self.in_pass.get(p, 0)
+        if delivered:
+            self.add("revise", p, index=len(history), **{"pass": self.passing.get(p, 0)})
+            for k, t in enumerate(history):
+                if k < delivered:
+                    self.add("entry", p, index=k, **{"pass": self.passing.get(p, 0)}, **self.of(t))
+
+    def on_end_pass(self, s: StateView, result: None, p: int) -> None:
+        self.in_pass[p] = 0
+        self.passing[p] = self.passing.get(p, 0) + 1
+        self.on_end_leadership(s, result, p)
+
+    def on_end_leadership(self, s: StateView, result: None, p: int) -> None:
+        self.attempt[p] = self.attempt.get(p, 0) + 1
+        self.ready.discard(p)
+
+
+class Recorder(Listener):
+    """Notes a simulated run as rows; `every`: also what no property speaks of."""
+
+    def __init__(self, simulator: Simulator, rows: Rows, every: bool = True) -> None:
+        protocol = simulator.cluster.protocol
+        self.every = every
+        self.history = History(simulator.names, simulator.cluster.parts.txn, rows, protocol)
+        super().__init__(simulator)
+
+    def note(self, s: StateView, event: str, **what: Any) -> None:
+        if event in PLAIN:
+            whose, columns = PLAIN[event]
+            self.history.time = int(s.moment)
+            if not self.every:
+                return
+            values = {column: what[key] for column, key in columns.items()}
+            if "message" in what:
+                values["message"] = what["message"]["kind"]
+            self.history.add(event, what[whose], **values)
+
+    def handler(self, name: str, begins: Any) -> None:
+        super().handler(name, begins)
+        inner = self.names.get(name)
+        if inner is None:
+            return
+
+        def handle(s: StateView, p: int, *rest: Any) -> Any:
+            self.history.time, self.history.process = int(s.moment), int(p)
+            result = inner(s, p, *rest)
+            self.history.look(s, int(p))
+            return result
+
+        self.names[name] = handle
+
+
+def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: bool = True) -> Rows:
+    """Play a run in the CPython world and note all that happens.
+
+    Args:
+        run: what happens.
+        number: of the run in its table.
+        watch: given the simulator before the run begins.
+        every: also what no property speaks of (messages, timers, faults).
+
+    Raises:
+        SimulationError: a value would leave its range.
+    """
+    heard: list[Rows] = []
+
+    def listened(cluster: Cluster, engine: str) -> Simulator:
+        rows = Rows(number, run.nodes, command_line(run))
+        heard.append(rows)
+        simulator = Simulator(cluster, engine)
+        Recorder(simulator, rows, every)
+        watch(simulator)
+        return simulator
+
+    play(run, "interpret", listened)
+    return heard[-1]
+
+
+def rows_of_trace(trace: Trace, number: int = 0) -> Rows:
+    """What happens in a trace, its schedule run again; a step is a moment.
+
+    Raises:
+        TraceError: the schedule is not the explorer's.
+    """
+    runner = Runner(trace.model)
+    rows = Rows(number, trace.configuration.nodes, flags_of(trace))
+    history = History(runner.names, trace.model.txn, rows, trace.configuration.protocol)
+    for step in trace.steps:
+        history.time += 1
+        kind, m = step.word.kind, step.message
+        if kind in OF_PROCESS and step.process is not None:
+            others = list(step.word.operands.values())[1:]
+            history.add(OF_PROCESS[kind], step.process, peer=others[0] if others else None)
+        if m is not None and step.word.row.loses:
+            history.add("drop", m.source, peer=m.destination, message=m.kind)
+        elif m is not None:
+            history.add("deliver", m.destination, peer=m.source, message=m.kind)
+        runner.step(step.word.word)
+        for sent in step.sent:
+            history.add("send", sent.source, peer=sent.destination, message=sent.kind)
+        if step.process is not None:
+            history.look(runner.state, step.process)
+    return rows
+
+
+def flags_of(trace: Trace) -> str:
+    """The exploration that a trace is of, as a command line."""
+    words = ["zabcheck"]
+    for name, value in trace.configuration.as_dict().items():
+        if name != "literal" and value != "" and not (name in ("max_epoch", "channel") and value == 0):
+            words.append(f"--{name.replace('_', '-')} {value}")
+    return " ".join(words)

@@ -1,0 +1,1 @@
+"""What ZooKeeper servers leave on their disks and in their text logs, read and held against ZAB."""

@@ -1,0 +1,401 @@
+"""What several servers say together: same zxid, same transaction; the boundaries of epochs; quorums; tails."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from traces.zookeeper.decode import Broken, Txn, decoded, zxid_text
+from traces.zookeeper.findings import NOTE, VIOLATION, Finding
+from traces.zookeeper.logs import Reader, payload_at, read_log
+from traces.zookeeper.memory import Scan
+from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
+from traces.zookeeper.order import epoch_value
+from traces.zookeeper.replay import Replayed
+from traces.zookeeper.server import LOW, Run, Server
+
+__all__ = ["Agreement", "Held", "copies_of", "locate"]
+
+BATCH = 64  # blocks that are compared at once
+MOST = 1_000  # transactions that are told apart one by one
+WAVE = 8  # batches between which it is asked whether that is enough
+Quorum = Callable[[Iterable[str], int], bool]
+Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
+Apart = tuple[int, list[tuple[str, "Held"]], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A copy of a transaction: where, and the hash of what it says."""
+
+    hash: int
+    file: int
+    place: int
+
+
+def copies_of(server: Server, blocks: set[int], reader: Reader) -> dict[int, list[Held]]:
+    """Every copy that a server has of the transactions in some blocks."""
+    found: dict[int, list[Held]] = defaultdict(list)
+    for n, f in enumerate(server.logs):
+        if not f.blocks.keys() & blocks:
+            continue
+
+        def visit(s: Scan, n: int = n) -> None:
+            zxids = s.views["zxid"].memory
+            for k in range(s.count):
+                if zxids[k] >> BLOCK in blocks and not s.odd[k] & BAD_CHECKSUM:
+                    found[zxids[k]].append(Held(s.hash[k], n, s.place[k]))
+
+        read_log(f.path, f.named, reader, visit, until=f.end)
+    return found
+
+
+def locate(server: Server, zxid: int, reader: Reader) -> Held | None:
+    """Where a server has a transaction, the first copy."""
+    copies = copies_of(server, {zxid >> BLOCK}, reader).get(zxid)
+    return copies[0] if copies else None
+
+
+def read_txn(server: Server, held: Held) -> Txn | None:
+    try:
+        return decoded(payload_at(server.logs[held.file].path, held.place))
+    except Broken:
+        return None
+
+
+def alike(one: Txn | None, two: Txn | None) -> bool:
+    return one is not None and two is not None and one.same_as(two)
+
+
+def apart_in(servers: Sequence[Server], blocks: set[int]) -> tuple[list[Apart], int]:
+    """The transactions of some blocks that servers have differently, and how many are only written differently."""
+    reader, apart, written = Reader(sums=False), [], 0
+    copies = {s.name: copies_of(s, blocks, reader) for s in servers}
+    for zxid in sorted({z for c in copies.values() for z in c}):
+        held = [(name, h) for name, c in copies.items() for h in c.get(zxid, ())]
+        groups, other = grouped(servers, held)
+        written += other
+        if len(groups) > 1:
+            apart.append((zxid, held, groups))
+    return apart, written
+
+
+def grouped(servers: Sequence[Server], held: list[tuple[str, Held]]) -> tuple[list[list[str]], int]:
+    """Servers by what they have: one group where all have the same. A server can be in several."""
+    by_hash: dict[int, list[tuple[str, Held]]] = defaultdict(list)
+    for name, h in held:
+        by_hash[h.hash].append((name, h))
+    if len(by_hash) == 1:
+        return [[name for name, _ in held]], 0
+    named, written = {s.name: s for s in servers}, 0
+    out: list[tuple[Txn | None, list[str]]] = []
+    for same in by_hash.values():
+        txn = read_txn(named[same[0][0]], same[0][1])
+        found = next((names for other, names in out if alike(txn, other)), None)
+        if found is None:
+            out.append((txn, [name for name, _ in same]))
+        else:
+            written += 1
+            found += [name for name, _ in same]
+    return [names for _, names in out], written
+
+
+@dataclass
+class Agreement:
+    """Servers compared.
+
+    Args:
+        replays: what replaying came to, of servers that were.
+        quorum: whether servers are a quorum at a zxid.
+        each: runs a function over many arguments.
+    """
+
+    servers: list[Server]
+    replays: Mapping[str, Replayed]
+    quorum: Quorum
+    each: Each
+    show_data: bool = False
+    reader: Reader = field(default_factory=lambda: Reader(sums=False))
+    findings: list[Finding] = field(default_factory=list)
+    left: int = 0
+    written: int = 0
+    wrong: set[tuple[str, int]] = field(default_factory=set)
+
+    def named(self, name: str) -> Server:
+        return next(s for s in self.servers if s.name == name)
+
+    # --- same zxid, same transaction -------------------------------------------------------------
+
+    def differing_blocks(self) -> list[int]:
+        """Blocks of which not every server that has any of it has the same."""
+        sums: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        for server in self.servers:
+            for block, value in blocks_of(server).items():
+                sums[block].add(value)
+        return sorted(block for block, values in sums.items() if len(values) > 1)
+
+    def compare(self) -> None:
+        """Transactions under one zxid are one transaction."""
+        blocks = self.differing_blocks()
+        batches = [(self.servers, set(blocks[k : k + BATCH])) for k in range(0, len(blocks), BATCH)]
+        apart: list[Apart] = []
+        for start in range(0, len(batches), WAVE):
+            if len(apart) > MOST:
+                self.left += sum(len(part) for _, part in batches[start:])
+                break
+            for found, written in self.each(apart_in, batches[start : start + WAVE]):
+                apart += found
+                self.written += written
+        self.tell_apart(apart)
+
+    def tell_apart(self, apart: list[Apart]) -> None:
+        """Findings for transactions that differ, neighbours on the same servers together."""
+
+        def key(item: tuple[int, Apart]) -> tuple[int, str]:
+            n, (zxid, _, groups) = item
+            return zxid - n, repr(groups)
+
+        for _, same in groupby(enumerate(apart), key):
+            items = [item for _, item in same]
+            zxid, held, groups = items[0]
+            within = [n for n in {name for name, _ in held} if sum(n in g for g in groups) > 1]
+            code = "DUP_DIFFERS" if within else "DIVERGENT_TXN"
+            wrong, why = ([within[0]], "it has both") if within else self.who(groups, zxid)
+            shown = wrong or [n for g in groups for n in g]
+            place = next(h for n, h in held if n == shown[0])
+            if within:
+                place = [h for n, h in held if n == shown[0]][-1]
+            many = "" if len(items) == 1 else f", and so have the {len(items) - 1:,} that follow"
+            sides = " | ".join(", ".join(dict.fromkeys(g)) for g in groups)
+            what = f"under {zxid_text(zxid)} there are {len(groups)} transactions ({sides}){many}; {why}"
+            file = self.named(shown[0]).logs[place.file].name
+            finding = Finding(code, VIOLATION, what, shown[0] if wrong else "", file, place.place, zxid, items[-1][0])
+            finding.servers = wrong or sorted(set(shown))
+            for group in groups:
+                name, h = next(
+                    (n, h) for n, h in held if n in group and (not within or h not in finding.evidence.values())
+                )
+                if within:
+                    h = [x for n, x in held if n == name][groups.index(group) % 2]
+                txn = read_txn(self.named(name), h)
+                said = None if txn is None else txn.as_json(self.show_data)
+                finding.evidence[f"on {', '.join(dict.fromkeys(group))}" + (f" at {h.place}" if within else "")] = said
+            self.findings.append(finding)
+
+    def who(self, groups: list[list[str]], zxid: int) -> tuple[list[str], str]:
+        """Whose version is wrong, and what says so."""
+        names = [n for g in groups for n in g]
+        right = {n: self.replays[n].right_at(zxid) for n in names if n in self.replays}
+        bad = [n for n in names if right.get(n) is False]
+        if bad and len(bad) < len(names) and all(right.get(n) for n in names if n not in bad):
+            return bad, f"replaying its digests says that {' and '.join(bad)} {'is' if len(bad) == 1 else 'are'} wrong"
+        groups = sorted(groups, key=len, reverse=True)
+        if len(groups[0]) > sum(len(g) for g in groups[1:]):
+            bad = [n for g in groups[1:] for n in g]
+            return bad, f"{' and '.join(groups[0])} agree against {' and '.join(bad)}"
+        return [], "nothing says which is right"
+
+    # --- epochs --------------------------------------------------------------------------------------
+
+    def claims(self) -> dict[int, dict[str, Run]]:
+        """Of each first transaction of an epoch, in whose live history it follows directly on what."""
+        out: dict[int, dict[str, Run]] = defaultdict(dict)
+        for server in self.servers:
+            for run in server.runs:
+                if run.link == "epoch" or (run.link == "start" and run.lo & LOW == 1):
+                    out[run.lo][server.name] = run
+        return out
+
+    def boundaries(self) -> None:
+        """What an epoch follows on is the same in every live history."""
+        for first, claims in sorted(self.claims().items()):
+            preds = {name: run.before for name, run in claims.items()}
+            if len(set(preds.values())) > 1:
+                self.disagree(first, claims, preds)
+
+    def right_before(self, first: int, preds: dict[str, int]) -> tuple[int | None, str]:
+        """What an epoch follows on in truth, and what says so; None: nothing does."""
+        right = {name: self.replays[name].right_at(first) for name in preds if name in self.replays}
+        good = {preds[n] for n, r in right.items() if r}
+        bad = {preds[n] for n, r in right.items() if r is False}
+        if len(good) == 1 and bad and not good & bad:
+            return good.pop(), "replaying the digests says so"
+        count = sorted(((list(preds.values()).count(p), p) for p in set(preds.values())), reverse=True)
+        if count[0][0] > sum(c for c, _ in count[1:]):
+            return count[0][1], f"{count[0][0]} of {len(preds)} histories say so"
+        top = max(preds.values())
+        low = min(preds.values())
+        if self.on_quorum(self.next_logged(low), first):
+            return top, "the transactions in between are in the logs of a quorum"
+        return None, ""
+
+    def next_logged(self, zxid: int) -> int:
+        """The next transaction that any server has logged."""
+        nexts = [max(zxid + 1, lo) for s in self.servers for lo, hi in s.seen if hi > zxid]
+        return min(nexts, default=0)
+
+    def on_quorum(self, zxid: int, at: int) -> bool:
+        return zxid > 0 and self.quorum([s.name for s in self.servers if s.has(zxid)], at)
+
+    def disagree(self, first: int, claims: dict[str, Run], preds: dict[str, int]) -> None:
+        """Histories that follow differently on what was before."""
+        right, why = self.right_before(first, preds)
+        said = "; ".join(f"{name}: {zxid_text(p) if p else 'nothing'}" for name, p in preds.items())
+        if right is None:
+            low = min(preds.values())
+            name = max(preds, key=lambda n: preds[n])
+            zxid = self.next_logged(low)
+            held = locate(self.named(name), zxid, self.reader)
+            what = f"what {zxid_text(first)} follows on: {said}; nothing says which is right"
+            file = self.named(name).logs[held.file].name if held else ""
+            self.findings.append(Finding("EPOCH_BOUNDARY", VIOLATION, what, "", file, held.place if held else -1, zxid,
+                                         preds[name], list(preds)))  # fmt: skip
+            return
+        for name, pred in preds.items():
+            if pred != right:
+                self.wrong.add((name, first))
+            if pred < right:
+                self.lost(name, claims[name], right, f"what {zxid_text(first)} follows on: {said}; {why}")
+            elif pred > right:
+                self.kept(name, right, pred, first, f"what {zxid_text(first)} follows on: {said}; {why}")
+
+    def lost(self, name: str, run: Run, right: int, why: str) -> None:
+        server = self.named(name)
+        zxid = self.next_logged(run.before)
+        what = (
+            f"it goes from {zxid_text(run.before)} to {zxid_text(run.lo)} without {zxid_text(zxid)}..{zxid_text(right)}"
+        )
+        finding = Finding(
+            "MISSING", VIOLATION, f"{what} ({why})", name, server.file_of(run).name, run.place, zxid, right
+        )
+        finding.evidence["on a quorum"] = self.on_quorum(zxid, run.lo)
+        self.findings.append(finding)
+
+    def kept(self, name: str, right: int, pred: int, first: int, why: str) -> None:
+        server = self.named(name)
+        zxid = min((max(right + 1, lo) for lo, hi in server.seen if hi > right), default=right + 1)
+        held = locate(server, zxid, self.reader)
+        holders = [s.name for s in self.servers if s.has(zxid)]
+        lacking = [s.name for s in self.servers if not s.has(zxid) and s.top >= first]
+        also = f"; now in the logs of {', '.join(holders)}" + (" (a quorum)" if self.on_quorum(zxid, first) else "")
+        also += f", and not in the history of {', '.join(lacking)}" if lacking else ""
+        what = f"{zxid_text(zxid)}..{zxid_text(pred)} are directly followed by {zxid_text(first)}"
+        what += ", with no snapshot in between"
+        file, place = (server.logs[held.file].name, held.place) if held else ("", -1)
+        what = f"{what} ({why}){also}"
+        finding = Finding("ABANDONED_APPLIED", VIOLATION, what, name, file, place, zxid, pred)
+        txn = read_txn(server, held) if held else None
+        finding.evidence["transaction"] = None if txn is None else txn.as_json(self.show_data)
+        self.findings.append(finding)
+
+    # --- what is missing ---------------------------------------------------------------------------
+
+    def missing(self) -> None:
+        """Gaps of one server that others have filled."""
+        for server in self.servers:
+            for run in server.runs:
+                if run.link != "gap":
+                    continue
+                lo, hi = server.missing(run)
+                having = [s.name for s in self.servers if s is not server and (s.has(lo) or s.has(hi))]
+                if having and not server.has(lo):
+                    what = f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} {zxid_text(lo)}"
+                    what += "" if lo == hi else f"..{zxid_text(hi)}"
+                    what += ", and this server's log goes on without"
+                    file = server.file_of(run).name
+                    finding = Finding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
+                    held = locate(self.named(having[0]), lo, self.reader)
+                    txn = read_txn(self.named(having[0]), held) if held else None
+                    finding.evidence[f"on {having[0]}"] = None if txn is None else txn.as_json(self.show_data)
+                    self.findings.append(finding)
+
+    # --- quorums and tails --------------------------------------------------------------------------
+
+    def ends(self) -> dict[int, int]:
+        """The last transaction of each epoch that some live history goes on past."""
+        out: dict[int, int] = {}
+        for first, claims in self.claims().items():
+            for name, run in claims.items():
+                if run.before and (name, first) not in self.wrong:
+                    out[run.before >> 32] = max(out.get(run.before >> 32, 0), run.before)
+        return out
+
+    def committed_lost(self) -> None:
+        """What a quorum has logged is in every history that goes on past it."""
+        for epoch, end in sorted(self.ends().items()):
+            zxid = self.next_logged(end)
+            if zxid >> 32 != epoch or not self.on_quorum(zxid, zxid):
+                continue
+            if any(f.code == "ABANDONED_APPLIED" and f.zxid <= zxid <= f.last for f in self.findings):
+                continue  # told of the server that kept them, with whose logs they are in
+            holders = [s for s in self.servers if s.has(zxid)]
+            last = min(max(hi for lo, hi in s.seen if lo <= zxid <= hi) for s in holders)
+            past = [s.name for s in self.servers if s.top >> 32 > epoch]
+            held = locate(holders[0], zxid, self.reader)
+            what = f"{', '.join(s.name for s in holders)} have logged {zxid_text(zxid)}..{zxid_text(last)}, "
+            what += f"a quorum, and the histories of {', '.join(past)} go on past epoch {epoch} without"
+            file, place = (holders[0].logs[held.file].name, held.place) if held else ("", -1)
+            self.findings.append(Finding("COMMITTED_LOST", VIOLATION, what, "", file, place, zxid, last, past))
+
+    def abandoned(self) -> None:
+        """Proposals below a later snapshot that no live history has."""
+        told = {(f.server, f.zxid) for f in self.findings if f.code == "ABANDONED_APPLIED"}
+        ends = self.ends()
+        for server in self.servers:
+            for lo, hi in server.seen:
+                end = ends.get(hi >> 32)
+                if end is None or hi <= end or hi >> 32 == server.top >> 32:
+                    continue
+                zxid = max(end + 1, lo)
+                if (server.name, zxid) not in told and zxid >> 32 == hi >> 32:
+                    what = f"{zxid_text(zxid)}..{zxid_text(hi)} are below a later snapshot, and in no live history"
+                    self.findings.append(Finding("ABANDONED", NOTE, what, server.name, "", -1, zxid, hi))
+
+    def tails(self) -> None:
+        """Where histories end."""
+        tops = {s.name: s.top for s in self.servers if s.top}
+        if len(tops) < 2:
+            return
+        most = max(tops.values())
+        agreed = max((z for z in tops.values() if self.quorum([n for n, t in tops.items() if t >= z], z)), default=0)
+        for server in self.servers:
+            top = server.top
+            if top and top > agreed:
+                zxid = min((max(agreed + 1, lo) for lo, hi in server.seen if hi > agreed), default=top)
+                what = f"{zxid_text(zxid)}..{zxid_text(top)} are not on a quorum of the servers given"
+                self.findings.append(Finding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, top))
+            elif top and top < most and top < agreed:
+                what = f"its history ends with {zxid_text(top)}, the others' with {zxid_text(most)}"
+                self.findings.append(Finding("BEHIND", NOTE, what, server.name, "", -1, top))
+            self.joined(server)
+
+    def joined(self, server: Server) -> None:
+        """Whether a server has joined an epoch whose beginning its log does not hold."""
+        current = epoch_value(server)
+        ends = [end for epoch, end in self.ends().items() if epoch < current]
+        if current > 0 and ends and server.top < max(ends) and server.top:
+            what = f"currentEpoch says {current}, which began with {zxid_text(max(ends))}; "
+            what += f"its history ends with {zxid_text(server.top)}"
+            self.findings.append(Finding("EPOCH_AHEAD", NOTE, what, server.name, "currentEpoch"))
+
+    def run(self) -> list[Finding]:
+        self.compare()
+        self.missing()
+        self.boundaries()
+        self.committed_lost()
+        self.abandoned()
+        self.tails()
+        return self.findings
+
+
+def blocks_of(server: Server) -> dict[int, tuple[int, int]]:
+    """Of each block how many records a server has, and the sum of their hashes."""
+    out: dict[int, tuple[int, int]] = {}
+    for f in server.logs:
+        for block, (count, total) in f.blocks.items():
+            before = out.get(block, (0, 0))
+            out[block] = (before[0] + count, (before[1] + total) & (1 << 64) - 1)
+    return out

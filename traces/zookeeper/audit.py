@@ -1,0 +1,302 @@
+"""An ensemble audited: what its servers' directories say of ZAB's promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from traces.zookeeper.agree import Agreement, Each
+from traces.zookeeper.decode import Broken, decoded, zxid_text
+from traces.zookeeper.digests import digest_findings, restart_findings, snapshot_digests
+from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
+from traces.zookeeper.files import Unreadable, read_small
+from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding, worst
+from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log
+from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
+from traces.zookeeper.replay import Replayed, replayed
+from traces.zookeeper.server import Directory, Server, listed
+from traces.zookeeper.snappy_kernel import unsnap
+from traces.zookeeper.snapshots import Snapshot, read_snapshot
+from traces.zookeeper.trees import DataTree
+from zabspec.language.kernels import machine
+
+__all__ = ["Audit", "Quorums", "audit", "read_server"]
+
+OK, UNKNOWN = "OK", "UNKNOWN"
+AGAIN = 3  # times that folders are listed again while something comes
+PAUSE = 0.3  # seconds in which a running server writes its epoch
+
+
+@dataclass
+class Audit:
+    """What an audit came to.
+
+    Attributes:
+        findings: the worst first, notes last.
+        open: what cannot be concluded, a sentence each.
+    """
+
+    servers: list[Server]
+    findings: list[Finding]
+    replays: dict[str, Replayed] = field(default_factory=dict)
+    quorums: str = ""
+    open: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """VIOLATION, UNKNOWN (something could not be read), WARN or OK."""
+        kinds = {f.severity for f in self.findings}
+        if VIOLATION in kinds:
+            return VIOLATION
+        if any(f.code == "UNREADABLE" for f in self.findings):
+            return UNKNOWN
+        return WARN if WARN in kinds else OK
+
+    @property
+    def code(self) -> int:
+        return {VIOLATION: 1, UNKNOWN: 3}.get(self.verdict, 0)
+
+    def told(self, *severities: str) -> list[Finding]:
+        return [f for f in self.findings if f.severity in severities]
+
+
+class Quorums:
+    """Which servers are a quorum, by a configuration and the changes to it that the logs hold.
+
+    Args:
+        config: the text of a zoo.cfg; None: majorities of the servers given.
+
+    Raises:
+        ConfigError: the text is none.
+    """
+
+    def __init__(self, directories: list[Directory], config: str | None = None) -> None:
+        self.numbers = {d.name: d.number for d in directories}
+        self.first = parse(config) if config is not None else None
+        self.changes: list[tuple[int, Ensemble]] = []
+
+    def at(self, zxid: int) -> Ensemble | None:
+        """What is in force at a transaction; None: majorities of the servers given."""
+        found = [e for z, e in self.changes if z <= zxid]
+        return found[-1] if found else self.first
+
+    def __call__(self, names: Iterable[str], zxid: int) -> bool:
+        ensemble, chosen = self.at(zxid), frozenset(self.numbers[n] for n in names)
+        if ensemble is None:
+            return 2 * len(chosen) > len(self.numbers)
+        return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
+
+    @property
+    def told(self) -> str:
+        if self.first is None and not self.changes:
+            return f"majorities of the {len(self.numbers)} servers given"
+        now = self.changes[-1][1] if self.changes else self.first
+        assert now is not None
+        return now.kind + (f", after {len(self.changes)} changes of the membership" if self.changes else "")
+
+
+def number_of(directory: Directory, place: int) -> int:
+    """A server's number: its myid, else the digits that its name ends with, else its place."""
+    for folder in directory.folders:
+        for path in (folder.parent / "myid", folder / "myid"):
+            try:
+                text = read_small(path).strip()
+            except Unreadable:
+                continue
+            if text.isdigit() and len(text) < 10:
+                return int(text)
+    found = re.search(r"(\d{1,9})$", directory.name)
+    return int(found[1]) if found else place
+
+
+def log_summed(path: Path, zxid: int) -> LogFile:
+    """A log file, read by itself."""
+    return read_log(path, zxid, Reader())
+
+
+def snapshot_checked(path: Path, zxid: int) -> Snapshot:
+    """A snapshot, read by itself."""
+    return read_snapshot(path, zxid, DataTree())
+
+
+def same_stamp(path: Path, stamp: tuple[int, ...]) -> bool:
+    try:
+        s = path.stat()
+    except OSError:
+        return False
+    return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) == stamp
+
+
+def read_servers(directories: list[Directory], earlier: Mapping[str, Server], each: Each) -> list[Server]:
+    """Every file of every server, a task each; those of which nothing changed are taken as they were."""
+    logs = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble and same_stamp(f.path, f.stamp)}
+    whole = [x for s in earlier.values() for x in s.snapshots if x.state == "whole"]
+    snapshots = {x.path: x for x in whole if same_stamp(x.path, x.stamp)}
+    files = [(path, zxid) for d in directories for zxid, path in d.logs if path not in logs]
+    logs |= {f.path: f for f in each(log_summed, files)}
+    packed = [(path, zxid) for d in directories for zxid, path in d.snapshots if path not in snapshots]
+    snapshots |= {x.path: x for x in each(snapshot_checked, packed)}
+    out = []
+    for d in directories:  # without what was purged since the folder was listed
+        mine = [f for _, path in d.logs if (f := logs[path]).ending != "gone"]
+        out.append(Server(d, mine, [x for _, path in d.snapshots if (x := snapshots[path]).state != "gone"]))
+        out[-1].follow()
+    return out
+
+
+def files_of(directory: Directory) -> set[Path]:
+    return {path for _, path in (*directory.logs, *directory.snapshots)}
+
+
+def settled(servers: list[Server], each: Each) -> list[Server]:
+    """The same servers with what came while they were read. A running server writes a snapshot before what is logged
+    behind it, and its epoch before the transactions of it: so both are looked at once more after the logs."""
+    for _ in range(AGAIN):
+        now = [listed(s.directory) for s in servers]
+        if all(files_of(d) == files_of(s.directory) for s, d in zip(servers, now, strict=True)):
+            break
+        servers = read_servers(now, {s.name: s for s in servers}, each)
+    for s in servers:
+        s.directory.epochs = listed(s.directory).epochs
+        if 0 <= epoch_value(s) < s.top >> 32:  # since 3.8.5 and 3.9.2 what is synchronized is stored just before
+            time.sleep(PAUSE)
+            s.directory.epochs = listed(s.directory).epochs
+    return servers
+
+
+def read_server(directory: Directory) -> Server:
+    """A server's files, read, and how its log goes on."""
+    load_kernels()
+    return read_servers([directory], {}, in_threads)[0]
+
+
+def in_threads(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """A function over many arguments, on the cores of this machine."""
+    if len(arguments) < 2:
+        return [work(*a) for a in arguments]
+    with ThreadPoolExecutor(min(len(arguments), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda a: work(*a), arguments))
+
+
+def config_changes(servers: list[Server], quorums: Quorums) -> list[Finding]:
+    """Changes of the membership in the logs."""
+    out: list[Finding] = []
+    found: dict[int, Ensemble] = {}
+    for server in servers:
+        for f in server.logs:
+            for place, zxid in f.configs:
+                if zxid in found:
+                    continue
+                try:
+                    ensemble = parse(config_text(payload_at(f.path, place)))
+                except (Broken, ConfigError, UnicodeDecodeError) as problem:
+                    out.append(Finding("CONFIG_UNREAD", NOTE, f"{problem}", server.name, f.name, place, zxid))
+                    continue
+                found[zxid] = ensemble
+                what = f"from {zxid_text(zxid)} on: {ensemble.kind}, participants {list(ensemble.participants)}"
+                out.append(Finding("CONFIG", NOTE, what, server.name, f.name, place, zxid))
+    quorums.changes = sorted(found.items(), key=lambda item: item[0])
+    return out
+
+
+def config_text(payload: bytes) -> str:
+    """What a transaction writes to /zookeeper/config.
+
+    Raises:
+        Broken: it writes nothing there.
+    """
+    txn = decoded(payload)
+    parts: list[dict[str, Any]] = [txn.fields, *(f for _, f in txn.fields.get("parts", ()))]
+    for fields in parts:
+        if fields.get("path") == "/zookeeper/config" and isinstance(fields.get("data"), bytes):
+            data: bytes = fields["data"]
+            return data.decode()
+    raise Broken("it writes nothing to /zookeeper/config")
+
+
+def load_kernels() -> None:
+    """Have every kernel in machine code: the compiler is for one thread at a time."""
+    Reader()
+    Reader(sums=False)
+    DataTree()
+    machine(unsnap)
+
+
+def audit(
+    directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
+    before: Audit | None = None, each: Each = in_threads,
+) -> Audit:  # fmt: skip
+    """Audit an ensemble.
+
+    Args:
+        config: the text of its zoo.cfg, for quorums.
+        digests: replay the logs.
+        before: an earlier audit of the same directories; what has not changed since is not read again.
+        each: runs a function over many arguments: in threads, or as Spark tasks.
+
+    Raises:
+        ConfigError: the configuration is none.
+    """
+    for place, d in enumerate(directories, 1):
+        d.number = number_of(d, place)
+    quorums = Quorums(directories, config)
+    earlier = {s.name: s for s in before.servers} if before is not None else {}
+    load_kernels()
+    servers = settled(read_servers(directories, earlier, each), each)
+    replays: dict[str, Replayed] = {}
+    if digests:
+        wanted = {s.logged for s in servers} | {s.top for s in servers}
+        own = [(s, wanted | {x.digest_zxid for x in s.snapshots if x.has_digest}) for s in servers]
+        replays = {s.name: r for (s, _), r in zip(own, each(replayed, own), strict=True)}
+    return conclude(servers, replays, quorums, show_data, each)
+
+
+def conclude(
+    servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each
+) -> Audit:
+    """Findings from what was read."""
+    found: list[Finding] = []
+    for s in servers:
+        found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
+    found += config_changes(servers, quorums)
+    agreement = Agreement(servers, replays, quorums, each, show_data)
+    found += agreement.run()
+    multis = sum(f.failed_multis for s in servers for f in s.logs)
+    if multis:
+        found.append(
+            Finding(
+                "FAILED_MULTI", NOTE, f"{multis:,} records of failed multis, compared without the kinds of their parts"
+            )
+        )
+    if agreement.written:
+        what = f"{agreement.written:,} transactions are written differently and say the same"
+        found.append(Finding("ENCODING", NOTE, what))
+    if replays:
+        found += digest_findings(servers, replays, found, show_data)
+        for s in servers:
+            found += snapshot_digests(s, replays[s.name])
+        found += restart_findings(servers, replays, found, each)
+    out = Audit(servers, worst(found), replays, quorums.told)
+    out.open = unconcluded(out)
+    return out
+
+
+def unconcluded(found: Audit) -> list[str]:
+    """What these directories cannot tell."""
+    out = [
+        "which of the last transactions were committed: what a quorum has logged may have been, and no file says more"
+    ]
+    if any(f.code in ("PURGED", "GAP_UNKNOWN") for f in found.findings):
+        out.append("what was purged: nothing is known of transactions before the oldest log and snapshot")
+    out.append("what TRUNC has removed from a log, and when clients saw what")
+    if any(f.code == "NO_DIGESTS" for f in found.findings):
+        out.append("who is wrong where two servers differ and there is no majority: there are no digests")
+    if len(found.servers) == 1:
+        out.append("whether other servers have the same: one server was given")
+    return out

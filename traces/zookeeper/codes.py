@@ -1,0 +1,468 @@
+"""What can be found, a row a code: what it is, what it means for clients, which faults of ZooKeeper leave such a mark,
+and what an operator can do. A code stays what it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CODES", "Code"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A row.
+
+    Attributes:
+        what: it in a sentence.
+        concerns: the property of ZAB, or what else is concerned.
+        clients: what it means for clients.
+        bugs: known faults of ZooKeeper that leave this mark, with the releases that have them.
+        do: what an operator can do.
+    """
+
+    code: str
+    what: str
+    concerns: str = ""
+    clients: str = ""
+    bugs: str = ""
+    do: str = ""
+
+
+COPY = "Keep a copy of the directory as it is before anything else."
+RESYNC = (
+    "Stop this server, move its version-2 away and start it with an empty one: it takes a snapshot from the leader. "
+    "First be sure that the others are a quorum and agree."
+)
+DISK = "Look at the disk (its own log, SMART, dmesg): ZooKeeper writes no such bytes."
+LOSSES = (
+    "ZOOKEEPER-3911 (3.4.10-3.4.14, 3.5.3-3.5.9, 3.6.0-3.6.2), ZOOKEEPER-4643 (3.4.10 to 3.8.4, 3.9.0-3.9.1), "
+    "ZOOKEEPER-4646 and 4785 (3.5.10, 3.6.3-3.6.4, 3.7.x, 3.8.0-3.8.4, 3.9.0-3.9.1), ZOOKEEPER-4925 (3.9.3), "
+    "ZOOKEEPER-2355 (3.4.7-3.4.10, 3.5.1-3.5.3), ZOOKEEPER-3642 (3.4.10 and later 3.4, 3.5.3-3.5.9, 3.6.0-3.6.2)"
+)
+HOLES = (
+    "ZOOKEEPER-4882 (every release since 3.4.10, 3.5.3, 3.6.0; not fixed), ZOOKEEPER-4925 (3.9.3), "
+    "ZOOKEEPER-2418 (3.5), "
+    "ZOOKEEPER-2099 and 2846 (3.5.0 and later; refused within an epoch from 3.9.4 on), "
+    "ZOOKEEPER-3642 (3.4.10 and later "
+    "3.4, 3.5.3-3.5.9, 3.6.0-3.6.2), ZOOKEEPER-2355 (3.4.7-3.4.10, 3.5.1-3.5.3)"
+)
+ZOMBIES = (
+    "ZOOKEEPER-2845 (3.4.10-3.4.11, 3.5.3), ZOOKEEPER-4712 and 4541 (3.5.10, 3.6.3-3.6.4, 3.7.x, 3.8.x, 3.9.0-3.9.2), "
+    "ZOOKEEPER-2832 (3.4), ZOOKEEPER-1154 (before 3.3.4)"
+)
+AGREEMENT = "agreement: what one server delivers, all deliver, and nothing else under its zxid"
+PREFIX = "prefix (agreement and total order): histories that go on past an epoch hold the same of it"
+LOCAL = "local primary order: a primary's transactions are delivered in its order, without gaps"
+
+TABLE = (
+    # --- framing --------------------------------------------------------------------------------------------------
+    Code(
+        "CRC",
+        what="CRC error: a record's checksum is not that of its bytes",
+        concerns="integrity",
+        clients=(
+            "A server that has to read the record does not start; one that started earlier may serve another value."
+        ),
+        do=f"{COPY} {DISK} {RESYNC}",
+    ),
+    Code(
+        "BAD_EOR",
+        what=(
+            "A record does not end with its mark: ZooKeeper takes it for the END OF FILE and drops the rest of "
+            "the file without a word"
+        ),
+        concerns="integrity, durability",
+        clients="After a restart everything behind it in this file is gone from this server, committed or not.",
+        do=f"{COPY} {DISK} {RESYNC}",
+    ),
+    Code(
+        "BAD_LEN",
+        what=(
+            "A record's length is wrong; ZooKeeper takes it for the end of the file (BAD_EOR), or refuses to "
+            "start (Unreasonable length)"
+        ),
+        concerns="integrity, durability",
+        clients="After a restart everything behind it in this file is gone from this server, or it does not start.",
+        do=f"{COPY} {DISK} {RESYNC}",
+    ),
+    Code(
+        "BAD_MAGIC",
+        what="A file of a log's name does not begin as a log does",
+        concerns="integrity",
+        clients="The server does not start if it has to read the file.",
+        do=f"{COPY} {DISK} {RESYNC}",
+    ),
+    Code(
+        "BAD_VERSION",
+        what="A log file of another version of the format than 2",
+        concerns="integrity",
+        do=COPY,
+    ),
+    Code(
+        "BAD_DBID",
+        what="A log file's header has a number that ZooKeeper never writes",
+        concerns="integrity",
+        do=f"{COPY} {DISK}",
+    ),
+    Code(
+        "BAD_BODY",
+        what="A record whose checksum is right is no transaction of its kind",
+        concerns="integrity",
+        clients="The server does not start if it has to read the record.",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "UNKNOWN_TYPE",
+        what="A transaction of a kind that no release up to 3.9 has",
+        concerns="integrity",
+        clients="A release that does not know it does not start.",
+        do="Was the log written by a later release?",
+    ),
+    Code(
+        "LEFT_OVER",
+        what="Bytes behind a transaction's body that are no digest",
+        concerns="integrity",
+        do="Was the log written by a later release?",
+    ),
+    Code(
+        "DATA_AFTER_END",
+        what="Behind the end of a log (a length of 0) there is more",
+        concerns="durability",
+        clients="ZooKeeper reads nothing behind the first length of 0: after a restart it is gone from this server.",
+        do=f"{COPY} If the file was copied while it was written, copy it again. {DISK}",
+    ),
+    Code(
+        "TORN_TAIL",
+        what="A file ends within a record: the server died while it wrote it",
+        clients="None: the record was never acknowledged by this server.",
+    ),
+    Code(
+        "EMPTY_LOG",
+        what="A log file without a record",
+        clients="None.",
+        do="Releases before 3.5.6 do not start with an empty last file: remove it.",
+    ),
+    Code(
+        "NAME_MISMATCH",
+        what="A log file's first record is not the one of its name",
+        concerns="integrity",
+        do="Was the file renamed, or written over?",
+    ),
+    # --- order ----------------------------------------------------------------------------------------------------
+    Code(
+        "GAP",
+        what="Transactions are missing between two that follow each other in a log",
+        concerns=LOCAL,
+        clients=(
+            "This server applies what depends on the missing transactions without them; after a restart its "
+            "tree is another than the others'."
+        ),
+        bugs=HOLES,
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "MISSING",
+        what="Transactions that other servers have, and that this one's live history goes on without",
+        concerns=f"{AGREEMENT}; durability",
+        clients="Reads from this server do not show these writes; if it leads, they are gone for all.",
+        bugs=LOSSES,
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "ZXID_DECREASE",
+        what="A transaction stands behind a later one",
+        concerns="total order",
+        clients="This server applied transactions in another order than the others.",
+        bugs="ZOOKEEPER-4712 (3.5.10, 3.6.3-3.6.4, 3.7.x, 3.8.x, 3.9.0-3.9.2)",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "DUP_DIFFERS",
+        what="One zxid stands twice in a server's log, with different transactions",
+        concerns="integrity",
+        clients="What a restart applies is not what was served.",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "BAD_ZXID",
+        what="A zxid that no transaction can have",
+        concerns="integrity",
+        do=COPY,
+    ),
+    Code(
+        "DUP_ZXID",
+        what="A transaction stands twice in a log, both times the same: it was synchronized twice",
+        clients="None: applying it again changes nothing.",
+    ),
+    Code(
+        "SNAP_BRIDGED",
+        what="A gap in a log that a snapshot fills: the server was synchronized by SNAP",
+        clients="None.",
+    ),
+    Code(
+        "GAP_UNKNOWN",
+        what="A gap in a log from before its oldest snapshot: whether a snapshot filled it cannot be concluded",
+        clients="None after a restart, which begins with a later snapshot.",
+    ),
+    Code(
+        "SNAP_LOST",
+        what="A gap in a log that a snapshot filled which can no longer be read: a restart falls into it",
+        concerns=LOCAL,
+        clients="After a restart this server lacks these transactions.",
+        bugs="ZOOKEEPER-2872 (before 3.5.10 and 3.6.0; all of 3.4)",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "PURGED",
+        what="A log begins late; what was before has been purged, which its oldest snapshot explains",
+        clients="None.",
+    ),
+    Code(
+        "EPOCH_SKIPPED",
+        what="Epochs without a transaction",
+        clients="None.",
+    ),
+    # --- between servers ------------------------------------------------------------------------------------------
+    Code(
+        "DIVERGENT_TXN",
+        what="Servers have different transactions under one zxid",
+        concerns=AGREEMENT,
+        clients="Clients read different values, depending on the server.",
+        bugs="ZOOKEEPER-335 and 1081 (before 3.4): two leaders of one epoch",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "DIVERGENT_DIGEST",
+        what="Servers have one transaction with different digests behind it",
+        concerns=AGREEMENT,
+        do=COPY,
+    ),
+    Code(
+        "ABANDONED_APPLIED",
+        what=(
+            "An abandoned proposal was kept and applied: transactions that the next epoch does not follow on "
+            "stay in a live history"
+        ),
+        concerns=PREFIX,
+        clients=(
+            "Reads from this server show writes that were never committed, and if it leads, all servers get them."
+        ),
+        bugs=ZOMBIES,
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "EPOCH_BOUNDARY",
+        what="Servers disagree on what an epoch follows on, and nothing says which is right",
+        concerns=PREFIX,
+        clients="Reads differ, depending on the server.",
+        bugs=f"{ZOMBIES}; {LOSSES}",
+        do=COPY,
+    ),
+    Code(
+        "COMMITTED_LOST",
+        what="Transactions in the logs of a quorum are in no history that goes on past them",
+        concerns="durability: what a quorum has logged is never lost",
+        clients="Writes that were acknowledged to clients are gone.",
+        bugs=LOSSES,
+        do=(f"{COPY} The transactions are still in the logs named: they can be read there and written again by hand."),
+    ),
+    Code(
+        "ABANDONED",
+        what="Proposals of an earlier leader that were never committed, below a later snapshot",
+        clients="None.",
+    ),
+    Code(
+        "UNCOMMITTED_TAIL",
+        what=(
+            "The last transactions of a log are on less than a quorum: whether they were committed cannot be concluded"
+        ),
+        clients="None.",
+    ),
+    Code(
+        "BEHIND",
+        what="A server's history ends before the others'",
+        clients="None: it catches up when it joins.",
+    ),
+    Code(
+        "FAILED_MULTI",
+        what=(
+            "Failed multis: ZooKeeper writes over the kinds of their parts while it applies them, so their "
+            "records differ between servers"
+        ),
+        clients="None.",
+    ),
+    Code(
+        "ENCODING",
+        what="The same transactions written differently: other releases or settings",
+        clients="None.",
+    ),
+    # --- digests and trees ----------------------------------------------------------------------------------------
+    Code(
+        "DIGEST_MISMATCH",
+        what=("Replaying the log gives another tree than the leader had: this server's log is not what was agreed on"),
+        concerns=AGREEMENT,
+        clients="Reads from this server may differ from the others', at the latest after a restart.",
+        bugs=f"{ZOMBIES}; {HOLES}",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "DIGEST_SHARED",
+        what=(
+            "On every server the same record's digest is not the tree's: the servers agree, and the digest that"
+            " the leader computed does not"
+        ),
+        concerns="the digest itself",
+        clients="None known.",
+        do="Report it to ZooKeeper.",
+    ),
+    Code(
+        "DIGEST_OPEN",
+        what="The digests behind a snapshot cannot be judged: it may hold later transactions than the log",
+        clients="None.",
+    ),
+    Code(
+        "NO_DIGESTS",
+        what="No digests: before 3.6, or switched off; replaying cannot tell who is wrong",
+        clients="None.",
+    ),
+    Code(
+        "TREE_DIFFERS",
+        what="The trees that two servers have at the same transaction differ",
+        concerns=AGREEMENT,
+        clients="Reads differ, depending on the server.",
+        bugs=(
+            "ZOOKEEPER-4837, 1549 and 1558 (all releases; 3.4.6-3.4.14 seldom), ZOOKEEPER-3104 (3.4, "
+            f"3.5.0-3.5.4); {ZOMBIES}"
+        ),
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "TREE_STATS",
+        what="Nodes of two servers differ in their versions, times or permissions alone",
+        concerns="none of ZAB",
+        clients="Versions of children may be read differently.",
+        bugs="ZOOKEEPER-3125 (before 3.6)",
+    ),
+    Code(
+        "RESTART_DIFFERS",
+        what="A restart would build another tree than the log does: the newest snapshot is not what the log says",
+        concerns="durability",
+        clients="After a restart reads from this server differ.",
+        bugs=(
+            "ZOOKEEPER-4837, 1549 and 1558 (all releases; 3.4.6-3.4.14 seldom), ZOOKEEPER-3104 (3.4, "
+            "3.5.0-3.5.4), ZOOKEEPER-2355 (3.4.7-3.4.10, 3.5.1-3.5.3), ZOOKEEPER-3701 (3.4, 3.5.0-3.5.6)"
+        ),
+        do=f"{COPY} {RESYNC}",
+    ),
+    # --- snapshots ------------------------------------------------------------------------------------------------
+    Code(
+        "SNAPSHOT_BROKEN",
+        what="A snapshot's checksum, or what is in it, is wrong though it ends as it should",
+        concerns="integrity",
+        clients="A server that starts falls back on an older snapshot, or does not start.",
+        do=f"{COPY} {DISK}",
+    ),
+    Code(
+        "SNAPSHOT_DIGEST",
+        what="A snapshot's digest is not that of the tree at its transaction",
+        concerns=AGREEMENT,
+        clients="What this server served, or will serve after a restart, is not what the others do.",
+        bugs=ZOMBIES,
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "NO_SNAPSHOT",
+        what="None of a server's snapshots can be read",
+        concerns="durability",
+        clients="Releases from 3.5.5 on refuse to start.",
+        bugs="ZOOKEEPER-2325, 3056",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "NO_SNAPSHOTS",
+        what="Logs without a snapshot",
+        clients="None by itself; releases from 3.5.5 on refuse to start.",
+    ),
+    Code(
+        "TORN_SNAPSHOT",
+        what="A snapshot that was never finished: a server takes the next older one",
+        clients="None.",
+    ),
+    # --- epochs ---------------------------------------------------------------------------------------------------
+    Code(
+        "EPOCH_BEHIND_LOG",
+        what=(
+            "currentEpoch is older than the last transaction: the server refuses to start ('The current epoch, "
+            "..., is older than the last zxid')"
+        ),
+        concerns="a process's epoch is never behind its history",
+        clients="The server is not there.",
+        bugs="ZOOKEEPER-1653 (3.4.0-3.4.5), 2354 (3.5.0 and later)",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "ACCEPTED_BEHIND",
+        what="acceptedEpoch is less than currentEpoch: the server refuses to start",
+        concerns="a process follows no epoch that it has not promised",
+        clients="The server is not there, or could promise an epoch twice.",
+        bugs="ZOOKEEPER-2307 (before 3.5.8, 3.6.3, 3.7.0)",
+        do=f"{COPY} {RESYNC}",
+    ),
+    Code(
+        "EPOCH_FILE",
+        what="An epoch file that holds no number: the server does not start",
+        concerns="integrity",
+        clients="The server is not there.",
+        do=f"{COPY} {DISK} {RESYNC}",
+    ),
+    Code(
+        "EPOCH_MISSING",
+        what="One of the two epoch files is not there",
+        clients="None known.",
+    ),
+    Code(
+        "EPOCH_AHEAD",
+        what="A server has joined an epoch, and its log does not hold what that epoch began with",
+        clients=(
+            "None yet: its log may have been copied before, or a crash came in between (the mark of "
+            "ZOOKEEPER-4643 and 4646)."
+        ),
+    ),
+    Code(
+        "EPOCH_PENDING",
+        what="An epoch file was being written when the server died",
+        clients="None: releases since 3.5.10, 3.6.3, 3.7.1 and 3.8.0 finish it when they start.",
+    ),
+    # --- files ----------------------------------------------------------------------------------------------------
+    Code(
+        "UNREADABLE",
+        what="A file cannot be read",
+        do="Give the command the right to read it: there is no verdict without it.",
+    ),
+    Code(
+        "EMPTY_SERVER",
+        what="A server without any history",
+        clients="None: it takes a snapshot when it joins.",
+    ),
+    Code(
+        "STRAY_FILE",
+        what="Files that are neither logs nor snapshots nor epochs",
+        clients="None.",
+    ),
+    Code(
+        "CONFIG",
+        what="Transactions that change the membership: quorums are counted as they say",
+        clients="None.",
+    ),
+    Code(
+        "CONFIG_UNREAD",
+        what="A change of the membership that cannot be read: quorums are counted as before",
+        clients="None.",
+    ),
+    Code(
+        "TOO_MANY",
+        what="A file in which hardly anything follows on anything: the rest of it is not told",
+    ),
+)
+
+CODES: dict[str, Code] = {row.code: row for row in TABLE}

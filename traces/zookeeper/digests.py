@@ -1,0 +1,197 @@
+"""What replaying says: trees that are not as their digests, snapshots that are not as the log, restarts that differ."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+from traces.zookeeper.agree import Each
+from traces.zookeeper.decode import Broken, decoded, zxid_text
+from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.logs import payload_at
+from traces.zookeeper.replay import Episode, Replayed, restart_base, restarted, tree_at
+from traces.zookeeper.server import Server
+from traces.zookeeper.snapshots import Snapshot
+from traces.zookeeper.trees import Node
+
+__all__ = ["digest_findings", "restart_findings", "snapshot_digests"]
+
+SHOWN = 10  # nodes that are told
+CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
+          "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",
+          "GAP_UNKNOWN")  # fmt: skip
+
+
+def digest_findings(
+    servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], show_data: bool = False
+) -> list[Finding]:
+    """Records whose digest is not the tree's, but what another finding has caused already: that it says so is noted
+    there."""
+    out: list[Finding] = []
+    for server in servers:
+        replay = replays.get(server.name)
+        if replay is None:
+            continue
+        if server.records and not replay.checked and replay.applied:
+            what = f"{replay.applied:,} transactions replayed, and none says a digest"
+            out.append(Finding("NO_DIGESTS", NOTE, what, server.name))
+        for episode in replay.episodes:
+            cause = caused(server, episode, found)
+            if cause is not None:
+                cause.evidence.setdefault("digests", told(episode))
+            elif shared(server, episode, servers, replays):
+                what = f"it says {episode.wanted:#x}, and every server's tree has {episode.found:#x}"
+                out.append(at_episode("DIGEST_SHARED", WARN, what, server, episode, show_data))
+            else:
+                out.append(at_episode("DIGEST_MISMATCH", VIOLATION, told(episode), server, episode, show_data))
+    return out
+
+
+def told(episode: Episode) -> str:
+    end = f", until {zxid_text(episode.healed)}" if episode.healed else ", to the end"
+    return (
+        f"from {zxid_text(episode.zxid)} on the log says {episode.wanted:#x} and this server's tree has "
+        f"{episode.found:#x}{end}"
+    )
+
+
+def at_episode(code: str, severity: str, what: str, server: Server, e: Episode, show_data: bool) -> Finding:
+    finding = Finding(code, severity, what, server.name, e.file.name, e.place, e.zxid)
+    with contextlib.suppress(Broken):
+        finding.evidence["transaction"] = decoded(payload_at(e.file, e.place)).as_json(show_data)
+    finding.evidence |= {"digest of the record": f"{e.wanted:#x}", "digest of the tree": f"{e.found:#x}"}
+    return finding
+
+
+def caused(server: Server, episode: Episode, found: list[Finding]) -> Finding | None:
+    """The finding about this server that explains why its tree is another from a record on: the last one between the
+    record before, whose digest was right, and this one."""
+    order = {f.name: n for n, f in enumerate(server.logs)}
+    here = (order.get(episode.file.name, -1), episode.place)
+    for f in reversed(found):
+        if f.code not in CAUSES or f.server != server.name or f.file not in order:
+            continue
+        start = (order[f.file], f.offset)
+        last = max(f.last, f.zxid)
+        if start <= here and (f.zxid <= episode.zxid <= last + 1 or behind(server, f, episode)):
+            return f
+    return None
+
+
+def behind(server: Server, f: Finding, episode: Episode) -> bool:
+    """Whether an episode begins with the first digest behind a finding: no record between says that all was well."""
+    return f.zxid <= episode.zxid and episode.before <= max(f.last, f.zxid)
+
+
+def shared(server: Server, episode: Episode, servers: list[Server], replays: Mapping[str, Replayed]) -> bool:
+    """Whether every server that has the record has the same tree, and there are others."""
+    others = [s for s in servers if s is not server and s.has(episode.zxid) and s.name in replays]
+
+    def said(e: Episode) -> tuple[int, int, int]:
+        return e.zxid, e.wanted, e.found
+
+    same = [s for s in others if said(episode) in map(said, replays[s.name].episodes)]
+    return bool(others) and len(same) == len(others)
+
+
+# --- snapshots and restarts ----------------------------------------------------------------------------
+
+
+def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
+    """Snapshots whose digest is not that of the tree at its transaction, where the log says what that is."""
+    out = []
+    for s in server.snapshots:
+        if not s.usable or not s.has_digest:
+            continue
+        said = replay.captured.get(s.digest_zxid)
+        word = (1 << 64) - 1
+        if said is not None and said[2] and said[0] != s.digest & word:
+            what = f"it says {s.digest & word:#x} of the tree at {zxid_text(s.digest_zxid)}, "
+            what += f"which the log gives {said[0]:#x}"
+            out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
+    return out
+
+
+def restart_findings(
+    servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], each: Each
+) -> list[Finding]:
+    """The tree that each server would have after a restart, against its own log's and the others'."""
+    out: list[Finding] = []
+    ends: dict[str, tuple[int, Replayed, Snapshot]] = {}
+    graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
+    blamed = {name for f in graves for name in (f.server, *f.servers)}
+    wanted = sorted({s.logged for s in servers} | {s.top for s in servers})
+    asked = [(s, base, wanted) for s in servers if s.records and (base := restart_base(s)) is not None]
+    for (server, base, _), again in zip(asked, each(restarted, asked), strict=True):
+        ends[server.name] = (again.last, again, base)
+        out += restart_of(server, base, again, replays.get(server.name), server.name in blamed)
+    told = blamed | {f.server for f in out}
+    out += between(servers, ends, told)
+    return out
+
+
+def restart_of(server: Server, base: Snapshot, again: Replayed, replay: Replayed | None, blamed: bool) -> list[Finding]:
+    """A server's restart against its own log."""
+    if blamed or replay is None:
+        return []
+    if again.episodes:
+        e = again.episodes[0]
+        what = f"from {base.name} and the records behind it a restart builds a tree that is not as the "
+        what += f"digests say: {told(e)}"
+        return [Finding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, e.zxid)]
+    mine, logs = again.captured.get(again.last), replay.captured.get(again.last)
+    if mine is None or logs is None or mine[0] == logs[0] or again.newest > again.last or replay.newest > again.last:
+        return []
+    if mine[1] == logs[1]:
+        return []  # statistics alone, which snapshots of older releases can have otherwise
+    nodes = differences(tree_at(server, again.last, base), tree_at(server, again.last, None))
+    if not nodes:
+        return []
+    what = f"from {base.name} a restart builds another tree at {zxid_text(again.last)} than the log: "
+    what += f"{len(nodes)} nodes differ"
+    finding = Finding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, again.last)
+    finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
+    return [finding]
+
+
+def between(servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snapshot]], told: set[str]) -> list[Finding]:
+    """Servers whose trees at one transaction differ, though nothing else has been found about them."""
+    out: list[Finding] = []
+    names = [s.name for s in servers if s.name in ends and s.name not in told]
+    by_name = {s.name: s for s in servers}
+    for k, one in enumerate(names):
+        for two in names[k + 1 :]:
+            at = min(ends[one][0], ends[two][0])
+            a, b = ends[one][1].captured.get(at), ends[two][1].captured.get(at)
+            newest = max(
+                ends[one][1].newest if ends[one][0] == at else 0, ends[two][1].newest if ends[two][0] == at else 0
+            )
+            if a is None or b is None or a[0] == b[0] or newest > at or (a[2] and b[2]):
+                continue
+            nodes = differences(tree_at(by_name[one], at, ends[one][2]), tree_at(by_name[two], at, ends[two][2]))
+            if not nodes:
+                continue
+            real = any("only" in d or "data" in d for d in nodes.values())
+            wrong = one if b[2] and not a[2] else two if a[2] and not b[2] else ""
+            what = f"at {zxid_text(at)} the trees of {one} and {two} differ in {len(nodes)} nodes"
+            code, severity = ("TREE_DIFFERS", VIOLATION) if real else ("TREE_STATS", NOTE)
+            finding = Finding(code, severity, what, wrong, "", -1, at, -1, [one, two])
+            finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
+            out.append(finding)
+    return out
+
+
+def differences(one: Mapping[str, Node], two: Mapping[str, Node]) -> dict[str, str]:
+    """The nodes in which two trees differ, each with how."""
+    out: dict[str, str] = {}
+    for path in sorted(one.keys() | two.keys()):
+        a, b = one.get(path), two.get(path)
+        if a is None or b is None:
+            there = a if a is not None else b
+            assert there is not None
+            out[path or "/"] = f"only in the {'second' if a is None else 'first'}: {there.told()}"
+        elif (a.data, max(a.length, 0), a.stats[8]) != (b.data, max(b.length, 0), b.stats[8]):
+            out[path or "/"] = f"data or owner: {a.told()} | {b.told()}"
+        elif a.stats != b.stats:
+            out[path or "/"] = f"statistics: {a.told()} | {b.told()}"
+    return out

@@ -1,0 +1,57 @@
+"""What an audit finds: findings, and notes of what is odd and legitimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from traces.zookeeper.decode import zxid_text
+
+__all__ = ["NOTE", "VIOLATION", "WARN", "Finding", "worst"]
+
+VIOLATION, WARN, NOTE = "VIOLATION", "WARN", "NOTE"
+RANKS = {VIOLATION: 0, WARN: 1, NOTE: 2}
+
+
+@dataclass
+class Finding:
+    """A finding or a note.
+
+    Attributes:
+        code: see `codes.py`, which has what is the same of all findings of a code.
+        severity: VIOLATION, WARN or NOTE.
+        server: whose; empty: of no server, or it cannot be said whose. `servers`: all that it concerns.
+        file, offset, zxid: where, as far as there is such a place; `offset` -1, `zxid` -1: none.
+        sentence: what was found.
+        last: the last zxid of several; -1: of one.
+        evidence: facts by name, for machines and people: both versions of a transaction, digests.
+    """
+
+    code: str
+    severity: str
+    sentence: str
+    server: str = ""
+    file: str = ""
+    offset: int = -1
+    zxid: int = -1
+    last: int = -1
+    servers: list[str] = field(default_factory=list)
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def order(self) -> tuple[Any, ...]:
+        return (RANKS[self.severity], self.server, self.zxid if self.zxid >= 0 else 1 << 63, self.offset, self.code)
+
+    @property
+    def place(self) -> str:
+        """Where, in words."""
+        said = [self.server] if self.server else []
+        said += [f"{self.file} at {self.offset}" if self.offset >= 0 else self.file] if self.file else []
+        if self.zxid >= 0:
+            many = f"..{zxid_text(self.last)}" if self.last >= 0 and self.last != self.zxid else ""
+            said += [f"zxid {zxid_text(self.zxid)}{many}"]
+        return ", ".join(said)
+
+
+def worst(findings: list[Finding]) -> list[Finding]:
+    """In the order in which they are told."""
+    return sorted(findings, key=Finding.order)

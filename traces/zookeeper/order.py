@@ -1,0 +1,236 @@
+"""What each server's own files say: records that are damaged, gaps, order, epochs, snapshots."""
+
+from __future__ import annotations
+
+from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.logs import LogFile
+from traces.zookeeper.server import LOW, Run, Server
+from traces.zookeeper.snapshots import PACKED, Snapshot
+
+__all__ = ["epoch_findings", "epoch_value", "file_findings", "order_findings", "snapshot_findings"]
+
+NOTES = ("LEFT_OVER", "UNKNOWN_TYPE", "BAD_DBID")  # of damages those that a later release might write
+OLDEST = 1 << 32
+
+
+def file_findings(server: Server) -> list[Finding]:
+    """Files that cannot be read, and records that are damaged."""
+    out = []
+    d = server.directory
+    for path, why in d.trouble:
+        out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {why}", d.name, path.name))
+    for n, f in enumerate(server.logs):
+        if f.trouble:
+            out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {f.trouble}", d.name, f.name))
+        for damage in f.damages:
+            severity = WARN if damage.code in NOTES else VIOLATION
+            zxid = damage.zxid if damage.zxid > 0 else -1
+            finding = Finding(damage.code, severity, damage.detail, d.name, f.name, damage.place, zxid)
+            if damage.hides:
+                finding.evidence["hidden from ZooKeeper"] = "the rest of the file"
+            out.append(finding)
+        if f.torn is not None:
+            place, zxid = f.torn
+            what = "the file ends within its last record"
+            where = "" if n == len(server.logs) - 1 else ", and the next file goes on"
+            out.append(Finding("TORN_TAIL", NOTE, what + where, d.name, f.name, place, zxid if zxid > 0 else -1))
+        if f.ending == "empty":
+            last = n == len(server.logs) - 1
+            what = "no record was written to it" + ("" if last else ", and later files follow")
+            out.append(Finding("EMPTY_LOG", NOTE, what, d.name, f.name, 0))
+        if f.lost_events:
+            what = f"{f.lost_events:,} more oddities of this file are not told"
+            out.append(Finding("TOO_MANY", WARN, what, d.name, f.name))
+    names = [p.name for p in d.stray]
+    if names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        out.append(
+            Finding("STRAY_FILE", NOTE, f"passed over or read by its name alone: {', '.join(names[:5])}{more}", d.name)
+        )
+    if not server.logs and not any(s.zxid for s in server.snapshots):
+        out.append(Finding("EMPTY_SERVER", NOTE, "there is no log and no snapshot but the first", d.name))
+    elif not server.records and not server.top and not any(f.damages for f in server.logs):
+        out.append(Finding("EMPTY_SERVER", NOTE, "there is no transaction in its logs", d.name))
+    return out
+
+
+# --- order -------------------------------------------------------------------------------------------
+
+
+def order_findings(server: Server) -> list[Finding]:
+    """How a server's log goes on: gaps, order, repetitions."""
+    out: list[Finding] = []
+    known = [s.zxid for s in server.snapshots]
+    for n, run in enumerate(server.runs):
+        f = server.file_of(run)
+        where = (server.name, f.name, run.place)
+        if run.link == "gap":
+            out.append(gap(server, run, known))
+        elif run.link == "unknown" and n == 0:
+            out += begins_late(server, run, f, known)
+        elif run.link == "unknown":
+            lo, hi = server.missing(run)
+            what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no snapshot from before is there"
+            out.append(Finding("GAP_UNKNOWN", NOTE, what, *where, lo, hi))
+        elif run.link == "bridged":
+            out += bridged(server, run, f)
+        elif run.link == "back":
+            what = f"{zxid_text(run.lo)} stands behind {zxid_text(run.before)}"
+            out.append(Finding("ZXID_DECREASE", VIOLATION, what, *where, run.lo, run.hi))
+        elif run.link == "again":
+            hi = min(run.hi, run.before)
+            what = f"{zxid_text(run.lo)}{'' if hi == run.lo else '..' + zxid_text(hi)} was logged before, the same"
+            out.append(Finding("DUP_ZXID", NOTE, what, *where, run.lo, hi))
+        elif run.link == "epoch" and run.before and run.lo >> 32 > (run.before >> 32) + 1:
+            what = f"epoch {run.lo >> 32} follows on epoch {run.before >> 32}"
+            out.append(Finding("EPOCH_SKIPPED", NOTE, what, *where, run.lo))
+        if run.lo & LOW == 0 or run.lo <= 0:
+            out.append(
+                Finding("BAD_ZXID", VIOLATION, f"no transaction has zxid {zxid_text(run.lo)}", *where, max(run.lo, 0))
+            )
+    out += names_wrong(server)
+    return out
+
+
+def gap(server: Server, run: Run, known: list[int]) -> Finding:
+    """A gap, which a snapshot of its end would explain."""
+    f = server.file_of(run)
+    lo, hi = server.missing(run)
+    first = run is server.runs[0]
+    inside = run.place != f.first_place
+    behind = f"the log goes from {zxid_text(run.before)} to {zxid_text(run.lo)}"
+    if first:
+        behind = f"the log begins with {zxid_text(run.lo)}, and snapshot.{run.before:x} is all that is from before"
+    what = f"{behind}{' inside a file' if inside else ''}: {count_text(lo, hi)} missing, and no snapshot fills the gap"
+    finding = Finding("GAP", VIOLATION, what, server.name, f.name, run.place, lo, hi)
+    finding.evidence["snapshots"] = [f"{z:x}" for z in known]
+    return finding
+
+
+def count_text(lo: int, hi: int) -> str:
+    n = hi - lo + 1
+    return f"{zxid_text(lo)} is" if n == 1 else f"{n:,} transactions from {zxid_text(lo)} to {zxid_text(hi)} are"
+
+
+def begins_late(server: Server, run: Run, f: LogFile, known: list[int]) -> list[Finding]:
+    """A log that does not begin with the first transaction there is."""
+    where = (server.name, f.name, run.place, run.lo)
+    if not known:
+        if run.lo & LOW == 1:
+            return []
+        what = f"the log begins with {zxid_text(run.lo)}, and there is no snapshot: what was before cannot be concluded"
+        return [Finding("GAP_UNKNOWN", NOTE, what, *where)]
+    what = f"the log begins with {zxid_text(run.lo)}, which its oldest snapshot snapshot.{known[0]:x} explains"
+    return [Finding("PURGED", NOTE, what, *where)]
+
+
+def bridged(server: Server, run: Run, f: LogFile) -> list[Finding]:
+    """A gap that a snapshot fills, if one that can be read does."""
+    where = (server.name, f.name, run.place)
+    usable = [s.zxid for s in server.snapshots if s.usable]
+    fills = [s for s in usable if run.before < s < run.lo] if run is not server.runs[0] else usable
+    missing = run.lo & LOW != 1
+    lo, hi = server.missing(run) if missing else (run.lo, run.lo)
+    if run.snapshot in usable or (fills and not missing):
+        what = f"from {zxid_text(run.before)} to {zxid_text(run.lo)}, over snapshot.{run.snapshot:x}"
+        return [Finding("SNAP_BRIDGED", NOTE, what, *where, run.lo)]
+    later = [s for s in usable if s >= run.lo - 1]
+    what = (
+        f"between {zxid_text(run.before)} and {zxid_text(run.lo)} lies snapshot.{run.snapshot:x}, which cannot be read"
+    )
+    if later:
+        return [Finding("GAP_UNKNOWN", NOTE, f"{what}; a restart begins with snapshot.{later[-1]:x}", *where, lo, hi)]
+    return [Finding("SNAP_LOST", VIOLATION, what, *where, lo, hi)]
+
+
+def names_wrong(server: Server) -> list[Finding]:
+    """Files whose first record is not the one of their name."""
+    out = []
+    for f in server.logs:
+        if not f.first_place or f.first == f.named or any(d.place < f.first_place for d in f.damages):
+            continue
+        explained = any(r.link == "gap" and server.file_of(r) is f for r in server.runs)
+        if not explained:
+            what = f"its first record is {zxid_text(f.first)}, its name says {zxid_text(f.named)}"
+            lost = f.named < f.first and not server.has(f.named)
+            severity = VIOLATION if lost and not bridges(server, f) else WARN
+            code = "GAP" if severity == VIOLATION else "NAME_MISMATCH"
+            out.append(Finding(code, severity, what, server.name, f.name, f.first_place, f.named, f.first - 1))
+    return out
+
+
+def bridges(server: Server, f: LogFile) -> bool:
+    return any(f.named <= s.zxid < f.first for s in server.snapshots)
+
+
+# --- snapshots and epochs ------------------------------------------------------------------------------
+
+
+def snapshot_findings(server: Server) -> list[Finding]:
+    """Snapshots that cannot be read, or say what is not so."""
+    out = []
+    for s in server.snapshots:
+        if s.state == "unreadable":
+            out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {s.why}", server.name, s.name))
+        elif not ends_well(s) and s.state in ("torn", "broken"):
+            out.append(Finding("TORN_SNAPSHOT", NOTE, s.why, server.name, s.name, s.place, s.zxid))
+        elif s.state in ("torn", "broken"):
+            out.append(Finding("SNAPSHOT_BROKEN", VIOLATION, s.why, server.name, s.name, s.place, s.zxid))
+    if server.snapshots and not any(s.usable for s in server.snapshots):
+        severity = VIOLATION if any(s.state != "unreadable" for s in server.snapshots) and server.records else WARN
+        out.append(Finding("NO_SNAPSHOT", severity, "none of its snapshots can be read", server.name))
+    elif not server.snapshots and server.records:
+        out.append(Finding("NO_SNAPSHOTS", NOTE, "there are logs and no snapshot", server.name))
+    return out
+
+
+def ends_well(s: Snapshot) -> bool:
+    """Whether a snapshot ends as one that was finished does; a compressed one that is cut off does not."""
+    return s.ended and not (s.state == "torn" and s.name.endswith(PACKED))
+
+
+def epoch_findings(server: Server) -> list[Finding]:
+    """The epoch files, against each other and against what is logged."""
+    out: list[Finding] = []
+    values: dict[str, int] = {}
+    found = server.directory.epochs
+    for name in ("currentEpoch", "acceptedEpoch"):
+        data = found.get(name)
+        if data is None:
+            continue
+        text = data.split(b"\n")[0].rstrip(b"\r")
+        if text.isdigit() and len(text) < 20:
+            values[name] = int(text)
+        else:
+            shown = data[:40].decode("ascii", "backslashreplace")
+            out.append(Finding("EPOCH_FILE", VIOLATION, f"it holds {shown!r}, which is no epoch", server.name, name))
+    held = [n for n in ("currentEpoch", "acceptedEpoch") if n in found]
+    if len(held) == 1 and server.top >> 32:
+        other = "acceptedEpoch" if held[0] == "currentEpoch" else "currentEpoch"
+        out.append(Finding("EPOCH_MISSING", NOTE, f"there is {held[0]} and no {other}", server.name, other))
+    pending = [n for n in found if n.endswith(".tmp") or n == "updatingEpoch"]
+    for name in pending:
+        out.append(Finding("EPOCH_PENDING", NOTE, "it was left behind", server.name, name))
+    top = max([server.top, *(s.zxid for s in server.snapshots if s.usable)])
+    current, accepted = values.get("currentEpoch"), values.get("acceptedEpoch")
+    if current is not None and current < top >> 32:
+        what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch says {current}"
+        severity = WARN if pending_heals(found, top >> 32) else VIOLATION
+        out.append(Finding("EPOCH_BEHIND_LOG", severity, what, server.name, "currentEpoch"))
+    if current is not None and accepted is not None and accepted < current:
+        what = f"acceptedEpoch says {accepted}, currentEpoch {current}"
+        out.append(Finding("ACCEPTED_BEHIND", VIOLATION, what, server.name, "acceptedEpoch"))
+    return out
+
+
+def pending_heals(found: dict[str, bytes | None], epoch: int) -> bool:
+    """Whether a server goes on by itself from what an interrupted update left."""
+    text = (found.get("currentEpoch.tmp") or b"").strip()
+    return "updatingEpoch" in found or (text.isdigit() and len(text) < 20 and int(text) == epoch)
+
+
+def epoch_value(server: Server) -> int:
+    """currentEpoch; -1: it does not say."""
+    text = (server.directory.epochs.get("currentEpoch") or b"").split(b"\n")[0].strip()
+    return int(text) if text.isdigit() and len(text) < 20 else -1

@@ -1,0 +1,322 @@
+"""The directories of a server: which files there are, and how its log goes on from one transaction to the next."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from traces.zookeeper.files import Unreadable, read_small, reason
+from traces.zookeeper.logs import Damage, LogFile
+from traces.zookeeper.snapshots import Snapshot
+
+__all__ = ["Directory", "NotOne", "Run", "Server", "find_directory", "listed"]
+
+VERSION = "version-2"
+LOW = 0xFFFFFFFF
+DEEP = 2  # folders below what is named in which a version-2 is looked for
+MOST_FILES = 100_000
+KNOWN = ("currentEpoch", "acceptedEpoch", "updatingEpoch", "currentEpoch.tmp", "acceptedEpoch.tmp")
+PACKED = (".gz", ".snappy")
+
+
+class NotOne(ValueError):
+    """What is named is no directory of a server."""
+
+
+@dataclass
+class Directory:
+    """What lies in the directories of a server; nothing of it is read yet.
+
+    Attributes:
+        name: what reports call the server.
+        logs, snapshots: paths with the zxids of their names, in order.
+        epochs: the text of each epoch file, None where it cannot be read.
+        stray: what is neither.
+        trouble: folders and files that cannot be read, with the reason.
+    """
+
+    name: str
+    folders: list[Path]
+    logs: list[tuple[int, Path]] = field(default_factory=list)
+    snapshots: list[tuple[int, Path]] = field(default_factory=list)
+    epochs: dict[str, bytes | None] = field(default_factory=dict)
+    stray: list[Path] = field(default_factory=list)
+    trouble: list[tuple[Path, str]] = field(default_factory=list)
+    number: int = 0
+
+
+def zxid_of(name: str, prefix: str) -> int:
+    """The zxid of a file's name, as ZooKeeper reads it: the second of its parts; -1: it has none."""
+    parts = name.split(".")
+    if len(parts) < 2 or parts[0] != prefix:
+        return -1
+    try:
+        value = int(parts[1], 16) if parts[1].isalnum() and parts[1].isascii() else -1
+    except ValueError:
+        return -1
+    return value if value < 1 << 63 else -1
+
+
+def entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        out = []
+        for entry in found:
+            out.append(entry)
+            if len(out) > MOST_FILES:
+                raise NotOne(f"{folder} has more than {MOST_FILES:,} entries")
+        return out
+
+
+def is_folder(e: os.DirEntry[str], follow: bool = True) -> bool:
+    """Whether an entry is a folder; a link that leads nowhere is none."""
+    try:
+        return e.is_dir(follow_symlinks=follow)
+    except OSError:
+        return False
+
+
+def version_folders(path: Path) -> list[Path]:
+    """The folders version-2 at a path or a little below, symbolic links below it not followed."""
+    if path.name == VERSION or any(e.name.startswith(("log.", "snapshot.")) for e in entries(path)):
+        return [path]
+    found, ahead = [], [(path, 0)]
+    while ahead:
+        here, depth = ahead.pop(0)
+        try:
+            inside = sorted(entries(here), key=lambda e: e.name)
+        except OSError:
+            continue
+        for e in inside:
+            if e.name == VERSION and is_folder(e):
+                found.append(Path(e.path))
+            elif depth < DEEP and is_folder(e, False) and len(ahead) < 1000:
+                ahead.append((Path(e.path), depth + 1))
+    return found
+
+
+def find_directory(words: list[Path], name: str) -> Directory:
+    """The directories of a server: one, or its data and its log directory apart.
+
+    Raises:
+        NotOne: there is none, it cannot be read, or it holds several servers.
+    """
+    folders: list[Path] = []
+    for path in words:
+        try:
+            if not path.is_dir():
+                raise NotOne(f"{path} is no folder" if path.exists() else f"there is no folder {path}")
+            found = version_folders(path)
+        except (OSError, ValueError) as problem:
+            if isinstance(problem, NotOne):
+                raise
+            raise NotOne(f"{path} cannot be read: {reason(problem)}") from None
+        if not found:
+            raise NotOne(f"{path} has no {VERSION}: it is no data directory of a ZooKeeper server")
+        with_epochs = [f for f in found if (f / "currentEpoch").exists()]
+        if len(found) > 2 or len(with_epochs) > 1:
+            names = ", ".join(str(f.parent) for f in found[:4])
+            raise NotOne(f"{path} holds several servers: name each of them ({names})")
+        folders += [f for f in found if f not in folders]
+    return listed(Directory(name, folders))
+
+
+def listed(directory: Directory) -> Directory:
+    """What lies in a server's folders now.
+
+    Raises:
+        NotOne: one cannot be read.
+    """
+    out = Directory(directory.name, directory.folders, number=directory.number)
+    for folder in out.folders:
+        list_folder(out, folder)
+    out.logs.sort(key=lambda item: (item[0], item[1].name))
+    out.snapshots.sort(key=lambda item: (item[0], item[1].name))
+    return out
+
+
+def list_folder(out: Directory, folder: Path) -> None:
+    """
+    Raises:
+        NotOne: it cannot be read.
+    """
+    try:
+        inside = sorted(entries(folder), key=lambda e: e.name)
+    except OSError as problem:
+        raise NotOne(f"{folder} cannot be read: {reason(problem)}") from None
+    for e in inside:
+        path = Path(e.path)
+        log, snapshot = zxid_of(e.name, "log"), zxid_of(e.name, "snapshot")
+        if log >= 0 and not is_folder(e):
+            out.logs.append((log, path))
+            if e.name.count(".") > 1:
+                out.stray.append(path)
+        elif snapshot >= 0 and not is_folder(e) and (e.name.count(".") == 1 or e.name.endswith(PACKED)):
+            out.snapshots.append((snapshot, path))
+        elif e.name not in KNOWN:
+            out.stray.append(path)
+    names = {e.name for e in inside}
+    for name in KNOWN:  # what a server promised after what it has joined: a running one writes them the other way round
+        if name in names:
+            try:
+                out.epochs[name] = read_small(folder / name)
+            except Unreadable as problem:
+                if problem.errno != errno.ENOENT:
+                    out.epochs[name] = None
+                    out.trouble.append((folder / name, str(problem)))
+
+
+# --- how a log goes on -------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """Transactions one behind the other in a file, and how they follow on what is before them.
+
+    Attributes:
+        link: `start`; `next`; `epoch`: the first of a later epoch, directly behind `before`; `bridged`: a snapshot
+            lies between (`snapshot`); `gap`; `unknown`: between may be what was purged; `damaged`: between are records
+            that cannot be read; `again`: it was there already; `back`: it was not, and is less than what is before.
+        before: the greatest transaction before it; what it follows on, but where a snapshot lies between.
+    """
+
+    lo: int
+    hi: int
+    file: int
+    place: int
+    link: str = ""
+    before: int = 0
+    snapshot: int = 0
+
+
+@dataclass
+class Server:
+    """A server: its files, read, and its history.
+
+    Attributes:
+        top: the last transaction that it has, by its logs or by a snapshot.
+    """
+
+    directory: Directory
+    logs: list[LogFile]
+    snapshots: list[Snapshot] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    seen: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.directory.name
+
+    @property
+    def logged(self) -> int:
+        """The greatest transaction in its logs; 0: none."""
+        return max((r.hi for r in self.runs), default=0)
+
+    @property
+    def top(self) -> int:
+        return max([self.logged, *(s.zxid for s in self.snapshots if s.usable)])
+
+    @property
+    def records(self) -> int:
+        return sum(f.records for f in self.logs)
+
+    def has(self, zxid: int) -> bool:
+        """Whether its logs have a transaction."""
+        return inside(self.seen, zxid)
+
+    def file_of(self, run: Run) -> LogFile:
+        return self.logs[run.file]
+
+    def follow(self) -> None:
+        """How its runs follow each other."""
+        self.runs, self.seen = list(raw_runs(self.logs)), []
+        zxids = sorted({s.zxid for s in self.snapshots})
+        top = last = 0
+        for n, run in enumerate(self.runs):
+            run.before = top
+            if n == 0:
+                self.begin(run, zxids)
+            elif run.lo in (last + 1, top + 1):
+                run.link = "next"
+            elif run.lo <= top:
+                run.link = "again" if inside(self.seen, run.lo) else "back"
+            else:
+                self.forward(run, self.runs[n - 1], zxids)
+            add(self.seen, run.lo, run.hi)
+            last, top = run.hi, max(top, run.hi)
+
+    def begin(self, run: Run, zxids: list[int]) -> None:
+        """What the first run follows on: nothing, a snapshot, or what was purged."""
+        below = [s for s in zxids if s < run.lo]
+        run.before = below[-1] if below else 0
+        if not below:
+            run.link = "start" if run.lo == (1 << 32) + 1 else "unknown"
+        elif run.lo & LOW == 1:
+            run.link, run.snapshot = ("epoch", 0) if run.before == 0 else ("bridged", run.before)
+        elif run.before == run.lo - 1:
+            run.link, run.snapshot = "bridged", run.before
+        else:
+            run.link = "damaged" if damages_between(self, None, run) else "gap"
+
+    def forward(self, run: Run, before: Run, zxids: list[int]) -> None:
+        """What a run follows on that begins further on than the next transaction."""
+        between = [s for s in zxids if run.before < s < run.lo]
+        damages = damages_between(self, before, run)
+        new_epoch = run.lo >> 32 > run.before >> 32
+        if damages and (any(d.hides for d in damages) or new_epoch or run.lo - run.before - 1 <= len(damages)):
+            run.link = "damaged"
+        elif between and (between[-1] == run.lo - 1 or run.lo & LOW == 1):
+            run.link, run.snapshot = "bridged", between[-1]
+        elif new_epoch and run.lo & LOW == 1:
+            run.link = "epoch"
+        elif not any(s <= run.before for s in zxids):
+            run.link = "unknown"
+        else:
+            run.link = "gap"
+
+    def missing(self, run: Run) -> tuple[int, int]:
+        """The first and the last transaction that a gap before a run leaves out."""
+        if run.before >> 32 == run.lo >> 32:
+            return run.before + 1, run.lo - 1
+        return (run.lo >> 32 << 32) + 1, run.lo - 1
+
+
+def raw_runs(logs: list[LogFile]) -> Iterator[Run]:
+    for n, f in enumerate(logs):
+        if not f.first_place:
+            continue
+        run = Run(f.first, f.last, n, f.first_place)
+        for jump in f.jumps:
+            run.hi = jump.before
+            yield run
+            run = Run(jump.zxid, f.last, n, jump.place)
+        run.hi = f.last
+        yield run
+
+
+def damages_between(server: Server, before: Run | None, run: Run) -> list[Damage]:
+    """The records between two runs that cannot be read."""
+    start = (-1, 0) if before is None else (before.file, before.place)
+    return [
+        d
+        for n, f in enumerate(server.logs)
+        if start[0] <= n <= run.file
+        for d in f.damages
+        if start < (n, d.place) < (run.file, run.place)
+        and d.code in ("CRC", "BAD_EOR", "BAD_LEN", "DATA_AFTER_END", "BAD_MAGIC")
+    ]
+
+
+def inside(ranges: list[tuple[int, int]], zxid: int) -> bool:
+    return any(lo <= zxid <= hi for lo, hi in ranges)
+
+
+def add(ranges: list[tuple[int, int]], lo: int, hi: int) -> None:
+    """Put a range with others, those that touch it become one."""
+    touching = [r for r in ranges if r[0] <= hi + 1 and lo <= r[1] + 1]
+    for r in touching:
+        ranges.remove(r)
+        lo, hi = min(lo, r[0]), max(hi, r[1])
+    ranges.append((lo, hi))

@@ -1,0 +1,63 @@
+"""A block of Snappy decompressed, in the kernel language (google/snappy, format_description.txt)."""
+
+from __future__ import annotations
+
+from traces.zookeeper.memory import Text
+
+
+def unsnap(source: Text, filled: int, out: Text) -> int:
+    """Decompress the first `filled` bytes of a text into another; how many bytes there are, or -1: it is no such block,
+    or has no room."""
+    size = 0
+    shift = 0
+    p = 0
+    more = True
+    while more:
+        if p >= filled or shift > 28:
+            return -1
+        size = size | ((source.data[p] & 127) << shift)
+        more = source.data[p] >= 128
+        shift = shift + 7
+        p = p + 1
+    if size > out.room:
+        return -1
+    n = 0
+    while p < filled:
+        tag = source.data[p]
+        p = p + 1
+        kind = tag & 3
+        if kind == 0:
+            length = tag >> 2
+            if length >= 60:
+                count = length - 59
+                if p + count > filled:
+                    return -1
+                length = 0
+                for k in range(count):
+                    length = length | (source.data[p + k] << (8 * k))
+                p = p + count
+            length = length + 1
+            if length > filled - p or length > size - n:
+                return -1
+            for k in range(length):
+                out.data[n + k] = source.data[p + k]
+            p = p + length
+            n = n + length
+            continue
+        count = 1 if kind == 1 else 2 if kind == 2 else 4
+        if p + count > filled:
+            return -1
+        back = 0
+        for k in range(count):
+            back = back | (source.data[p + k] << (8 * k))
+        p = p + count
+        length = (tag >> 2) + 1
+        if kind == 1:
+            length = ((tag >> 2) & 7) + 4
+            back = back | ((tag >> 5) << 8)
+        if back == 0 or back > n or length > size - n:
+            return -1
+        for k in range(length):
+            out.data[n + k] = out.data[n + k - back]
+        n = n + length
+    return n if n == size else -1

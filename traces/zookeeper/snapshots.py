@@ -1,0 +1,376 @@
+"""A snapshot read through, as a stream: its tree, its seals, its digest. Never more of it in memory than a piece and
+the tree without its data."""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from traces.zookeeper import numbers as k
+from traces.zookeeper import tree_kernel as tk
+from traces.zookeeper.files import Unreadable, opened, reason
+from traces.zookeeper.memory import Text
+from traces.zookeeper.snappy_kernel import unsnap
+from traces.zookeeper.trees import DataTree
+from zabspec.language.kernels import machine
+
+__all__ = ["Snapshot", "read_snapshot"]
+
+PIECE = 1 << 18
+LAST = b"\0\0\0\1/"
+PACKED = (".gz", ".snappy")
+XERIAL = b"\x82SNAPPY\0"
+BLOCK_ROOM = 1 << 22  # bytes of a snappy block
+RATIO = 400  # times that a file may grow when it is decompressed, beyond what is small
+GROWS = 1 << 28
+MOST_SESSIONS = 10_000_000
+LARGEST = 1 << 26
+
+
+class Torn(Exception):
+    """The stream ends before the snapshot does."""
+
+
+class Malformed(Exception):
+    """What is read is no snapshot; says why."""
+
+
+@dataclass
+class Snapshot:
+    """A snapshot file.
+
+    Attributes:
+        zxid: of its name; `digest_zxid` is what its digest is of (0: it does not say).
+        state: `whole`, `torn` (it ends too early: a server takes the next older one), `broken`, `unreadable`.
+        why: what is broken.
+        place: where, in the decompressed stream.
+        digest: of the tree, as it says; `total` as its nodes add up, `content` of paths, data and owners.
+        newest: the largest zxid in its nodes.
+        seals: which are wrong.
+        ended: it ended as one that is finished does when reading began; of a compressed one that is not asked.
+    """
+
+    path: Path
+    zxid: int
+    size: int = 0
+    stamp: tuple[int, ...] = ()
+    state: str = ""
+    why: str = ""
+    place: int = 0
+    nodes: int = 0
+    sessions: int = 0
+    digest_zxid: int = 0
+    digest_version: int = 0
+    digest: int = 0
+    has_digest: bool = False
+    total: int = 0
+    content: int = 0
+    newest: int = 0
+    last_processed: int = -1
+    left: int = 0
+    seals: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def usable(self) -> bool:
+        """Whether a server that starts can load it."""
+        return self.state == "whole"
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known to be the tree at the zxid of its name."""
+        return self.has_digest and self.digest_zxid == self.zxid
+
+
+class Stream:
+    """The bytes of a snapshot, decompressed, in a text of which a piece is read at a time; with their checksum."""
+
+    def __init__(self, pieces: Iterator[bytes], tree: DataTree) -> None:
+        self.pieces, self.text, self.scan = pieces, tree.text, tree.scan
+        self.tree = tree
+        self.at = self.filled = 0
+        self.sum = 1
+        self.before = 0  # bytes that are not in the text any more
+        self.held = b""
+        self.ended = False
+
+    @property
+    def room(self) -> memoryview:
+        """The text's bytes."""
+        memory: memoryview = self.text.views["data"].memory
+        return memory
+
+    def more(self) -> bool:
+        """Read a piece more; whether there was one. Makes room first, a larger text if need be."""
+        memory = self.room
+        if self.at:
+            rest = bytes(memory[self.at : self.filled])
+            memory[: len(rest)] = rest
+            self.before += self.at
+            self.at, self.filled = 0, len(rest)
+        if not self.held:
+            self.held = next(self.pieces, b"")
+        if not self.held:
+            self.ended = True
+            return False
+        if self.filled == self.text.room:
+            if self.text.room >= LARGEST:
+                raise Malformed("a node larger than 64 MiB")
+            kept = bytes(memory[: self.filled])
+            self.text = self.tree.larger_text()
+            self.room[: len(kept)] = kept
+        piece = self.held[: self.text.room - self.filled]
+        self.held = self.held[len(piece) :]
+        self.room[self.filled : self.filled + len(piece)] = piece
+        self.filled += len(piece)
+        return True
+
+    def pass_to(self, at: int) -> None:
+        """What is before a place has been read."""
+        self.sum = zlib.adler32(self.room[self.at : at], self.sum)
+        self.at = at
+
+    def take(self, count: int) -> bytes:
+        """
+        Raises:
+            Torn: there are not so many.
+        """
+        while self.filled - self.at < count:
+            if not self.more():
+                raise Torn
+        found = bytes(self.room[self.at : self.at + count])
+        self.pass_to(self.at + count)
+        return found
+
+    def number(self, code: str) -> int:
+        value: int = struct.unpack(f">{code}", self.take(struct.calcsize(code)))[0]
+        return value
+
+    def counted(self, most: int, what: str) -> bytes:
+        length = self.number("i")
+        if length > most or length < -1:
+            raise Malformed(f"{what} of {length:,} bytes")
+        return self.take(max(0, length))
+
+
+def plain_pieces(fd: int) -> Iterator[bytes]:
+    at = 0
+    while piece := os.pread(fd, PIECE, at):
+        at += len(piece)
+        yield piece
+
+
+def limited(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Pieces, as far as a file of so many bytes may grow."""
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > GROWS + RATIO * size:
+            raise Malformed(f"it grows to more than {total:,} bytes from {size:,}: it is not decompressed further")
+        yield piece
+
+
+def gzip_pieces(fd: int) -> Iterator[bytes]:
+    """Decompressed by gzip, member after member."""
+    unzip = zlib.decompressobj(31)
+    for piece in plain_pieces(fd):
+        rest = piece
+        while rest:
+            try:
+                out = unzip.decompress(rest, PIECE)
+            except zlib.error as problem:
+                raise Malformed(f"gzip: {problem}") from None
+            if out:
+                yield out
+            if unzip.eof:
+                rest, unzip = unzip.unused_data, zlib.decompressobj(31)
+                if not rest.strip(b"\0"):
+                    rest = b""
+            else:
+                rest = unzip.unconsumed_tail
+                if not out and not rest:
+                    break
+
+
+def snappy_pieces(fd: int) -> Iterator[bytes]:
+    """Decompressed by Snappy, in the framing of snappy-java (Xerial)."""
+    source, out, run = Text(room=BLOCK_ROOM), Text(room=BLOCK_ROOM), machine(unsnap)
+    head = os.pread(fd, 16, 0)
+    if not head.startswith(XERIAL):
+        if len(head) < 16 and XERIAL.startswith(head[:8]):
+            return
+        raise Malformed("it does not begin as Snappy's streams do")
+    at = 16
+    while head := os.pread(fd, 4, at):
+        length = int.from_bytes(head, "big")
+        if len(head) < 4:
+            return
+        if head == XERIAL[:4] and os.pread(fd, 8, at) == XERIAL:
+            at += 16
+            continue
+        if length > BLOCK_ROOM:
+            raise Malformed(f"a Snappy block of {length:,} bytes")
+        data = os.pread(fd, length, at + 4)
+        if len(data) < length:
+            return
+        source.views["data"].memory[:length] = data
+        count = run(source, length, out)
+        if count < 0:
+            raise Malformed("a Snappy block that cannot be decompressed")
+        at += 4 + length
+        yield bytes(out.views["data"].memory[:count])
+
+
+def pieces_of(path: Path, fd: int, size: int) -> Iterator[bytes]:
+    if path.name.endswith(".gz"):
+        return limited(gzip_pieces(fd), size)
+    if path.name.endswith(".snappy"):
+        return limited(snappy_pieces(fd), size)
+    return plain_pieces(fd)
+
+
+def read_snapshot(path: Path, zxid: int, tree: DataTree, stop: Callable[[], None] | None = None) -> Snapshot:
+    """Read a snapshot through, into an empty tree."""
+    out = Snapshot(path, zxid)
+    stream: Stream | None = None
+    try:
+        with opened(path) as fd:
+            status = os.fstat(fd)
+            out.size, out.stamp = status.st_size, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            out.ended = path.name.endswith(PACKED) or (
+                out.size >= 10 and os.pread(fd, len(LAST), out.size - len(LAST)) == LAST
+            )
+            stream = Stream(pieces_of(path, fd, out.size), tree)
+            read_parts(stream, out, tree)
+            out.state = "broken" if out.seals else "whole"
+            if out.seals:
+                out.why = f"{' and '.join(out.seals)} wrong"
+    except Torn:
+        out.state, out.why = "torn", "it ends before the tree does"
+    except Malformed as problem:
+        out.state, out.why = "broken", str(problem)
+    except Unreadable as problem:
+        out.state, out.why = "gone" if problem.errno == errno.ENOENT else "unreadable", str(problem)
+    except OSError as problem:
+        out.state, out.why = "unreadable", reason(problem)
+    if stream is not None:
+        out.place = stream.before + stream.at
+    out.nodes = tree.tree.count
+    out.total, out.content, out.newest = tree.tree.total, tree.tree.content, tree.newest()
+    return out
+
+
+def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
+    """Header, sessions, permissions, nodes, and what seals them.
+
+    Raises:
+        Torn: it ends in between.
+        Malformed: it is no snapshot.
+    """
+    magic, version = s.number("i"), s.number("i")
+    if magic != k.SNAP_MAGIC:
+        raise Malformed(f"it begins with {magic & 0xFFFFFFFF:08x}, not with 5a4b534e (ZKSN)")
+    if version != k.LOG_VERSION:
+        raise Malformed(f"version {version} of the format, where 2 is known")
+    s.take(8)
+    out.sessions = s.number("i")
+    if not 0 <= out.sessions <= MOST_SESSIONS:
+        raise Malformed(f"{out.sessions:,} sessions")
+    left = out.sessions
+    while left:
+        count = min(left, 4096)
+        s.take(12 * count)
+        left -= count
+    tree.begin(read_permissions(s, tree))
+    read_nodes(s, tree)
+    check_seal(s, out, "the checksum")
+    if s.filled - s.at > 0 or s.more():
+        out.digest_zxid, out.digest_version, out.digest = s.number("q"), s.number("i"), s.number("q")
+        check_seal(s, out, "the checksum behind the digest")
+        out.has_digest = out.digest_zxid != 0 and out.digest_version == k.DIGEST_VERSION
+    if s.filled - s.at > 0 or s.more():
+        out.last_processed = s.number("q")
+        check_seal(s, out, "the third checksum")
+    if s.filled - s.at > 0 or s.more():
+        out.left = s.filled - s.at
+
+
+def read_permissions(s: Stream, tree: DataTree) -> list[tuple[int, int]]:
+    """The lists of permissions by their numbers: a hash of each."""
+    count = s.number("i")
+    if not 0 <= count <= 1_000_000:
+        raise Malformed(f"{count:,} lists of permissions")
+    found = {-1: tree.hash_of(OPEN)}
+    for _ in range(count):
+        index = s.number("q")
+        entries = s.number("i")
+        if not -1 <= entries <= 100_000:
+            raise Malformed(f"a list of {entries:,} permissions")
+        said = [struct.pack(">i", entries)]
+        for _ in range(max(0, entries)):
+            perms = s.take(4)
+            scheme, identity = s.counted(1 << 20, "a scheme"), s.counted(1 << 20, "an identity")
+            said += [perms, struct.pack(">i", len(scheme)), scheme, struct.pack(">i", len(identity)), identity]
+        found[index] = tree.hash_of(b"".join(said))
+    return sorted(found.items())
+
+
+OPEN = b"\0\0\0\1\0\0\0\x1f\0\0\0\5world\0\0\0\6anyone"
+
+
+def read_nodes(s: Stream, tree: DataTree) -> None:
+    """The nodes of the tree, as many as there are before the path /."""
+    while True:
+        scan = tree.scan
+        scan.at, scan.filled = s.at, s.filled
+        why = tree.load(tree.tree, scan)
+        s.pass_to(scan.at)
+        if why == tk.NODE_LAST:
+            return
+        if why == tk.NODE_FULL:
+            tree.grow(s.filled - s.at)
+        elif why == tk.NODE_TWICE:
+            raise Malformed("a path stands in it twice")
+        elif why == tk.NODE_BAD:
+            if tree.text.room < LARGEST and plausible(s):
+                kept = bytes(s.room[s.at : s.filled])
+                s.before, s.at = s.before + s.at, 0
+                s.text = tree.larger_text()
+                s.room[: len(kept)] = kept
+                s.filled = len(kept)
+                continue
+            raise Malformed("a node with an impossible length")
+        elif not s.more():
+            raise Torn
+
+
+def plausible(s: Stream) -> bool:
+    """Whether a node that does not fit says lengths that could be: below 64 MiB."""
+    data = s.room[s.at : s.filled]
+    length = int.from_bytes(data[:4], "big", signed=True)
+    if not 0 <= length < LARGEST // 2:
+        return False
+    if 4 + length + 4 > len(data):
+        return True
+    return -1 <= int.from_bytes(data[4 + length : 8 + length], "big", signed=True) < LARGEST // 2
+
+
+def check_seal(s: Stream, out: Snapshot, name: str) -> None:
+    """A checksum of all before it, and the path /."""
+    if name == "the checksum":
+        if s.take(5) != b"\0\0\0\1/":
+            raise Malformed("the list of nodes does not end with /")
+    wanted = s.sum
+    if s.number("q") != wanted:
+        out.seals.append(f"{name} is")
+    if s.take(5) != b"\0\0\0\1/":
+        raise Malformed(f"behind {name} stands something else than /")

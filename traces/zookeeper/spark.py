@@ -1,0 +1,48 @@
+"""A large ensemble audited by Spark: a task for each file, then for each server, then for each range of zxids.
+
+What is concluded is concluded in one place, from the same summaries: the findings are those of an audit without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from traces.spark.session import LOCAL, session
+from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.server import Directory
+
+__all__ = ["audit_on_spark"]
+
+
+def away(directory: Directory) -> Directory:
+    """A directory as another process finds it: by absolute paths."""
+    return replace(
+        directory,
+        folders=[p.absolute() for p in directory.folders],
+        logs=[(zxid, p.absolute()) for zxid, p in directory.logs],
+        snapshots=[(zxid, p.absolute()) for zxid, p in directory.snapshots],
+    )
+
+
+def audit_on_spark(
+    directories: list[Directory], config: str | None, show_data: bool, digests: bool, master: str | None = None
+) -> Audit:
+    """Audit an ensemble as Spark tasks, which read the files themselves: a cluster must see them under these paths.
+
+    Raises:
+        NoSpark: there is none.
+        SparkFailed: a job failed.
+        ConfigError: the configuration is none.
+    """
+    with session(master or LOCAL, brief=True) as spark:
+        context = spark.sparkContext
+
+        def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+            if not arguments:
+                return []
+            done = context.parallelize(list(arguments), len(arguments)).map(lambda a: work(*a)).collect()
+            return list(done)
+
+        return audit([away(d) for d in directories], config, show_data, digests, each=each)

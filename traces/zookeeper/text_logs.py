@@ -1,0 +1,324 @@
+"""Text logs of servers (zookeeper.log) as a history of phases and as rows of the event table.
+
+INFO has elections, epochs and kinds of synchronization; DEBUG of `org.apache.zookeeper.server.quorum` has proposals and
+commits besides. The texts are those of 3.4 to 3.9, whatever the pattern of a line: what stands before them is not
+read but for a time and a server's number. What a log does not say is a silent step: a server that goes on behind a
+synchronization has delivered what is before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import merge
+from pathlib import Path
+
+from traces.tables.table import Rows
+from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.files import Unreadable, opened, reason
+
+__all__ = ["OBSERVES", "LogEvent", "TextHistory", "read_text_logs"]
+
+OBSERVES = ("abcast", "abdeliver")
+LONGEST = 1 << 16  # bytes of a line that are read
+ZXID = r"0x([0-9a-fA-F]{1,16})"
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
+MYID = re.compile(r"\[?myid[:=](\d{1,9})\b")
+
+# What is told, by the text of its line: kind, pattern. The first that is found counts.
+LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("propose", re.compile(r"Proposing:: ?.*?\bzxid:" + ZXID)),
+    ("commit", re.compile(r"Committing request:: ?.*?\bzxid:" + ZXID)),
+    ("established", re.compile(r"Have quorum of supporters.*?setting last processed zxid: " + ZXID)),
+    ("looking", re.compile(r"- LOOKING\b(?!.*Notification)")),
+    ("election", re.compile(r"New election\. My id = +\d+, proposed zxid=" + ZXID)),
+    ("leading", re.compile(r"\bLEADING - LEADER ELECTION TOOK")),
+    ("following", re.compile(r"\bFOLLOWING - LEADER ELECTION TOOK")),
+    ("phase", re.compile(r"Peer state changed: (\w[\w -]*\w)")),
+    ("got diff", re.compile(r"Getting a diff from the leader " + ZXID)),
+    ("got snap", re.compile(r"Getting a snapshot from (?:the )?leader(?: " + ZXID + ")?")),
+    ("got trunc", re.compile(r"Truncating log to get in sync with the leader " + ZXID)),
+    ("sends diff", re.compile(r"Sending DIFF zxid=" + ZXID + r" +for peer sid: ?(\d+)")),
+    ("sends trunc", re.compile(r"Sending TRUNC (?:to follower )?zxid(?:ToSend)?=" + ZXID + r" +for peer sid: ?(\d+)")),
+    ("sends snap", re.compile(r"Sending snapshot last zxid of peer is " + ZXID)),
+    ("newleader", re.compile(r"Learner received NEWLEADER message")),
+    ("persisted", re.compile(r"txns have been persisted and it took|ms to persist and commit txns")),
+    ("epoch set", re.compile(r"Set the current epoch to (\d+)")),
+    ("newleader acked", re.compile(r"Sent NEWLEADER ack to leader")),
+    ("uptodate", re.compile(r"Learner received UPTODATE message")),
+    ("started", re.compile(r"Starting quorum peer|QuorumPeerMain.*Starting|binding to port")),
+)  # fmt: skip
+HINTS = (
+    "Proposing", "Committing", "Have quorum", "LOOKING", "election", "ELECTION", "Peer state", "Getting a",
+    "Truncating", "Sending", "Learner received", "persist", "Set the current", "Sent NEWLEADER", "Starting quorum",
+    "binding to",
+)  # fmt: skip
+SESSION = ("looking", "started", "got diff", "got snap", "got trunc", "established")  # what was silent is behind it
+
+
+@dataclass(frozen=True, order=True)
+class LogEvent:
+    """A line that tells something.
+
+    Attributes:
+        time: as the line says; the last one said where it says none.
+        server: the number of the server; `file` and `line` where it stands, lines from 1.
+        value: a zxid, an epoch; -1: none.
+    """
+
+    time: str
+    server: int
+    line: int
+    kind: str = field(compare=False)
+    value: int = field(compare=False)
+    detail: str = field(compare=False)
+    file: str = field(compare=False)
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass
+class Broken:
+    """A condition that the lines break.
+
+    Attributes:
+        rule: its name; `step` is the step of the protocol.
+    """
+
+    rule: str
+    step: str
+    sentence: str
+    lines: list[LogEvent]
+
+
+@dataclass
+class TextHistory:
+    """What text logs tell.
+
+    Attributes:
+        phases: everything but proposals and commits, in order of time.
+        rows: of the event table; None: there are no proposals or commits (logs at INFO).
+        lines: of a row, by process and position, the line that says it; None: it is a silent step.
+    """
+
+    servers: dict[int, str]
+    phases: list[LogEvent]
+    rows: Rows | None
+    lines: dict[tuple[int, int], LogEvent | None] = field(default_factory=dict)
+    broken: list[Broken] = field(default_factory=list)
+    proposals: int = 0
+    commits: int = 0
+    silent: int = 0
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers; raw bytes are escaped, and what is too long is cut.
+
+    Raises:
+        Unreadable: it cannot be read.
+    """
+    with opened(path) as fd:
+        import os
+
+        with os.fdopen(os.dup(fd), "rb") as source:
+            number = 0
+            try:
+                while line := source.readline(LONGEST):
+                    number += 1
+                    while line and not line.endswith(b"\n") and (rest := source.readline(LONGEST)):
+                        if rest.endswith(b"\n"):
+                            break
+                    yield number, line.decode("utf-8", "backslashreplace").rstrip("\n")
+            except OSError as problem:
+                raise Unreadable(problem.errno, reason(problem)) from None
+
+
+def events_of(path: Path, number: int, label: str) -> Iterator[LogEvent]:
+    """What the lines of a file tell, in their order. Times never go back: a clock that was set is passed over."""
+    last = ""
+    for line, text in lines_of(path):
+        if not any(hint in text for hint in HINTS):
+            continue
+        for kind, pattern in LINES:
+            found = pattern.search(text)
+            if found is None:
+                continue
+            said = TIME.search(text[:80])
+            if said is not None:
+                last = max(last, f"{said[1]} {said[2]}.{(said[3] or '0').ljust(6, '0')}")
+            value, detail = value_of(kind, found)
+            yield LogEvent(last, number, line, kind, value, detail, label)
+            break
+
+
+def value_of(kind: str, found: re.Match[str]) -> tuple[int, str]:
+    groups = found.groups()
+    if kind == "phase":
+        return -1, groups[0]
+    if kind == "epoch set":
+        return int(groups[0][:18]), ""
+    value = int(groups[0], 16) if groups and groups[0] else -1
+    return value, groups[1] if len(groups) > 1 and groups[1] else ""
+
+
+def number_of(path: Path, place: int) -> int:
+    """Which server's log it is, by the first lines that say so; else its place."""
+    for line, text in lines_of(path):
+        found = MYID.search(text)
+        if found is not None:
+            return int(found[1])
+        if line > 10_000:
+            break
+    return place
+
+
+def read_text_logs(paths: list[Path]) -> TextHistory:
+    """Read text logs. Files of one server are taken one behind the other, in the order given.
+
+    Raises:
+        Unreadable: one cannot be read; names it.
+    """
+    files: dict[int, list[Path]] = defaultdict(list)
+    for place, path in enumerate(paths, 1):
+        try:
+            files[number_of(path, place)].append(path)
+        except Unreadable as problem:
+            raise Unreadable(None, f"{path}: {problem}") from None
+    names = [p.name for p in paths]
+    label = {p: p.name if names.count(p.name) == 1 else f"{p.absolute().parent.name}/{p.name}" for p in paths}
+    try:
+        events = {n: [e for p in ps for e in events_of(p, n, label[p])] for n, ps in files.items()}
+    except Unreadable as problem:
+        raise Unreadable(None, f"a log cannot be read to its end: {problem}") from None
+    out = TextHistory({n: ", ".join(label[p] for p in ps) for n, ps in files.items()}, [], None)
+    together = list(merge(*events.values(), key=lambda e: e.time))
+    out.phases = [e for e in together if e.kind not in ("propose", "commit")]
+    fill_rows(out, together)
+    out.broken += two_leaders(out.phases) + durable_order(events)
+    return out
+
+
+def is_txn(zxid: int) -> bool:
+    return 0 < zxid < 1 << 63 and zxid & 0xFFFFFFFF != 0
+
+
+def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
+    """Proposals and commits as rows: abcast and abdeliver."""
+    commits = [e for e in together if e.kind == "commit" and is_txn(e.value)]
+    proposed: dict[int, LogEvent] = {}
+    for e in together:
+        if e.kind == "propose" and is_txn(e.value):
+            proposed.setdefault(e.value, e)
+            out.proposals += 1
+    out.commits = len(commits)
+    if not commits:
+        return
+    numbers = {server: k for k, server in enumerate(sorted(out.servers))}
+    rows = Rows(0, len(numbers))
+    known = sorted({e.value for e in commits} | proposed.keys())
+    told: set[int] = set()
+    delivered: dict[int, set[int]] = defaultdict(set)
+    index: dict[int, int] = defaultdict(int)
+    fresh = dict.fromkeys(numbers, True)  # nothing was delivered since a synchronization: what is before is silent
+
+    def add(kind: str, process: int | None, zxid: int, by: LogEvent | None, **values: int) -> None:
+        rows.add(kind, process, epoch=zxid >> 32, counter=zxid & 0xFFFFFFFF, **values)
+        if process is not None:
+            out.lines[(process, rows.positions[process] - 1)] = by
+
+    def abcast(zxid: int) -> None:
+        if zxid not in told:
+            told.add(zxid)
+            by = proposed.get(zxid)
+            add("abcast", None if by is None else numbers[by.server], zxid, by, primary_epoch=zxid >> 32, attempt=0)
+
+    def deliver(server: int, zxid: int, by: LogEvent | None) -> None:
+        abcast(zxid)
+        add("abdeliver", numbers[server], zxid, by, **{"pass": 0, "index": index[server]})
+        index[server] += 1
+        delivered[server].add(zxid)
+
+    def catch_up(server: int, before: int) -> None:
+        """What a server has behind a synchronization, the log does not say how. What an old leader proposed and nobody
+        committed is taken to be there too: on every server, so that no two differ by it."""
+        for zxid in known:
+            if zxid >= before:
+                break
+            if zxid not in delivered[server]:
+                deliver(server, zxid, None)
+                out.silent += 1
+        fresh[server] = False
+
+    for e in together:
+        if e.kind in SESSION:
+            fresh[e.server] = True
+        elif e.kind in ("propose", "commit") and is_txn(e.value):
+            if fresh[e.server]:
+                catch_up(e.server, e.value)
+            if e.kind == "propose":
+                abcast(e.value)
+            elif e.value not in delivered[e.server]:
+                deliver(e.server, e.value, e)
+    out.rows = rows
+
+
+# --- phases ------------------------------------------------------------------------------------------
+
+
+def two_leaders(phases: list[LogEvent]) -> list[Broken]:
+    """One leader an epoch, and epochs that grow on each server."""
+    out: list[Broken] = []
+    leaders: dict[int, LogEvent] = {}
+    last: dict[int, LogEvent] = {}
+    for e in phases:
+        if e.kind != "established":
+            continue
+        epoch = e.value >> 32
+        other = leaders.setdefault(epoch, e)
+        if other.server != e.server:
+            what = f"server {other.server} and server {e.server} are both established as leaders of epoch {epoch}"
+            out.append(Broken("one established leader an epoch", "l.1.1", what, [other, e]))
+        before = last.get(e.server)
+        if before is not None and before.value >> 32 >= epoch and before.line != e.line:
+            what = f"server {e.server} is established in epoch {epoch} after epoch {before.value >> 32}"
+            out.append(Broken("epochs grow", "l.1.1", what, [before, e]))
+        last[e.server] = e
+    return out
+
+
+ORDER = ("newleader", "persisted", "epoch set", "newleader acked")
+
+
+def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
+    """f.2.1: the history is stored before the epoch, and both before NEWLEADER is acknowledged. Said at INFO by 3.8.5,
+    3.9.2 and later; releases before do not say it, which is no fault."""
+    out = []
+    for of_server in events.values():
+        seen: list[LogEvent] = []
+        for e in of_server:
+            if e.kind == "newleader" or e.kind in ("looking", "started"):
+                seen = [e] if e.kind == "newleader" else []
+            elif e.kind in ORDER and seen:
+                later = [s for s in seen if ORDER.index(s.kind) > ORDER.index(e.kind)]
+                if later:
+                    what = f"server {e.server}: '{later[0].kind}' stands before '{e.kind}'"
+                    out.append(
+                        Broken(
+                            "the history is stored before the epoch, and both before the answer",
+                            "f.2.1",
+                            what,
+                            [later[0], e],
+                        )
+                    )
+                seen.append(e)
+    return out
+
+
+def phase_text(e: LogEvent) -> str:
+    """A line of the history of phases."""
+    value = "" if e.value < 0 else f" {e.value}" if e.kind == "epoch set" else f" {zxid_text(e.value)}"
+    return f"server {e.server}: {e.kind}{value}{f' {e.detail}' if e.detail else ''}"

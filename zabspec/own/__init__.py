@@ -1,0 +1,1 @@
+"""Protocols from anywhere: what their authors write with, and how they are read."""

@@ -1,0 +1,581 @@
+"""Protocols from anywhere: from a file or a Python module to a protocol, checked on the way.
+
+What the text says of itself (`zabspec/own/authoring.py`) is read here: which functions are handlers, which only look,
+what each may write. Between them and the world stand a few functions that follow from the marks: which action is
+possible, what a message is given to, who is down. They are written out as text of the language, like everything else
+that a program is made of.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from zabspec.language.expressions import KERNEL
+from zabspec.language.kinds import Int, Message, MessageUnion, Seq
+from zabspec.language.lang import MessageName
+from zabspec.language.schema import Field, Role
+from zabspec.language.source import LanguageError, definition, register_source
+from zabspec.own.authoring import Action, Claim, Declaration, ProtocolError, Size, Variant
+from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
+from zabspec.own.texts import Read, failed, is_elsewhere, read_text
+from zabspec.own.vetting import (
+    check_budgets,
+    check_fields,
+    check_kept,
+    check_one_meaning,
+    check_roles,
+    check_world,
+    constants_of,
+    is_ours,
+)
+from zabspec.worlds import actor
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS
+
+__all__ = ["OpenText", "is_elsewhere", "open_text"]
+
+# What the language says itself: a function of that name would mean another thing in another world.
+OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
+# Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
+WRITTEN = frozenset(
+    {
+        "abcasts_left",
+        "may_act",
+        "on_act",
+        "may_change",
+        "on_change",
+        "is_down",
+        "went_down",
+        "after_event",
+        "came_up",
+        "fill_budgets",
+        "begin_at",
+        "outranks",
+        "elections_left",
+        "spend_election",
+        "on_act_every",
+        "on_change_every",
+    }
+)
+HOOKS = (
+    frozenset(  # what a protocol may provide (`worlds/actor.py`)
+        name
+        for name, value in vars(actor).items()
+        if isinstance(value, FunctionType) and value.__module__ == actor.__name__ and not hasattr(value, "acts")
+    )
+    - WRITTEN
+)
+# Hooks that look, and write nothing.
+LOOKING = frozenset({"may_receive", "may_vote", "receivable", "recovering", "may_time_out"})
+OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
+USUAL_FLIGHT = 32  # messages in flight
+
+
+# --- reading it -----------------------------------------------------------------------------------
+
+
+OBSERVED_KINDS = ("Node", "int", "bool")  # of what kind an observation's fields can be
+
+
+@dataclass(frozen=True)
+class ObservationKind:
+    """What an observation says.
+
+    Attributes:
+        function: what it writes of it.
+        acts: which of its fields is the process that shows it; empty: none.
+        fields: by name `Node`, `int` or `bool`.
+    """
+
+    function: FunctionType
+    acts: str
+    fields: Mapping[str, str]
+
+    def json(self, name: str, value: Any) -> int | bool:
+        """What a field holds."""
+        return bool(value) if self.fields[name] == "bool" else int(value)
+
+
+@dataclass(frozen=True)
+class OpenText:
+    """A text, read and checked.
+
+    Attributes:
+        name: what it is asked for by.
+        declared: what it declares.
+        module: it.
+        digest: of its text, and of the modules beside it that it imports.
+        constants: its constants, as they were when it was read.
+        handlers: the functions that act for a process, and what they call.
+        actions, changes: what processes, and the environment, do by themselves, in the text's order.
+        receipts: what each kind of message is given to.
+        observations: what handlers show the outside, by the names of the observations.
+        claims: what must hold.
+        apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
+            is written with, it may call its own functions and constants as it likes.
+        through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
+            is asked.
+        quantified: where these functions are.
+    """
+
+    name: str
+    declared: Declaration
+    module: ModuleType
+    digest: str
+    constants: Mapping[str, int | str]
+    handlers: frozenset[str]
+    apart: Mapping[str, str]
+    actions: tuple[Action, ...]
+    changes: tuple[Action, ...]
+    receipts: Mapping[str, FunctionType]
+    observations: Mapping[str, ObservationKind]
+    claims: tuple[Claim, ...]
+    through: Mapping[str, str]
+    quantified: ModuleType
+
+    @property
+    def beside(self) -> tuple[ModuleType, ...]:
+        """The modules of its package, of a text of this project of several files, whose functions it has."""
+        package = self.module.__name__.rpartition(".")[0] + "."
+        given = {v.__module__ for v in vars(self.module).values() if isinstance(v, FunctionType)}
+        own = sorted(given - {self.module.__name__}) if package.startswith(OWN_TEXTS) else []
+        return tuple(sys.modules[name] for name in own if name.startswith(package))
+
+    @property
+    def title(self) -> str:
+        """What it is, in a phrase: the first line of its text."""
+        return (self.module.__doc__ or self.name).strip().split("\n")[0].rstrip(".")
+
+    @property
+    def source(self) -> str:
+        """Where its properties are stated: the name of its file, or of its module."""
+        return Path(self.name).name if self.name.endswith(".py") else self.name
+
+    @property
+    def shows(self) -> tuple[FunctionType, ...]:
+        """The functions by which handlers show the outside what happens."""
+        return tuple(shown.function for shown in self.observations.values())
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """Every budget it speaks of, and how much of it there is unless a question says otherwise."""
+        return self.declared.budgets
+
+    def parts(self, size: Size) -> tuple[tuple[Field, ...], tuple[Message, ...], dict[str, Any]]:
+        """Its fields, its messages and its further kinds at a size.
+
+        Raises:
+            ProtocolError: it fails, or makes something else.
+        """
+        fields = tuple(self._asked("state", self.declared.state, size, Field))
+        messages = tuple(self._asked("messages", self.declared.messages, size, Message))
+        try:
+            types = dict(self.declared.types(size))
+        except (Exception, SystemExit) as problem:
+            raise failed(f"{self.name}: types", self.module.__file__ or "", problem) from None
+        check_fields(self.name, fields, (), messages)
+        if self.declared.world == CONNECTIONS:
+            check_roles(self.name, fields, size.nodes, self.declared.elects)
+        check_kept(self.name, self.module, self.constants)
+        for f in fields:
+            self._check_names(f)
+        for name, function in self.receipts.items():
+            if name not in {m.name for m in messages}:
+                line = function.__code__.co_firstlineno
+                raise ProtocolError(
+                    f"{self.name}:{line}: {function.__name__} receives {name}, which messages(size) has not"
+                )
+        return fields, messages, types
+
+    def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
+        try:
+            made = list(make(size))
+        except AttributeError as problem:
+            raise ProtocolError(f"{self.name}: {what}: {problem}") from None
+        except (Exception, SystemExit) as problem:
+            raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
+        for one in made:
+            if not isinstance(one, kind):
+                raise ProtocolError(f"{self.name}: {what}(size) gives a {type(one).__name__}, not a {kind.__name__}")
+        return made
+
+    def _check_names(self, f: Field) -> None:
+        kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
+        for kind in kinds:
+            for number, name in enumerate(kind.names if isinstance(kind, Int) else ()):
+                known = vars(self.module).get(name, number)
+                if known != number:
+                    raise ProtocolError(f"{self.name}: {name} is {known} in the text, and number {number} of {f.name}")
+
+    def epochs(self, size: Size) -> int:
+        """The largest epoch there can be."""
+        return self._number("epochs", self.declared.epochs, size)
+
+    def flight(self, size: Size) -> int:
+        """The most messages in flight at once."""
+        return self._number("flight", self.declared.flight or (lambda _: USUAL_FLIGHT), size)
+
+    def _number(self, what: str, make: Callable[[Size], object], size: Size) -> int:
+        try:
+            value = make(size)
+        except (Exception, SystemExit) as problem:
+            raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
+        if not isinstance(value, int) or not 1 <= value <= 200:
+            raise ProtocolError(f"{self.name}: {what}(size) must be 1 to 200, not {value!r}")
+        return value
+
+    @cached_property
+    def chooses(self) -> bool:
+        """Whether a step of it may have alternatives."""
+        stand_in = [f for v in self.declared.variants for f in v.overrides.values()]
+        modules = [vars(self.module), *(f.__globals__ for f in stand_in)]
+        given = (v for names in modules for v in names.values() if isinstance(v, FunctionType))
+        return any("choose" in f.__code__.co_names for f in given)
+
+    def check_apart(self, world: Iterable[ModuleType]) -> None:
+        """
+        Raises:
+            ProtocolError: what is called by its name from elsewhere, a property or an observation, has a name that the
+                world gives to something of its own.
+        """
+        mine = {f.__name__: f for c in self.claims for f in (c.holds, c.witness)}
+        mine |= {name: shown.function for name, shown in self.observations.items()}
+        for module in world:
+            own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
+            known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
+            for name in sorted(known & mine.keys()):
+                at = mine[name].__code__.co_firstlineno
+                raise ProtocolError(f"{self.name}:{at}: the world has a {name} of its own: call yours something else")
+
+    def world(self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "") -> ModuleType:
+        """What stands between the text and its world, as a module of generated text.
+
+        Args:
+            union: its messages.
+            down: whether processes crash.
+            filled: the budgets to begin with; none: those that the world does not know itself.
+            start: the state that runs begin in; empty: the one that the fields begin with.
+        """
+        own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
+        text = world_text(self, union, down, own, start)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = f"<what {self.name} is to its world {digest}>"
+        register_source(file, text)
+        module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
+        for message in union.messages:
+            vars(module)[self.apart.get(message.name, message.name)] = MessageName(message.name)
+        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        for value in vars(module).values():
+            if isinstance(value, FunctionType):
+                vars(value)["apart"] = self.apart
+        return module
+
+
+def open_text(name: str) -> OpenText:
+    """The text that a name says where to find.
+
+    Raises:
+        ProtocolError: there is none, or it is not what a protocol has to be.
+    """
+    read = read_text(name)
+    known = _open.get(read.module.__name__)
+    if known is None or known.module is not read.module:
+        known = _Reader(name, read).text()
+    if known.name != name:  # one file may be asked for by two names
+        known = replace(known, name=name)
+    _open[read.module.__name__] = known
+    return known
+
+
+_open: dict[str, OpenText] = {}  # by the names of modules
+
+
+def read_by(code: CodeType) -> set[str]:
+    """The names beside it that a function reads, also within its sentences; those of fields are none."""
+    names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
+class _Reader:
+    """Reads one text."""
+
+    def __init__(self, name: str, read: Read) -> None:
+        self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
+        self.functions = {n: v for n, v in vars(self.module).items() if isinstance(v, FunctionType) and self.own(v)}
+        for name, function in self.functions.items():
+            if vars(function).get("apart") is not None:  # of another text too: each has its own, marked as it is used
+                self.functions[name] = vars(self.module)[name] = copied(function)
+        self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
+        self.check_variants()
+
+    def own(self, function: FunctionType) -> bool:
+        """Whether a function is of the text: of its file, or of one that it imports, or marked."""
+        marks = ("made_action", "made_change", "receives", "observes", "claim")
+        return (
+            not is_ours(function)
+            or self.beside(function)
+            or function.__module__ == self.module.__name__
+            or any(hasattr(function, mark) for mark in marks)
+        )
+
+    def beside(self, function: FunctionType) -> bool:
+        """Whether a function is of a module beside the text, in a package of this project that is a text's alone."""
+        package = self.module.__name__.rpartition(".")[0]
+        return package.startswith(OWN_TEXTS) and function.__module__.startswith(f"{package}.")
+
+    def fail(self, function: FunctionType, problem: str) -> ProtocolError:
+        code = function.__code__
+        own = code.co_filename == (self.module.__file__ or "")
+        return ProtocolError(f"{self.name if own else code.co_filename}:{code.co_firstlineno}: {problem}")
+
+    def check_variants(self) -> None:
+        names: set[str] = set()
+        for variant in self.declared.variants:
+            if not isinstance(variant, Variant):
+                raise ProtocolError(f"{self.name}: variants are Variant(...), and {variant!r} is none")
+            if variant.name in names:
+                raise ProtocolError(f"{self.name}: two variants are called {variant.name}")
+            names.add(variant.name)
+            for stood, function in variant.overrides.items():
+                what = f"variant {variant.name}"
+                if not isinstance(function, FunctionType):
+                    raise ProtocolError(f"{self.name}: {what}: what stands in for {stood} is no function")
+                if stood not in self.functions and stood not in HOOKS:
+                    raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
+                claim = getattr(self.functions.get(stood), "claim", None)
+                if claim is not None:
+                    raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
+                self.instead.setdefault(stood, []).append(function)
+
+    def text(self) -> OpenText:
+        given = self.functions.values()
+        actions = tuple(f.made_action for f in given if hasattr(f, "made_action"))
+        changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
+        claims = tuple(f.claim for f in given if hasattr(f, "claim"))
+        observations = tuple(f for f in given if hasattr(f, "observes"))
+        self.check_own_words()
+        check_world(self.name, self.declared, self.functions)
+        check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
+        self.check_actions(actions, changes)
+        self.check_claims(claims)
+        begins = [f for n, f in self.functions.items() if n == "on_start"]
+        for f in self.reached([*begins, *(s.function for s in self.declared.starts)]):
+            if "choose" in f.__code__.co_names:
+                raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
+        receipts = self.receipts()
+        steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
+        judging = (f for c in claims for f in (c.holds, c.witness))
+        for f in (*receipts.values(), *steps, *judging, *observations):
+            self.check_itself(f)
+        stand_in = {n for n in self.instead if n in HOOKS}  # hooks that a variant alone says
+        roots = [f for n, f in self.functions.items() if n in HOOKS]
+        roots += [f for n in stand_in for f in self.instead[n]]
+        roots += [*receipts.values(), *(a.function for a in actions)]
+        looks = [a.when for a in (*actions, *changes) if a.when is not None]
+        looks += [f for n, f in self.functions.items() if n in LOOKING]
+        starts = [s.function for s in self.declared.starts]
+        for f in starts:
+            self.check_itself(f)
+            if self.annotations(f) != ["State"]:
+                raise self.fail(f, "a start takes (s: State)")
+        handlers = self.reached([*roots, *(a.when for a in actions if a.when is not None)])
+        may_write = {Role.PERSISTENT, Role.VOLATILE}
+        for functions, roles in (
+            (self.reached(roots), may_write),
+            (self.reached(a.function for a in changes if not a.everywhere), {Role.ENVIRONMENT}),
+            (self.reached(a.function for a in changes if a.everywhere), {Role.ENVIRONMENT, *may_write}),
+            (self.reached(observations), {Role.GHOST}),
+            (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),
+            (self.reached([*looks, *(f for c in claims for f in (c.holds, c.witness))]), set()),
+        ):
+            check_one_meaning(self.name, self.module, functions)
+            for f in functions:
+                vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
+        for f in self.reached(f for a in changes for f in (a.function, a.when) if f is not None):
+            vars(f)["surroundings"] = True
+        for f in self.reached(starts):
+            vars(f)["begins"] = True
+        only_shown = set(self.reached(observations))
+        apart = self.apart(claims, observations)
+        for function in (*given, *(f for functions in self.instead.values() for f in functions)):
+            vars(function)["apart"] = apart
+        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers if f not in only_shown) | stand_in
+        for a in (*actions, *changes):
+            vars(a.function).setdefault("paper_step", a.name)
+        shown = {f.__name__: self.observation(f) for f in observations}
+        claims, through, quantified = self.of_every_message(claims, apart)
+        return OpenText(
+            self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
+            changes, receipts, shown, claims, through, quantified,
+        )  # fmt: skip
+
+    def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
+        """The names that mean something in the text alone: its constants, its messages, and its functions but for those
+        that are called by their names from elsewhere."""
+        called = {f.__name__ for f in observations} | {f.__name__ for c in claims for f in (c.holds, c.witness)}
+        out = {}
+        for name, value in vars(self.module).items():
+            function = isinstance(value, FunctionType) and self.own(value)
+            if (function and name not in called | HOOKS) or isinstance(value, (int, MessageName)):
+                out[name] = f"{name}__own"
+        return out
+
+    def of_every_message(
+        self, claims: Iterable[Claim], apart: Mapping[str, str]
+    ) -> tuple[tuple[Claim, ...], dict[str, str], ModuleType]:
+        """The claims, those that take messages beside the state being asked of all that are in flight; the functions
+        that do so, by what they ask; and where they are."""
+        texts = {
+            c.holds: every_message(c.holds, self.annotations(c.holds)[1:]) for c in claims if asks_of_messages(c.holds)
+        }
+        text = "\n\n\n".join(["from __future__ import annotations", *texts.values()]) + "\n"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = f"<what {self.name} claims of messages {digest}>"
+        register_source(file, text)
+        module = ModuleType(f"claims_of_{self.module.__name__}_{digest}")
+        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        made = {f: vars(module)[name_of_every(f)] for f in texts}
+        for function, every in made.items():
+            every.__doc__ = function.__doc__
+            vars(every)["apart"] = apart
+        out = [replace(c, holds=made.get(c.holds, c.holds), witness=made.get(c.witness, c.witness)) for c in claims]
+        return tuple(out), {e.__name__: apart.get(f.__name__, f.__name__) for f, e in made.items()}, module
+
+    # --- what it may not say ----------------------------------------------------------------------
+
+    def check_own_words(self) -> None:
+        for name, value in vars(self.module).items():
+            ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
+            if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
+                line = f":{value.__code__.co_firstlineno}" if isinstance(value, FunctionType) else ""
+                raise ProtocolError(f"{self.name}{line}: {name} is a word of the language: call it something else")
+
+    def check_itself(self, function: FunctionType) -> None:
+        """A function that is marked is found under its name: it is called by that."""
+        if self.functions.get(function.__name__) is not function:
+            raise self.fail(
+                function, f"{function.__name__} is another function where the text ends: defined again, or wrapped"
+            )
+
+    def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
+        for kind, every, wanted in (
+            ("an action takes (s: State, p: Node)", actions, ["State", "Node"]),
+            ("a step of the environment takes (s: State)", changes, ["State"]),
+        ):
+            names: set[str] = set()
+            for a in every:
+                for function in (a.function, a.when):
+                    if function is not None and self.annotations(function) != wanted:
+                        raise self.fail(function, f"{kind}, and so does its `when`")
+                if a.budget and a.budget not in self.declared.budgets:
+                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
+                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")
+                if a.name in names:
+                    raise self.fail(a.function, f"two steps are called {a.name}")
+                names.add(a.name)
+
+    def check_claims(self, claims: Iterable[Claim]) -> None:
+        names: set[str] = set()
+        for c in claims:
+            wanted = ["State"] * (3 if c.over == "step" else 1)
+            for function in dict.fromkeys((c.holds, c.witness)):
+                asked = self.annotations(function)
+                if function is c.holds and c.over == "state" and len(asked) > 1 and self.are_messages(asked[1:]):
+                    asked = asked[:1]
+                over = self.declared.world
+                if function is c.holds and over == CONNECTIONS and asks_of_messages(function):
+                    raise self.fail(function, f"a property asks of messages in flight over datagrams, not {over}")
+                if asked != wanted or self.returned(function) != "bool":
+                    said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
+                    messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.over == "state" else ""
+                    said = f"a property over {c.over} is {said} -> bool{messages}, and so is its witness"
+                    raise self.fail(function, said)
+            if not (c.holds.__doc__ or "").strip():
+                raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
+            if c.name in names:
+                raise self.fail(c.holds, f"two properties are called {c.name}")
+            names.add(c.name)
+
+    def are_messages(self, names: Iterable[str]) -> bool:
+        """Whether these are kinds of message."""
+        known = vars(self.module)
+        return all(name == "AnyMessage" or isinstance(known.get(name), MessageName) for name in names)
+
+    def receipts(self) -> dict[str, FunctionType]:
+        """What each kind of message is given to."""
+        out: dict[str, FunctionType] = {}
+        for function in self.functions.values():
+            if not hasattr(function, "receives"):
+                continue
+            kinds = self.annotations(function)
+            if kinds[:2] != ["State", "Node"] or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] != "Node"):
+                raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
+            if kinds[-1] in out:
+                raise self.fail(function, f"{kinds[-1]} is received by {out[kinds[-1]].__name__} already")
+            out[kinds[-1]] = function
+        if self.declared.world == CONNECTIONS:
+            return out
+        if out and "on_message" in self.functions:
+            raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
+        return out
+
+    def observation(self, function: FunctionType) -> ObservationKind:
+        """What an observation says."""
+        kinds = self.annotations(function)
+        given = [a.arg for a in self.node(function).args.args]
+        if kinds[:1] != ["State"] or not set(kinds[1:]) <= set(OBSERVED_KINDS) or self.returned(function) != "None":
+            said = "(s: State, ...) -> None, of processes (Node), numbers (int) and truth values (bool)"
+            raise self.fail(function, f"an observation is {said}")
+        acts = given[1] if kinds[1:2] == ["Node"] else ""
+        vars(function)["acts"] = acts
+        return ObservationKind(function, acts, dict(zip(given[1:], kinds[1:], strict=True)))
+
+    # --- its syntax -------------------------------------------------------------------------------
+
+    def node(self, function: FunctionType) -> ast.FunctionDef:
+        try:
+            return definition(function)
+        except LanguageError as problem:
+            raise ProtocolError(str(problem)) from None
+
+    def annotations(self, function: FunctionType) -> list[str]:
+        """The types of its parameters, as written."""
+        given = (a.annotation for a in self.node(function).args.args)
+        return [ast.unparse(a).strip("'\"") if a is not None else "" for a in given]
+
+    def returned(self, function: FunctionType) -> str:
+        node = self.node(function).returns
+        return ast.unparse(node).strip("'\"") if node is not None else ""
+
+    def reached(self, roots: Iterable[FunctionType]) -> list[FunctionType]:
+        """Functions of the text, with those that they call."""
+        found: list[FunctionType] = []
+        ahead = list(roots)
+        while ahead:
+            function = ahead.pop()
+            if function in found:
+                continue
+            found.append(function)
+            ahead += self.instead.get(function.__name__, [])
+            for name in read_by(function.__code__):
+                called = self.functions.get(name)
+                if called is not None and not hasattr(called, "observes"):
+                    ahead.append(called)
+        return found
+
+
+def copied(function: FunctionType) -> FunctionType:
+    """The same function, which nothing is known of yet but what its own file marks it with."""
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    made.__module__, made.__annotations__ = function.__module__, function.__annotations__
+    found = ("apart", "writes", "surroundings", "begins")
+    vars(made).update({k: v for k, v in vars(function).items() if k not in found})
+    return made

@@ -1,0 +1,193 @@
+"""Where a text of somebody's own is found, and how it is read: a file with the modules beside it, or a module of a
+package. A text is what it says when it is asked for: one that was edited, or that a module beside it was, is read anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import linecache
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from zabspec.own.authoring import Declaration, ProtocolError
+from zabspec.own.vetting import OURS, check_texts
+
+__all__ = ["Read", "failed", "is_elsewhere", "read_text"]
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a protocol's name says where its text is: a file, or a module of a package."""
+    return name.endswith(".py") or os.sep in name or "." in name
+
+
+@dataclass(frozen=True)
+class Read:
+    """A text that was read.
+
+    Attributes:
+        declared: what it declares.
+        module: it.
+        files: the files that it is made of, itself first, each with the digest of what it said.
+    """
+
+    declared: Declaration
+    module: ModuleType
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def digest(self) -> str:
+        """Of all that it is made of: of its own file, where there is no other."""
+        if len(self.files) == 1:
+            return self.files[0][1]
+        said = [(os.path.relpath(f, os.path.dirname(self.files[0][0])), digest) for f, digest in self.files]
+        return hashlib.sha256(repr(said).encode()).hexdigest()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its files still say what was read."""
+        return all(digest_of(Path(file)) == digest for file, digest in self.files)
+
+
+def digest_of(path: Path) -> str:
+    """Of what a file says; empty: it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def read_text(name: str) -> Read:
+    """What a file, or a module, declares.
+
+    Args:
+        name: `path/to/file.py` or `package.module`.
+
+    Raises:
+        ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
+    """
+    is_file = name.endswith(".py") or os.sep in name
+    key = str(Path(name).resolve()) if is_file else name
+    known = _read.get(key)
+    if known is not None and known.is_current:
+        return known
+    module, files = _from_file(Path(name)) if is_file else _from_package(name)
+    found = [value for value in vars(module).values() if isinstance(value, Declaration)]
+    own = [d for d in found if d.module == module.__name__]
+    if len(own) != 1:
+        said = "declares no protocol" if not own else f"declares {len(own)} protocols"
+        raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
+    _read[key] = Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files))
+    return _read[key]
+
+
+_read: dict[str, Read] = {}  # by file or module, as it was when it was last asked for
+_times = 0  # how often a file was read
+
+
+def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
+    """A file, read, with those beside it that it is made of."""
+    global _times
+    try:
+        text = path.read_bytes()
+    except OSError as problem:
+        raise ProtocolError(f"cannot read {path}: {problem.strerror or problem}") from None
+    file = str(path.resolve())
+    stem = "".join(c if c.isalnum() else "_" for c in path.stem)
+    _times += 1
+    name = f"{stem}_{hashlib.sha256(file.encode() + text).hexdigest()[:12]}_{_times}"
+    try:
+        check_texts(str(path), ast.parse(text, file))
+        code = compile(text, file, "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        raise ProtocolError(f"{path}:{problem.lineno or 1}: this is no Python: {problem.msg}") from None
+    except ProtocolError:
+        raise
+    except ValueError as problem:
+        raise ProtocolError(f"{path} is no Python: {problem}") from None
+    module = ModuleType(name)
+    module.__file__ = file
+    linecache.checkcache(file)
+    sys.modules[name] = module
+    try:
+        with _Beside(path.resolve().parent) as beside:
+            exec(code, module.__dict__)
+    except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
+        del sys.modules[name]
+        raise failed(str(path), file, problem) from None
+    for other in beside.files:
+        check_texts(other, ast.parse(Path(other).read_bytes(), other))
+    return module, [file, *sorted(beside.files)]
+
+
+class _Beside:
+    """While a file is read, the modules beside it can be imported: for it, and anew for the next, so that two files of
+    one name in two folders are two.
+
+    Attributes:
+        files: those that were.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        self.files: set[str] = set()
+
+    def __enter__(self) -> _Beside:
+        self.before = set(sys.modules)
+        importlib.invalidate_caches()
+        sys.path.insert(0, self.folder)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.folder in sys.path:
+            sys.path.remove(self.folder)
+        for name in set(sys.modules) - self.before:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            inside = file.startswith(self.folder + os.sep) and file.endswith(".py") and "site-packages" not in file
+            if inside and name.partition(".")[0] not in OURS:
+                self.files.add(file)
+                del sys.modules[name]
+
+
+def _from_package(name: str) -> tuple[ModuleType, list[str]]:
+    """A module of a package, with those of the package that are there."""
+    try:
+        sys.path.insert(0, os.getcwd())
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
+            raise ProtocolError(f"there is no module {name}") from None
+        raise failed(name, "", problem) from None
+    except (Exception, SystemExit) as problem:
+        found = importlib.util.find_spec(name)
+        raise failed(name, (found.origin or "") if found else "", problem) from None
+    finally:
+        sys.path.remove(os.getcwd())
+    first = name.partition(".")[0]
+    own = module.__file__ or ""
+    loaded = [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == first]
+    inside = {file for m in loaded if (file := getattr(m, "__file__", None))}
+    folder = os.path.dirname(own) + os.sep
+    others = sorted(f for f in inside - {own} if first not in OURS or f.startswith(folder))
+    for file in (own, *others):
+        if file.endswith(".py"):
+            check_texts(file, ast.parse(Path(file).read_bytes(), file))
+    return module, [own, *others]
+
+
+def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
+    """What went wrong while a text was read, with the line of the text that did it."""
+    if isinstance(problem, SyntaxError):
+        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
+    if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
+        return ProtocolError(str(problem))
+    lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file]
+    where = f"{said}:{lines[-1]}" if lines else said
+    what = str(problem) if isinstance(problem, ProtocolError) else f"{type(problem).__name__}: {problem}"
+    return ProtocolError(f"{where}: {what}")

@@ -1,0 +1,33 @@
+"""What of a text of somebody's own is there for nothing: said beside an answer, since it may be a slip of the pen."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from zabspec.model import Model
+from zabspec.own.vetting import is_ours
+
+__all__ = ["unused"]
+
+
+def unused(model: Model) -> list[str]:
+    """The messages of a protocol that nothing receives, and the functions of its own file that take a state and that
+    nothing calls, each with its line; none, of a protocol of this project."""
+    text = model.protocol.text
+    if text is None:
+        return []
+    own = {n: f for n, f in vars(text.module).items() if isinstance(f, FunctionType) and not is_ours(f)}
+    world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]
+    called = {name for f in (*own.values(), *world) for name in f.__code__.co_names}
+    called |= {f.__name__ for f in text.receipts.values()}
+    called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
+    called |= {f.__name__ for v in text.declared.variants for f in v.overrides.values()}
+    called |= {start.function.__name__ for start in text.declared.starts}
+    called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
+    found = [m.name for m in model.union.messages if m.name not in text.receipts] if "on_message" not in own else []
+    out = [f"nothing receives {name}" for name in found]
+    for name, f in own.items():
+        takes_state = next(iter(f.__annotations__.values()), "") == "State"
+        if takes_state and name not in called and f.__module__ == text.module.__name__:
+            out.append(f"nothing calls {name} ({text.source}:{f.__code__.co_firstlineno})")
+    return out

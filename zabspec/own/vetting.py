@@ -1,0 +1,281 @@
+"""What a text of somebody's own may not say, found before anything is made of it: names that mean two things, and kinds
+and budgets that there cannot be. Each is refused in one sentence, with file and line where there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
+from zabspec.language.lang import MessageName
+from zabspec.language.reference import MessageView, RecordValue, StateView
+from zabspec.language.schema import NODE, Field, Role
+from zabspec.own.authoring import Declaration, ProtocolError, Start
+from zabspec.worlds.actor import LEADING
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
+
+__all__ = [
+    "check_budgets",
+    "check_fields",
+    "check_kept",
+    "check_one_meaning",
+    "check_roles",
+    "check_texts",
+    "check_world",
+    "constants_of",
+    "is_ours",
+]
+
+WORLDS = (DATAGRAMS, CONNECTIONS)
+
+OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})
+
+# What a configuration's constants are called besides its budgets: `s.NODES` and the like.
+CONSTANTS = frozenset(
+    {
+        "nodes",
+        "txns",
+        "epochs",
+        "majority",
+        "network",
+        "up",
+        "down",
+        "flight",
+        "literal",
+        "actions",
+        "changes",
+        "images",
+        "elects",
+    }
+)
+# What a simulated run keeps besides: what somebody's own protocol breaks is run there again.
+SIMULATED = frozenset({
+    "seed", "moment", "seq", "scripted", "least_delay", "delays", "queued", "queue", "fresh", "free", "free_slots",
+    "flight", "no_message", "blocked", "deadline", "heartbeat_due", "order", "arrives", "rounds", "proposals",
+    "scheduled", "waiting", "client", "doing", "faults", "faults_done", "fault_at", "fault_kind", "fault_a",
+    "fault_b",
+})  # fmt: skip
+
+MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
+MOST_BITS = 63
+
+
+def is_ours(function: FunctionType) -> bool:
+    """Whether a function is of zabcheck, and not of somebody's text."""
+    return function.__module__.partition(".")[0] in OURS
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def check_texts(name: str, tree: ast.Module) -> None:
+    """
+    Raises:
+        ProtocolError: two functions of a text are called the same: only the second would be there.
+    """
+    seen: dict[str, int] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            if node.name in seen:
+                raise ProtocolError(f"{name}:{node.lineno}: {node.name} is defined in line {seen[node.name]} already")
+            seen[node.name] = node.lineno
+
+
+def constants_of(module: ModuleType) -> dict[str, int | str]:
+    """What the names of a module stand for that texts read as constants."""
+    given = vars(module).items()
+    return {
+        name: value.name if isinstance(value, MessageName) else value
+        for name, value in given
+        if isinstance(value, (int, MessageName)) and not name.startswith("__")
+    }
+
+
+def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> None:
+    """
+    Raises:
+        ProtocolError: a constant is not what it was when the text was read.
+    """
+    now = constants_of(module)
+    for constant, value in read.items():
+        if now.get(constant) != value:
+            raise ProtocolError(
+                f"{name}: {constant} was {value} when the text was read, and is {now.get(constant)} now: "
+                "what depends on a size is a field, or a budget"
+            )
+
+
+def check_one_meaning(name: str, module: ModuleType, functions: Iterable[FunctionType]) -> None:
+    """What a function of another module means by a name, the text means by it too: a program has one meaning for each.
+
+    Raises:
+        ProtocolError: it does not.
+    """
+    for function in functions:
+        theirs = function.__globals__
+        if theirs is vars(module):
+            continue
+        for read in function.__code__.co_names:
+            here, there = vars(module).get(read), theirs.get(read)
+            if (
+                here is None
+                or there is None
+                or here is there
+                or not isinstance(there, (FunctionType, int, MessageName))
+            ):
+                continue
+            alike = (
+                here.name == there.name
+                if isinstance(here, MessageName) and isinstance(there, MessageName)
+                else (isinstance(here, int) and here == there)
+            )
+            if not alike:
+                where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+                raise ProtocolError(f"{where}: {function.__name__} means another {read} than {name} does: rename one")
+
+
+# --- budgets, fields and messages -----------------------------------------------------------------
+
+
+def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a budget's name, or how much there is of it, cannot be.
+    """
+    there = set(worlds)
+    for budget, amount in declared.budgets.items():
+        if not isinstance(budget, str) or not budget.isidentifier() or budget != budget.lower():
+            raise ProtocolError(f"{name}: a budget is called by one word in small letters, not {budget!r}")
+        if budget in CONSTANTS:
+            raise ProtocolError(
+                f"{name}: s.{budget.upper()} is a constant already: call budget {budget} something else"
+            )
+        if budget in BUDGETS and budget not in there:
+            raise ProtocolError(f"{name}: the world of this protocol has no {budget}: call the budget something else")
+        most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
+        if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= most:
+            raise ProtocolError(f"{name}: budget {budget} must be 0 to {most}, not {amount!r}")
+
+
+def check_world(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
+    """
+    Raises:
+        ProtocolError: there is no such world, or the text asks of it what it has not.
+    """
+    over = declared.world
+    if over not in WORLDS:
+        raise ProtocolError(f"{name}: there is no world {over!r}; there are {' and '.join(WORLDS)}")
+    if over == CONNECTIONS and declared.transactions:
+        raise ProtocolError(f"{name}: a text with transactions speaks over datagrams")
+    if over == CONNECTIONS and "on_message" in functions:
+        raise ProtocolError(f"{name}: over connections a message is received at one end: mark what does with @receives")
+    if declared.elects and over != CONNECTIONS:
+        raise ProtocolError(f"{name}: elections that are one step are over connections")
+    for hook in ("on_elected", "on_follow"):
+        if declared.elects and hook not in functions:
+            raise ProtocolError(f"{name}: it elects, and has no {hook}")
+    if over == CONNECTIONS and not declared.elects and "on_oracle" not in functions:
+        raise ProtocolError(f"{name}: over connections it says what it elects by (elects=...), or has an on_oracle")
+    names: set[str] = set()
+    for start in declared.starts:
+        if not isinstance(start, Start):
+            raise ProtocolError(f"{name}: starts are Start(...), and {start!r} is none")
+        if not isinstance(start.name, str) or not start.name.strip() or start.name in names:
+            raise ProtocolError(f"{name}: a start has a name of its own, not {start.name!r}")
+        if functions.get(getattr(start.function, "__name__", "")) is not start.function:
+            raise ProtocolError(f"{name}: what start {start.name} begins with is no function of the text")
+        names.add(start.name)
+
+
+def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a text over connections has not the fields that these read, or they are of another kind.
+    """
+    there = {f.name: f for f in fields}
+    role, leader = there.get("role"), there.get("leader")
+    own = {Role.VOLATILE, Role.PERSISTENT}
+    if role is None or role.axes != (NODE,) or role.role not in own or not isinstance(role.kind, Int) or role.kind.lo:
+        raise ProtocolError(f"{name}: over connections a field role says of each process where it stands: 0, 1 or 2")
+    if role.kind.hi < LEADING:
+        raise ProtocolError(f"{name}: role has no {LEADING}, which is that it leads")
+    if leader is None or leader.axes != (NODE,) or leader.role not in own or not isinstance(leader.kind, NodeId):
+        raise ProtocolError(f"{name}: over connections a field leader, NodeId.of(size.nodes), says whom it follows")
+    for f in there.values():
+        if f.disk:
+            raise ProtocolError(f"{name}: {f.name} is on a disk, which processes have over datagrams only")
+    for what in elects:
+        vote = there.get(what)
+        if vote is None or vote.axes != (NODE,) or not isinstance(vote.kind, Int) or isinstance(vote.kind, NodeId):
+            raise ProtocolError(f"{name}: it elects by {what}, which is no number of each process")
+
+
+def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
+    """
+    Args:
+        others: the fields and constants that are the world's.
+
+    Raises:
+        ProtocolError: two are called the same, one is called what a state or a message says itself, or a kind has no
+            values, or too many.
+    """
+    taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
+    taken |= dict.fromkeys(own_names(StateView), "a state has one")
+    for f in fields:
+        check_name(name, "field", f.name, taken)
+        taken[f.name] = "it is declared twice"
+        check_kind(name, f"field {f.name}", f.kind)
+        if not f.axes or all(isinstance(a, str) or a > 0 for a in f.axes):
+            continue
+        raise ProtocolError(f"{name}: field {f.name} has an axis without entries")
+    kinds: dict[str, str] = {}
+    for m in messages:
+        check_name(name, "message", m.name, kinds)
+        kinds[m.name] = "it is declared twice"
+        parts = dict.fromkeys((*own_names(MessageView), "source", "target", "ahead"), "every message has one")
+        for part, kind in m.fields.items():
+            check_name(name, f"field of {m.name}", part, parts)
+            check_kind(name, f"{m.name}.{part}", kind)
+
+
+def own_names(view: type) -> set[str]:
+    """What the views of the CPython world have names for, which a field of that name would not be read by."""
+    return {what for what in dir(view) if not what.startswith("__")}
+
+
+def check_name(name: str, what: str, given: object, taken: Mapping[str, str]) -> None:
+    if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
+        raise ProtocolError(f"{name}: a {what} is called by a name of Python's, not {given!r}")
+    if given in taken:
+        raise ProtocolError(f"{name}: {what} {given}: {taken[given]}")
+
+
+def parts_of(kind: Kind) -> Iterator[Kind]:
+    yield kind
+    if isinstance(kind, Seq):
+        yield from parts_of(kind.element)
+    if isinstance(kind, Record):
+        for inner in kind.fields.values():
+            yield from parts_of(inner)
+
+
+def check_kind(name: str, what: str, given: Any) -> None:
+    if not isinstance(given, Kind):
+        raise ProtocolError(f"{name}: {what} is of {given!r}, which is no kind: Int(0, 3), Bool(), OneOf(...), ...")
+    for kind in parts_of(given):
+        if isinstance(kind, Int) and kind.hi < kind.lo:
+            raise ProtocolError(f"{name}: {what} has no values: {kind.lo}..{kind.hi}")
+        if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
+            raise ProtocolError(f"{name}: {what} takes {kind.bits} bits, and a kind has at most {MOST_BITS}")
+        if isinstance(kind, SetOf) and kind.count < 1:
+            raise ProtocolError(f"{name}: {what} is a set that nothing can be in")
+        if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
+            raise ProtocolError(f"{name}: {what} has room for {kind.capacity}: it must be 1 to 255")
+        if isinstance(kind, Record):
+            for part in kind.fields:
+                check_name(
+                    name, f"field of {kind.name}", part, dict.fromkeys(own_names(RecordValue), "every record has one")
+                )

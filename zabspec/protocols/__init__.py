@@ -1,0 +1,1 @@
+"""The protocols of this project, and their variants."""

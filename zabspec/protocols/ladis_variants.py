@@ -1,0 +1,472 @@
+"""The variants of ZAB as LADIS'08 describes it: each is the protocol with one place of the text read otherwise, or
+with one rule of DSN'11 added.
+
+A variant is the set of functions that stand in for functions of `zabspec.protocols.ladis` (or of its oracle) of the
+same name. `docs/ladis.md` says which sentence of the paper each answers, and what each of the rules is needed for.
+"""
+
+from __future__ import annotations
+
+from zabspec.history import end_leadership
+from zabspec.language.lang import Node, State, Txn, forget
+from zabspec.protocols.ladis import (
+    ACK_E,
+    BROADCAST,
+    COMMIT,
+    FOLLOW,
+    GATHERING,
+    NEWEPOCH,
+    PROMISING,
+    RECOVERY,
+    begin_broadcast,
+    count_ack,
+    deliver_up_to,
+    last,
+    latest_epoch,
+    lead,
+    quorum,
+    synchronize,
+    to_election,
+    zxid_le,
+)
+from zabspec.protocols.zab_variants import Variant, within
+from zabspec.worlds.actor import disconnect, send_to_follower
+
+__all__ = ["VARIANTS"]
+
+
+# --- the election --------------------------------------------------------------------------------
+
+
+def names_anybody(s: State, p: Node, l: Node) -> bool:
+    """An election that looks at no log."""
+    return True
+
+
+# --- zxids ---------------------------------------------------------------------------------------
+
+
+def counts_from_zero(s: State) -> int:
+    """4.2 to the letter: the first message has the counter that was "set to zero"."""
+    return 0
+
+
+# --- recovery: truncation ------------------------------------------------------------------------
+
+
+def never_truncates(s: State, l: Node, end: Txn) -> Txn:
+    """A log only grows: the follower gets what comes after its last zxid."""
+    return end
+
+
+def truncates_own_epoch(s: State, l: Node, end: Txn) -> Txn:
+    """Truncation within an epoch of which the leader has an entry; else the follower keeps its log."""
+    kept = Txn(epoch=0, counter=0, value=0)
+    for k in range(len(s.history[l])):
+        if s.history[l][k].epoch == end.epoch:
+            kept = s.history[l][k]
+    return end if kept.epoch == 0 or zxid_le(end, kept) else kept
+
+
+def truncates_to_committed(s: State, l: Node, end: Txn) -> Txn:
+    """4.2 to the letter: to the last proposal of that epoch, or before, that this leader has committed."""
+    kept = Txn(epoch=0, counter=0, value=0)
+    for k in range(s.committed[l]):
+        if s.history[l][k].epoch <= end.epoch:
+            kept = s.history[l][k]
+    return end if zxid_le(end, kept) else kept
+
+
+# --- recovery: what is queued, and when the follower counts ----------------------------------------
+
+
+def queues_committed(s: State, l: Node, k: int) -> bool:
+    """To a follower that joins while the leader broadcasts, what is committed and no more."""
+    return k < s.committed[l] or s.stage[l] != BROADCAST
+
+
+def on_the_list_later(s: State, l: Node) -> bool:
+    """A follower is not yet on the broadcast list once all is queued..."""
+    return False
+
+
+def on_the_list_recognized(s: State, l: Node) -> bool:
+    """... but once it has acknowledged NEWLEADER."""
+    return True
+
+
+def counts_always(s: State, l: Node) -> bool:
+    """A new leader commits each message of its log when a quorum has acknowledged that one, before a
+    quorum has recognised it."""
+    return True
+
+
+def recognized_acknowledges(s: State, l: Node, f: Node) -> None:
+    """The acknowledgement of NEWLEADER acknowledges every proposal queued before it."""
+    s.recognized[l].add(f)
+    if s.stage[l] == BROADCAST:
+        for k in range(len(s.history[l])):
+            if k >= s.committed[l]:
+                count_ack(s, l, f, k)
+    elif s.stage[l] == RECOVERY and len(s.recognized[l]) >= quorum(s):
+        begin_broadcast(s, l)
+
+
+def deliver_once_synced(s: State, f: Node, m: COMMIT) -> None:
+    """A follower delivers nothing before it has recognised its leader."""
+    if s.synced[f]:
+        deliver_up_to(s, f, m.txn)
+
+
+def recognized_commits(s: State, l: Node, f: Node) -> None:
+    """With that, the acknowledgement of NEWLEADER is answered by the COMMIT that came too early."""
+    s.recognized[l].add(f)
+    if s.stage[l] == RECOVERY and len(s.recognized[l]) >= quorum(s):
+        begin_broadcast(s, l)
+    elif s.stage[l] == BROADCAST and s.committed[l] > 0:
+        send_to_follower(s, l, f, COMMIT(txn=s.history[l][s.committed[l] - 1]))
+
+
+# --- losses --------------------------------------------------------------------------------------
+
+
+def keep_recognized(s: State, l: Node, f: Node) -> None:
+    """Who recognised a new leader and is lost goes on counting, as DSN'11 has it for NEWLEADER."""
+    s.Q[l].discard(f)
+    s.gathered[l].discard(f)
+    s.held[l].discard(f)
+    s.answered[l][f] = Txn(epoch=0, counter=0, value=0)
+    if s.stage[l] == BROADCAST and len(s.Q[l]) + 1 < quorum(s):
+        to_election(s, l)
+
+
+def to_election_and_remember(s: State, p: Node) -> None:
+    """What was delivered is remembered until a crash, and not delivered again."""
+    k = s.delivered_length[p]
+    disconnect(s, p)
+    end_leadership(s, p)
+    forget(s, p)
+    s.delivered_length[p] = k
+
+
+# --- rules of DSN'11 -----------------------------------------------------------------------------
+
+
+def asks_first(s: State, l: Node, f: Node, m: FOLLOW) -> None:
+    """Phase 1 of DSN'11: the leader proposes its epoch before it sends anything of its log."""
+    send_to_follower(s, l, f, NEWEPOCH(epoch=s.new_epoch[l]))
+
+
+def promises_later(s: State, p: Node, epoch: int) -> bool:
+    """f.1.2 to the letter: f.p < e'. Nobody leads, or follows, in an epoch it has promised before."""
+    return s.promised_epoch[p] < epoch
+
+
+def keeps_promise(s: State, p: Node, epoch: int) -> None:
+    """f.1.2: f.p, on the disk."""
+    s.promised_epoch[p] = epoch
+
+
+def gather_first(s: State, l: Node) -> None:
+    """l.1.1: the leader waits for CEPOCH from a quorum; `new_epoch` is the latest epoch heard of."""
+    s.stage[l] = GATHERING
+    s.new_epoch[l] = latest_epoch(s, l)
+    if quorum(s) == 1:
+        lead(s, l, s.new_epoch[l] + 1)
+
+
+def gathers(s: State, l: Node, f: Node, m: FOLLOW) -> None:
+    """l.1.1: then it proposes an epoch later than any that these have on their disks."""
+    if s.stage[l] == GATHERING:
+        s.gathered[l].add(f)
+        s.new_epoch[l] = max(s.new_epoch[l], m.epoch)
+        if len(s.gathered[l]) + 1 >= quorum(s):
+            lead(s, l, s.new_epoch[l] + 1)
+            for g in range(s.NODES):
+                if g in s.gathered[l]:
+                    send_to_follower(s, l, g, NEWEPOCH(epoch=s.new_epoch[l]))
+            s.gathered[l].clear()
+    else:
+        send_to_follower(s, l, f, NEWEPOCH(epoch=s.new_epoch[l]))
+
+
+def compares_first(s: State) -> int:
+    """l.1.2: before a leader brings anybody to its state it compares that with a quorum's."""
+    return PROMISING
+
+
+def none_ahead(s: State, l: Node, f: Node, m: ACK_E) -> None:
+    """l.1.2: the history kept is the best of a quorum that has promised. LADIS'08's leader fetches
+    none: it waits until that best one is its own, and then brings everybody to it."""
+    if s.stage[l] == PROMISING:
+        s.answered[l][f] = m.txn
+        if ahead(s, l, m):
+            s.held[l].add(f)
+        else:
+            s.gathered[l].add(f)
+        if len(s.gathered[l]) + 1 >= quorum(s):
+            s.stage[l] = RECOVERY
+            for g in range(s.NODES):
+                if g in s.gathered[l] or g in s.held[l]:
+                    synchronize(s, l, g, s.answered[l][g])
+                    s.answered[l][g] = Txn(epoch=0, counter=0, value=0)
+            s.gathered[l].clear()
+            s.held[l].clear()
+    else:
+        synchronize(s, l, f, m.txn)
+
+
+def ahead(s: State, l: Node, m: ACK_E) -> bool:
+    """l.1.2: (f.a, f.zxid) of the acknowledgement beats the leader's own."""
+    if m.current_epoch != s.current_epoch[l]:
+        return m.current_epoch > s.current_epoch[l]
+    return not zxid_le(m.txn, last(s.history[l]))
+
+
+def accepts_when_synced(s: State, f: Node) -> bool:
+    """f.3.2 comes after f.2.1: what is on the disk of a follower that has not written down the epoch loses to any log
+    of that epoch, so it does not acknowledge it."""
+    return s.synced[f]
+
+
+def keeps_epoch(s: State, p: Node, epoch: int) -> None:
+    """f.2.1: f.a, on the disk, once its history is that of the epoch's leader."""
+    s.current_epoch[p] = epoch
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+RULES = "promise,later-epoch,none-ahead,current-epoch"  # with which every property holds
+
+TABLE = (
+    # The paper read otherwise. LADIS'08's own protocol breaks once a process gives up an iteration: where a reading
+    # shows nothing before that, it is shown with the rules of DSN'11 beside it.
+    Variant(
+        name="any-leader",
+        rule="4.2",
+        summary="the election looks at no log",
+        safe=True,
+        overrides={"oracle_may_name": names_anybody},
+        budget=within(3, 2, timeouts=1),
+        why=("with DSN'11's rules beside it: `none-ahead` looks at the logs of a quorum again, once that has promised"),
+        beside=RULES,
+    ),
+    Variant(
+        name="counter-zero",
+        rule="4.2",
+        summary="the first message of an epoch has counter 0, as 4.2 has it, which is NEWLEADER's too",
+        safe=False,
+        overrides={"first_counter": counts_from_zero},
+        budget=within(3, 1),
+        breaks=(
+            "delivered-is-chosen",
+            "durability",
+        ),
+        depth=10,
+        why=("the acknowledgement of NEWLEADER names the zxid of the first message, and counts as one of that"),
+    ),
+    Variant(
+        name="never-truncate",
+        rule="4.2",
+        summary="a follower forgets nothing",
+        safe=False,
+        overrides={"common_end": never_truncates},
+        budget=within(3, 2, timeouts=1),
+        breaks=(
+            "total-order",
+            "primary-integrity",
+            "strict-causality",
+            "delivered-is-chosen",
+            "durability",
+            "reliable-delivery",
+        ),
+        depth=25,
+        why=("what was skipped stays in its log, under what the new leader proposes, and is delivered with that"),
+        beside=RULES,
+    ),
+    Variant(
+        name="truncate-own-epoch",
+        rule="4.2",
+        summary=("a follower truncates within an epoch of which the leader has an entry, and else forgets nothing"),
+        safe=False,
+        overrides={"common_end": truncates_own_epoch},
+        budget=within(3, 2, timeouts=1),
+        breaks=(
+            "total-order",
+            "primary-integrity",
+            "strict-causality",
+            "delivered-is-chosen",
+            "durability",
+            "reliable-delivery",
+        ),
+        depth=25,
+        why="the same, where the leader has no entry of the epoch of what was skipped",
+        beside=RULES,
+    ),
+    Variant(
+        name="truncate-committed",
+        rule="4.2",
+        summary=("a follower truncates to the last entry of its epoch that this leader has committed, as 4.2 has it"),
+        safe=False,
+        overrides={"common_end": truncates_to_committed},
+        budget=within(3, 2, timeouts=1),
+        breaks=("durability",),
+        depth=18,
+        why=(
+            "a leader that recovers has committed nothing yet: a follower forgets what was delivered "
+            "until it is sent again, and a quorum no longer has it"
+        ),
+        beside=RULES,
+    ),
+    Variant(
+        name="queue-committed",
+        rule="4.2",
+        summary="a follower that joins in broadcast mode is sent what is committed, not what is proposed",
+        safe=False,
+        overrides={"queues": queues_committed},
+        budget=within(3, 2),
+        breaks=(
+            "delivered-is-chosen",
+            "durability",
+            "total-order",
+            "local-primary-order",
+            "po-causal-order",
+            "prefix",
+            "agreement",
+            "reliable-delivery",
+        ),
+        depth=13,
+        why=("what is proposed and not committed at that moment is missing from its log, which goes on after the gap"),
+    ),
+    Variant(
+        name="list-recognized",
+        rule="4.2",
+        summary="a follower is on the broadcast list once it has acknowledged NEWLEADER",
+        safe=False,
+        overrides={"lists_at_once": on_the_list_later, "lists_late": on_the_list_recognized},
+        budget=within(3, 2),
+        breaks=(
+            "delivered-is-chosen",
+            "durability",
+            "total-order",
+            "local-primary-order",
+            "po-causal-order",
+            "prefix",
+            "agreement",
+            "reliable-delivery",
+        ),
+        depth=13,
+        why=("what is proposed before that and after NEWLEADER is missing from its log, which goes on after the gap"),
+    ),
+    Variant(
+        name="newleader-acks",
+        rule="4.2",
+        summary="the acknowledgement of NEWLEADER acknowledges all that the leader's log has when it comes",
+        safe=False,
+        overrides={"on_recognized": recognized_acknowledges},
+        budget=within(3, 1),
+        breaks=(
+            "delivered-is-chosen",
+            "durability",
+        ),
+        depth=10,
+        why="what was proposed after NEWLEADER was queued is not on the follower's disk yet",
+    ),
+    Variant(
+        name="commit-each",
+        rule="4.2",
+        summary=("a new leader commits each message of its log when a quorum has acknowledged it, recognised or not"),
+        safe=True,
+        overrides={"counts_now": counts_always},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "with DSN'11's rules beside it a leader sends its log when nobody of a quorum that promised is ahead of it"
+        ),
+        beside=RULES,
+    ),
+    Variant(
+        name="deliver-once-synced",
+        rule="4.2",
+        summary="a follower delivers nothing before it has recognised its leader",
+        safe=True,
+        overrides={"on_commit": deliver_once_synced, "on_recognized": recognized_commits},
+        budget=within(3, 2, timeouts=1),
+        why="it delivers the same, later",
+        beside=RULES,
+    ),
+    Variant(
+        name="keep-recognized",
+        rule="4",
+        summary="who recognised a new leader and is lost goes on counting",
+        safe=True,
+        overrides={"on_follower_lost": keep_recognized},
+        budget=within(3, 2, timeouts=1),
+        why="what it wrote down before it did so is on its disk all the same",
+        beside=RULES,
+    ),
+    Variant(
+        name="remember-delivered",
+        rule="2",
+        summary="what was delivered is remembered until a crash, and not delivered again",
+        safe=True,
+        overrides={"to_election": to_election_and_remember},
+        budget=within(3, 2, timeouts=1),
+        why="with DSN'11's rules beside it what was delivered begins the log of every later leader",
+        beside=RULES,
+    ),
+    # Rules of DSN'11: together they are enough, and none can be left out.
+    Variant(
+        name="promise",
+        rule="DSN'11 f.1.2",
+        summary=("a process follows, and leads, in epochs later than all it has promised; the promise is on its disk"),
+        safe=True,
+        overrides={"greet": asks_first, "promises": promises_later, "keep_promise": keeps_promise},
+        budget=within(3, 2, timeouts=1),
+        why=("needed: two leaders of one epoch are recognised without it, also with the other rules (depth 20)"),
+        beside=RULES,
+        repairs=True,
+    ),
+    Variant(
+        name="later-epoch",
+        rule="DSN'11 l.1.1",
+        summary=("a leader waits for a quorum, and takes an epoch later than all that these have on their disks"),
+        safe=True,
+        overrides={"greet": asks_first, "take_over": gather_first, "on_connected": gathers},
+        budget=within(3, 2, timeouts=1),
+        why=("needed: once an epoch is promised by a quorum and ends without a proposal, nobody leads without it"),
+        beside=RULES,
+        repairs=True,
+    ),
+    Variant(
+        name="none-ahead",
+        rule="DSN'11 l.1.2",
+        summary=(
+            "a leader brings nobody to its state before a quorum that answered its proposal of an epoch "
+            "is not ahead of it"
+        ),
+        safe=True,
+        overrides={"greet": asks_first, "first_stage": compares_first, "on_ack_e": none_ahead},
+        budget=within(3, 2, timeouts=1),
+        why=("needed: what a quorum accepts after the election looked at the logs is truncated without it (depth 24)"),
+        beside=RULES,
+        repairs=True,
+    ),
+    Variant(
+        name="current-epoch",
+        rule="DSN'11 f.2.1, l.1.2",
+        summary=(
+            "who recognises a leader writes down its epoch, which comes before the zxid where logs are "
+            "compared; what it has of that leader it acknowledges from then on"
+        ),
+        safe=True,
+        overrides={"keep_epoch": keeps_epoch, "accepts_at_once": accepts_when_synced},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "needed: a message that was skipped, of an earlier epoch, beats the log of a later one "
+            "without it (depth 28)"
+        ),
+        beside=RULES,
+        repairs=True,
+    ),
+)
+VARIANTS: dict[str, Variant] = {v.name: v for v in TABLE}

@@ -1,0 +1,756 @@
+"""The variants of ZAB: each is the protocol with one rule changed.
+
+A variant is the set of functions that stand in for functions of `zabspec.zab` of the same name;
+all the rest is the protocol's own text. The `safe` ones take another reading that the paper
+allows, or drop a rule that is not needed for safety, and were explored to exhaustion; every other
+one breaks a property in its budget (`docs/variants.md`). `docs/readings.md` says which open place
+of the paper each reading answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FunctionType
+
+from zabspec.history import abdeliver, end_leadership, end_synchronization
+from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
+from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
+from zabspec.zab import (
+    ACK_E,
+    ACK_LD,
+    BROADCAST,
+    CEPOCH,
+    COMMIT,
+    COMMIT_LD,
+    NEWEPOCH,
+    NEWLEADER,
+    PROMISING,
+    PROPOSE,
+    SYNCHRONIZATION,
+    SYNCHRONIZING,
+    accept_history,
+    become_established,
+    commit,
+    committed_for_joiner,
+    compare_zxid,
+    deliver_up_to,
+    f_3_1,
+    last,
+    quorum,
+    receives_proposals,
+    to_commit,
+    to_election,
+    zxid_le,
+)
+
+__all__ = ["VARIANTS", "Variant"]
+
+
+# --- Phase 1: promises and epochs --------------------------------------------------------------
+
+
+def promises_anything(s: State, f: Node, epoch: int) -> bool:
+    """f.1.2 without its check of f.p."""
+    return True
+
+
+def promises_later_only(s: State, f: Node, epoch: int) -> bool:
+    """f.1.2 to the letter: f.p < e'."""
+    return s.promised_epoch[f] < epoch
+
+
+def epoch_of_the_latest(s: State, l: Node) -> int:
+    """l.1.1 with an e' that only has to be as late as the epochs received (and a first one)."""
+    return max(1, s.new_epoch[l])
+
+
+def send_current_epoch(s: State, f: Node) -> None:
+    """f.1.1 as V.C writes it: CEPOCH(f.a)."""
+    send_to_leader(s, f, CEPOCH(epoch=s.current_epoch[f]))
+
+
+def half_quorum(s: State) -> int:
+    """Half of the processes, rounded down: two of these need not intersect."""
+    return s.NODES // 2
+
+
+def takes_late_cepoch(s: State, l: Node, m: CEPOCH) -> bool:
+    """CEPOCH(e) is taken in every phase, before Phase 3 if e < e' only."""
+    if s.stage[l] == PROMISING or s.stage[l] == SYNCHRONIZING:
+        return m.epoch < s.new_epoch[l]
+    return True
+
+
+def takes_any_cepoch(s: State, l: Node, m: CEPOCH) -> bool:
+    """CEPOCH(e) is taken in every phase, whatever e is."""
+    return True
+
+
+def joins_prospective(s: State, l: Node, f: Node, m: CEPOCH) -> None:
+    """A follower that comes late, in Phase 1 or 2, is taken into Q."""
+    s.Q[l].add(f)
+    send_to_follower(s, l, f, NEWEPOCH(epoch=s.new_epoch[l]))
+    if s.stage[l] == SYNCHRONIZING:
+        send_to_follower(s, l, f, NEWLEADER(epoch=s.new_epoch[l], history=s.log[l]))
+
+
+# --- Phase 1: the initial history --------------------------------------------------------------
+
+
+def compare_by_zxid(s: State, l: Node, m: ACK_E) -> int:
+    """l.1.2 without f.a: the highest last zxid."""
+    return compare_zxid(last(m.history), last(s.log[l]))
+
+
+def compare_by_length(s: State, l: Node, m: ACK_E) -> int:
+    """l.1.2 by length; of two as long, the one with the highest last zxid."""
+    if len(m.history) != len(s.log[l]):
+        return 1 if len(m.history) > len(s.log[l]) else -1
+    return compare_zxid(last(m.history), last(s.log[l]))
+
+
+# --- Phase 2 -----------------------------------------------------------------------------------
+
+
+def propose_and_establish(s: State, l: Node) -> None:
+    """l.2.1, and l.2.2 without waiting for an acknowledgement."""
+    for g in range(s.NODES):
+        if g in s.Q[l]:
+            send_to_follower(s, l, g, NEWLEADER(epoch=s.new_epoch[l], history=s.log[l]))
+    become_established(s, l)
+
+
+def point_in_newleader(s: State, m: AnyMessage) -> int:
+    """A crash may fall at one point inside f.2.1."""
+    if m.kind == NEWLEADER:
+        return 1
+    return 0
+
+
+def synchronize_epoch_first(s: State, f: Node, m: NEWLEADER) -> None:
+    """f.2.1 in two writes: f.a, then the history."""
+    s.current_epoch[f] = m.epoch
+    if durable(s, 1):
+        return
+    accept_history(s, f, m)
+    send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+
+
+def synchronize_ack_first(s: State, f: Node, m: NEWLEADER) -> None:
+    """f.2.1 acknowledged before it is on stable storage."""
+    send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+    if durable(s, 1):
+        return
+    s.current_epoch[f] = m.epoch
+    accept_history(s, f, m)
+
+
+def synchronize_history_first(s: State, f: Node, m: NEWLEADER) -> None:
+    """f.2.1 in two writes: the history, then f.a; with both it has accepted (invariant 1)."""
+    s.history[f] = m.history
+    if durable(s, 1):
+        return
+    s.current_epoch[f] = m.epoch
+    accept_history(s, f, m)
+    send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+
+
+def synchronize_cleared_first(s: State, f: Node, m: NEWLEADER) -> None:
+    """f.2.1 in two writes: the old history is cleared, then all is written anew."""
+    s.history[f].clear()
+    if durable(s, 1):
+        return
+    s.current_epoch[f] = m.epoch
+    accept_history(s, f, m)
+    send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+
+
+def whole_history(s: State, f: Node, m: COMMIT_LD) -> Txn:
+    """f.2.2 of all of h_f."""
+    return last(s.history[f])
+
+
+def commit_in_any_phase(s: State, f: Node, m: COMMIT_LD) -> None:
+    """f.2.2 whenever a commit of NEWLEADER comes."""
+    deliver_up_to(s, f, m.txn)
+    if s.phase[f] == SYNCHRONIZATION:
+        end_synchronization(s, f)
+        s.phase[f] = BROADCAST
+        if s.leader[f] == f:
+            f_3_1(s, f)
+
+
+# --- Phase 3 -----------------------------------------------------------------------------------
+
+
+def propose_and_commit(s: State, l: Node, t: Txn) -> None:
+    """l.3.1 with the commit of l.3.2 right after, without waiting for an acknowledgement."""
+    s.log[l].append(t)
+    for g in range(s.NODES):
+        if receives_proposals(s, l, g):
+            send_to_follower(s, l, g, PROPOSE(epoch=s.new_epoch[l], txn=t))
+    commit(s, l, len(s.log[l]) - 1)
+
+
+def in_q(s: State, l: Node, g: Node) -> bool:
+    """l.3.1 to the letter: to the followers in Q."""
+    return g in s.Q[l]
+
+
+def in_q_or_joining(s: State, l: Node, g: Node) -> bool:
+    """To Q and to whoever was sent NEWLEADER by l.3.3."""
+    return g in s.Q[l] or g in s.joining[l]
+
+
+def in_broadcast(s: State, f: Node) -> bool:
+    """f.3.2 in Phase 3 only: a proposal that comes in Phase 2 is dropped."""
+    return s.phase[f] == BROADCAST
+
+
+def acknowledged_by_joiner(s: State, l: Node, m: ACK_LD) -> Txn:
+    """l.3.4: all that the NEWLEADER carried which the joiner acknowledges."""
+    return m.txn
+
+
+def last_of_initial(s: State, l: Node) -> Txn:
+    """The last transaction of I_e': those of the log that are not of epoch e'."""
+    n = 0
+    for k in range(len(s.log[l])):
+        if s.log[l][k].epoch < s.new_epoch[l]:
+            n = k + 1
+    if n == 0:
+        return Txn(epoch=0, counter=0, value=0)
+    return s.log[l][n - 1]
+
+
+def initial_for_joiner(s: State, l: Node, m: ACK_LD) -> Txn:
+    """l.3.4: the initial history I_e', and nothing of beta_e'."""
+    return last_of_initial(s, l)
+
+
+def nobody_is_joining(s: State, p: Node) -> bool:
+    """III: a primary abcasts once it is ready, and while no follower has NEWLEADER to acknowledge."""
+    return s.ready[p] and len(s.joining[p]) == 0
+
+
+def catches_up(s: State, l: Node, f: Node, m: ACK_LD) -> None:
+    """l.3.4 with what was proposed since the NEWLEADER that is acknowledged, before its commit."""
+    s.joining[l].discard(f)
+    s.Q[l].add(f)
+    for k in range(len(s.log[l])):
+        if not zxid_le(s.log[l][k], m.txn):
+            send_to_follower(s, l, f, PROPOSE(epoch=s.new_epoch[l], txn=s.log[l][k]))
+    send_to_follower(s, l, f, COMMIT_LD(epoch=s.new_epoch[l], txn=committed_for_joiner(s, l, m)))
+
+
+def commit_newleader_again(s: State, l: Node, f: Node, m: ACK_LD) -> None:
+    """l.3.4 with a commit to every follower: to those in Q it is the old one, of I_e'."""
+    for g in range(s.NODES):
+        if g in s.Q[l]:
+            send_to_follower(s, l, g, COMMIT_LD(epoch=s.new_epoch[l], txn=last_of_initial(s, l)))
+    s.joining[l].discard(f)
+    s.Q[l].add(f)
+    send_to_follower(s, l, f, COMMIT_LD(epoch=s.new_epoch[l], txn=committed_for_joiner(s, l, m)))
+
+
+def acknowledges_proposals(s: State, l: Node, f: Node, m: ACK_LD) -> None:
+    """l.3.4, and the acknowledgement of NEWLEADER counts for each proposal it carried (l.3.2)."""
+    s.joining[l].discard(f)
+    s.Q[l].add(f)
+    send_to_follower(s, l, f, COMMIT_LD(epoch=s.new_epoch[l], txn=committed_for_joiner(s, l, m)))
+    for k in range(len(s.log[l])):
+        if zxid_le(s.log[l][k], m.txn) and to_commit(s, l, k):
+            s.acks[l][k].add(f)
+            if len(s.acks[l][k]) >= quorum(s):
+                commit(s, l, k)
+
+
+def deliver_named(s: State, f: Node, m: COMMIT) -> None:
+    """f.3.3 of the transaction named, without what precedes it."""
+    if s.phase[f] == BROADCAST:
+        for k in range(len(s.history[f])):
+            if k >= s.delivered_length[f] and s.history[f][k] == m.txn:
+                abdeliver(s, f, m.txn)
+                s.delivered_length[f] = k + 1
+
+
+def deliver_once_accepted(s: State, f: Node, m: COMMIT) -> None:
+    """f.3.3 as soon as NEWLEADER is accepted, before its commit too."""
+    if s.phase[f] >= SYNCHRONIZATION and s.current_epoch[f] == s.promised_epoch[f]:
+        deliver_up_to(s, f, m.txn)
+
+
+def lacks_quorum(s: State, l: Node, k: int) -> bool:
+    """l.3.2 for each proposal on its own, whatever later one is committed."""
+    return len(s.acks[l][k]) < quorum(s)
+
+
+def commit_each(s: State, l: Node, k: int) -> None:
+    """l.3.2 for the k-th transaction: the acknowledgements of those before it go on counting."""
+    s.committed[l] = max(s.committed[l], k + 1)
+    for g in range(s.NODES):
+        if g in s.Q[l]:
+            send_to_follower(s, l, g, COMMIT(epoch=s.new_epoch[l], txn=s.log[l][k]))
+
+
+# --- iterations and losses ---------------------------------------------------------------------
+
+
+def to_election_and_remember(s: State, p: Node) -> None:
+    """V: abandon the iteration, but not what was delivered in it: the pass goes on."""
+    k = s.delivered_length[p]
+    disconnect(s, p)
+    end_leadership(s, p)
+    forget(s, p)
+    s.delivered_length[p] = k
+
+
+def forget_lost_follower(s: State, l: Node, f: Node) -> None:
+    """V.B: the leader also forgets what a lost follower acknowledged."""
+    s.Q[l].discard(f)
+    s.joining[l].discard(f)
+    s.acked[l].discard(f)
+    for k in range(len(s.log[l])):
+        s.acks[l][k].discard(f)
+    if s.stage[l] >= PROMISING and len(s.Q[l]) < quorum(s):
+        to_election(s, l)
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A protocol that differs from ZAB in one rule.
+
+    Attributes:
+        name: as on the command line.
+        rule: the paper's step or section that is changed.
+        summary: what is changed.
+        safe: whether no property breaks.
+        overrides: the functions that stand in for those of `zabspec.zab`.
+        budget: the fields of a `Configuration` in which it is shown: the fewest transactions and faults that
+            break it, or one in which a safe one was exhausted.
+        breaks: the properties that break in that budget, by the length of the shortest counterexample
+            and then in the order of `invariants.PROPERTIES`.
+        depth: the length of the first one's shortest counterexample; 0 if safe.
+        why: why it breaks, or why it does not matter.
+        over: variants of which it takes the place where both change one function, if they are asked for together.
+        repairs: it mends a rule.
+        beside: the variants that are taken with it where it is shown.
+    """
+
+    name: str
+    rule: str
+    summary: str
+    safe: bool
+    overrides: Mapping[str, FunctionType]
+    budget: Mapping[str, int | str]
+    why: str
+    breaks: tuple[str, ...] = ()
+    depth: int = 0
+    over: tuple[str, ...] = ()
+    repairs: bool = False
+    beside: str = ""
+
+
+def within(nodes: int, txns: int, timeouts: int = 0, crashes: int = 0) -> Mapping[str, int | str]:
+    """Fields of a `Configuration`; the faults not named are 0."""
+    return {"nodes": nodes, "txns": txns, "timeouts": timeouts, "crashes": crashes, "losses": 0}
+
+
+TABLE = (
+    # Phase 1: promises and epochs
+    Variant(
+        name="no-promise",
+        rule="f.1.2",
+        summary="a follower acknowledges NEWEPOCH(e') whatever it has promised",
+        safe=False,
+        overrides={"promises": promises_anything},
+        budget=within(3, 1, timeouts=2),
+        breaks=("chosen-in-later-histories", "durability", "one-leader-an-epoch"),
+        depth=33,
+        why=(
+            "a follower that was in the quorum of a later epoch joins an established leader of an earlier "
+            "one (l.3.3), and gives it a quorum for a transaction that the later epoch's initial history "
+            "lacks"
+        ),
+    ),
+    Variant(
+        name="equal-epoch",
+        rule="l.1.1",
+        summary=(
+            "the epoch proposed is the latest of those received, not one above it, and the followers that "
+            "promised it acknowledge it"
+        ),
+        safe=False,
+        overrides={"epoch_to_propose": epoch_of_the_latest},
+        budget=within(3, 1, timeouts=1),
+        breaks=("one-leader-an-epoch",),
+        depth=25,
+        why="a follower supports one leader of an epoch and then a second one of the same epoch",
+    ),
+    Variant(
+        name="late-cepoch-unchecked",
+        rule="l.1.1, l.1.2",
+        summary="a leader in Phase 1 or 2 takes a late CEPOCH(e) into Q and sends it NEWEPOCH(e'), even if e is e'",
+        safe=False,
+        overrides={"takes_cepoch": takes_any_cepoch, "late_cepoch": joins_prospective},
+        budget=within(3, 1, timeouts=2),
+        breaks=("one-leader-an-epoch",),
+        depth=29,
+        why=(
+            "the follower may have promised e' to another prospective leader of e', who was established "
+            "with its support"
+        ),
+    ),
+    Variant(
+        name="late-cepoch-joins",
+        rule="l.1.1, l.1.2",
+        summary=(
+            "a leader in Phase 1 or 2 takes a late CEPOCH(e) with e < e' into Q and sends it "
+            "NEWEPOCH(e'); l.1.2 waits for it too"
+        ),
+        safe=True,
+        overrides={"takes_cepoch": takes_late_cepoch, "late_cepoch": joins_prospective},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "it is as if its CEPOCH had come before the last one of the quorum: its promise is later than "
+            "all it made, and a larger Q only adds histories to choose from"
+        ),
+    ),
+    Variant(
+        name="cepoch-current-epoch",
+        rule="f.1.1",
+        summary="CEPOCH carries f.a, as V.C writes it, not f.p",
+        safe=True,
+        overrides={"f_1_1": send_current_epoch},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "two prospective leaders may propose the same e', but Q is exactly a quorum, so each needs "
+            "the NEWLEADER acknowledged by the follower they share, and the first acknowledgement makes "
+            "its f.a, and its next CEPOCH, e'; what is lost is liveness: an e' that a follower promised "
+            "to a leader that failed is proposed again and again"
+        ),
+    ),
+    Variant(
+        name="strict-rejoin",
+        rule="f.1.2",
+        summary="f.1.2 to the letter: an equal epoch is not acknowledged, by whomever it is proposed",
+        safe=True,
+        overrides={"promises": promises_later_only},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "it takes steps away and adds none; but a follower that promised e and lost its leader is locked out of e"
+        ),
+    ),
+    Variant(
+        name="small-quorum",
+        rule="II.1",
+        summary="half of the processes, rounded down, are a quorum",
+        safe=False,
+        overrides={"quorum": half_quorum},
+        budget=within(2, 1),
+        breaks=("delivered-is-chosen", "durability", "one-leader-an-epoch"),
+        depth=11,
+        why="two such quorums need not intersect: each process leads, and delivers, on its own",
+    ),
+    # Phase 1: the initial history
+    Variant(
+        name="history-by-zxid",
+        rule="l.1.2",
+        summary="the initial history is the one with the highest zxid, whatever its f.a",
+        safe=False,
+        overrides={"compare": compare_by_zxid},
+        budget=within(3, 2, timeouts=2),
+        breaks=("primary-integrity",),
+        depth=45,
+        why=(
+            "a transaction of an old epoch that only its leader accepted beats the empty history of a "
+            "later epoch, whose primary has broadcast without having delivered it"
+        ),
+    ),
+    Variant(
+        name="history-by-length",
+        rule="l.1.2",
+        summary="the initial history is the longest; of two as long, the one with the highest zxid",
+        safe=False,
+        overrides={"compare": compare_by_length},
+        budget=within(3, 2, timeouts=2),
+        breaks=("primary-integrity",),
+        depth=45,
+        why=(
+            "a transaction of an old epoch that only its leader accepted beats the empty history of a "
+            "later epoch, whose primary has broadcast without having delivered it"
+        ),
+    ),
+    # Phase 2
+    Variant(
+        name="no-sync",
+        rule="l.2.2",
+        summary="the leader commits NEWLEADER and is established as soon as it has proposed it",
+        safe=False,
+        overrides={"l_2_1": propose_and_establish},
+        budget=within(2, 1, timeouts=1),
+        breaks=("delivered-is-chosen", "durability"),
+        depth=24,
+        why="a follower delivers an initial history that no quorum has accepted in the new epoch or in any other",
+    ),
+    Variant(
+        name="epoch-then-history",
+        rule="f.2.1",
+        summary="f.a and the history are written one after the other; a crash may come between",
+        safe=False,
+        overrides={"synchronize": synchronize_epoch_first, "durable_points": point_in_newleader},
+        budget=within(3, 1, timeouts=1, crashes=1),
+        breaks=("chosen-in-later-histories", "durability"),
+        depth=41,
+        why=(
+            "a follower comes back with the latest f.a and an old history, which l.1.2 then prefers to "
+            "one that has a chosen transaction"
+        ),
+    ),
+    Variant(
+        name="history-then-epoch",
+        rule="f.2.1",
+        summary="the history and f.a are written one after the other; a crash may come between",
+        safe=True,
+        overrides={"synchronize": synchronize_history_first, "durable_points": point_in_newleader},
+        budget=within(3, 2, crashes=1),
+        why=(
+            "a follower comes back with an initial history that has all that was chosen before e', under an "
+            "f.a that is too low to be preferred to anyone who is in e'; f.a is the record that it accepted"
+        ),
+    ),
+    Variant(
+        name="clear-then-history",
+        rule="f.2.1",
+        summary="the old history is cleared before f.a and the new one are written; a crash may come between",
+        safe=False,
+        overrides={"synchronize": synchronize_cleared_first, "durable_points": point_in_newleader},
+        budget=within(2, 1, timeouts=1, crashes=1),
+        breaks=("durability",),
+        depth=31,
+        why="a follower comes back without what it had accepted, and a quorum no longer has what was delivered",
+    ),
+    Variant(
+        name="ack-then-history",
+        rule="f.2.1",
+        summary="NEWLEADER is acknowledged before f.a and the history are written; a crash may come between",
+        safe=False,
+        overrides={"synchronize": synchronize_ack_first, "durable_points": point_in_newleader},
+        budget=within(3, 1, timeouts=1, crashes=1),
+        breaks=("delivered-is-chosen", "durability"),
+        depth=29,
+        why=(
+            "the leader counts an acknowledgement of what is on no disk, and commits an initial history "
+            "that no quorum accepted"
+        ),
+    ),
+    Variant(
+        name="stale-commit-ld",
+        rule="l.3.4, f.2.2",
+        summary=(
+            "whenever a follower joins, the commit of I_e' is sent to all of Q again, and f.2.2 acts on a "
+            "commit of NEWLEADER in whatever phase it comes"
+        ),
+        safe=True,
+        overrides={"l_3_4": commit_newleader_again, "f_2_2": commit_in_any_phase},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "channels are FIFO and hold messages of one iteration, so it comes after NEWLEADER of the "
+            "same leader, and what it names has been delivered"
+        ),
+    ),
+    # Phase 3
+    Variant(
+        name="commit-on-propose",
+        rule="l.3.2",
+        summary="COMMIT is sent right after PROPOSE",
+        safe=False,
+        overrides={"l_3_1": propose_and_commit},
+        budget=within(2, 1),
+        breaks=("delivered-is-chosen", "durability"),
+        depth=16,
+        why="the leader delivers what only itself has accepted",
+    ),
+    Variant(
+        name="commit-named-only",
+        rule="f.3.3",
+        summary="COMMIT delivers the transaction it names, and not what precedes it",
+        safe=False,
+        overrides={"f_3_3": deliver_named},
+        budget=within(3, 2),
+        breaks=("local-primary-order", "po-causal-order", "prefix", "invariant-5"),
+        depth=28,
+        why=(
+            "with a follower that got the first transaction in NEWLEADER, the second has its quorum "
+            "first, and its commit stands for both"
+        ),
+    ),
+    Variant(
+        name="commit-out-of-order",
+        rule="l.3.2",
+        summary=(
+            "each proposal is committed when that one has its quorum, so that the commit of an earlier "
+            "one may follow that of a later one"
+        ),
+        safe=True,
+        overrides={"to_commit": lacks_quorum, "commit": commit_each},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "whoever acknowledged the later one has all before it in its history, and f.3.3 delivers "
+            "those with it: the commit that follows finds nothing to deliver"
+        ),
+    ),
+    Variant(
+        name="propose-to-synced-only",
+        rule="l.3.1",
+        summary="to the letter: proposals go to Q, so a joiner gets none until it has acknowledged NEWLEADER",
+        safe=False,
+        overrides={"receives_proposals": in_q},
+        budget=within(3, 2),
+        breaks=(
+            "local-primary-order",
+            "po-causal-order",
+            "prefix",
+            "invariant-5",
+            "delivered-is-chosen",
+            "durability",
+            "total-order",
+            "agreement",
+        ),
+        depth=29,
+        why=(
+            "what is proposed between NEWLEADER and its acknowledgement is missing from the joiner's "
+            "history, which goes on after the gap"
+        ),
+    ),
+    Variant(
+        name="pause-while-joining",
+        rule="l.3.1",
+        summary=(
+            "the primary abcasts nothing while a follower that joins has not acknowledged NEWLEADER; proposals go to Q"
+        ),
+        safe=True,
+        overrides={"may_abcast": nobody_is_joining, "receives_proposals": in_q},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "there is nothing between NEWLEADER and its acknowledgement that a joiner could miss; who joins and falls "
+            "silent stops the service until the loss is learned of"
+        ),
+    ),
+    Variant(
+        name="catch-up-at-commit",
+        rule="l.3.1, l.3.4",
+        summary="proposals go to Q; what a joiner missed since NEWLEADER it is sent before the commit of NEWLEADER",
+        safe=True,
+        overrides={"receives_proposals": in_q, "l_3_4": catches_up},
+        budget=within(3, 2, timeouts=1),
+        why="it is the same proposals over the same channel, later; what it acknowledges of them counts (l.3.2)",
+    ),
+    Variant(
+        name="propose-in-broadcast-only",
+        rule="f.3.2",
+        summary=(
+            "a follower takes proposals in Phase 3 only, and drops those that come before the commit of NEWLEADER"
+        ),
+        safe=False,
+        overrides={"takes_proposals": in_broadcast},
+        budget=within(3, 2),
+        breaks=(
+            "local-primary-order",
+            "po-causal-order",
+            "prefix",
+            "invariant-5",
+            "delivered-is-chosen",
+            "durability",
+            "total-order",
+            "agreement",
+        ),
+        depth=30,
+        why=(
+            "what is proposed between NEWLEADER and its commit is missing from the joiner's history, "
+            "which goes on after the gap"
+        ),
+    ),
+    Variant(
+        name="join-deliver-acked",
+        rule="l.3.4",
+        summary="the commit to a joiner delivers all of I_e' and beta_e' that its NEWLEADER carried",
+        safe=False,
+        overrides={"committed_for_joiner": acknowledged_by_joiner},
+        budget=within(3, 1),
+        breaks=("delivered-is-chosen", "durability"),
+        depth=21,
+        why="what is proposed and not yet committed is in that NEWLEADER",
+    ),
+    Variant(
+        name="join-commit-all",
+        rule="f.2.2",
+        summary="the commit of NEWLEADER delivers all of h_f",
+        safe=False,
+        overrides={"covered_by_commit": whole_history},
+        budget=within(3, 1),
+        breaks=("delivered-is-chosen", "durability"),
+        depth=21,
+        why="a joiner's history has what is proposed and not yet committed",
+    ),
+    Variant(
+        name="join-deliver-initial",
+        rule="l.3.4",
+        summary="to the letter of f.2.2: the commit to a joiner delivers I_e' alone",
+        safe=True,
+        overrides={"committed_for_joiner": initial_for_joiner},
+        budget=within(3, 2, timeouts=1),
+        why="the joiner lags, and delivers the rest, which is in its history, with the next COMMIT",
+    ),
+    Variant(
+        name="join-acks-proposals",
+        rule="l.3.4, l.3.2",
+        summary="a joiner's acknowledgement of NEWLEADER acknowledges the proposals that it carried",
+        safe=True,
+        overrides={"l_3_4": acknowledges_proposals},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "the joiner has accepted them in e' (f.2.1), which is what a quorum of acknowledgements is to "
+            "show; they are committed sooner"
+        ),
+    ),
+    Variant(
+        name="commits-to-joiners",
+        rule="l.3.2, f.3.3",
+        summary="COMMIT also goes to who is joining, and delivers as soon as NEWLEADER is accepted",
+        safe=True,
+        overrides={"receives_commits": in_q_or_joining, "f_3_3": deliver_once_accepted},
+        budget=within(3, 2, timeouts=1),
+        why="it names what is committed, and by FIFO the follower has all of the leader's log up to it",
+    ),
+    # iterations and losses
+    Variant(
+        name="keep-commit-index",
+        rule="f.2.2, V.C",
+        summary=(
+            "what was delivered is remembered when an iteration ends without a crash, and f.2.2 does not "
+            "deliver it again"
+        ),
+        safe=True,
+        overrides={"to_election": to_election_and_remember},
+        budget=within(3, 2, timeouts=1),
+        why=(
+            "what was delivered was chosen, so it begins every later initial history, in the same order: "
+            "delivering it again would say nothing new"
+        ),
+    ),
+    Variant(
+        name="forget-acks",
+        rule="V.B",
+        summary="a leader that loses a follower forgets what that one acknowledged",
+        safe=True,
+        overrides={"on_follower_lost": forget_lost_follower},
+        budget=within(3, 2, timeouts=1),
+        why="it takes steps away and adds none; what the follower accepted is on stable storage all the same",
+    ),
+)
+VARIANTS: dict[str, Variant] = {v.name: v for v in TABLE}

@@ -1,0 +1,103 @@
+"""Broadcast: Leader.propose, Leader.processAck, Leader.tryToCommit, SyncRequestProcessor, CommitProcessor."""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+from zabspec.own.authoring import action
+from zabspec.protocols.zookeeper.observed import exposes
+from zabspec.protocols.zookeeper.shutdown import shut_down
+from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of
+from zabspec.protocols.zookeeper.storage import apply_txn
+from zabspec.worlds.actor import send_to_follower, send_to_leader
+
+
+def may_propose(s: State, l: Node) -> bool:
+    return s.role[l] == LEADING and s.phase[l] == SERVING
+
+
+@action(when=may_propose, budget="proposals")
+def propose(s: State, l: Node) -> None:
+    """ProposalRequestProcessor.processRequest, Leader.propose: sent to who is forwarded to before it is logged here."""
+    zxid = s.last_proposed[l] + 1
+    s.last_proposed[l] = zxid
+    s.outstanding[l].append(zxid)
+    for f in range(s.NODES):
+        if f in s.forwarding[l]:
+            send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+    s.sync_queue[l].append(zxid)
+
+
+def has_queued(s: State, p: Node) -> bool:
+    return len(s.sync_queue[p]) > 0
+
+
+@action(when=has_queued, name="sync thread")
+def log_next(s: State, p: Node) -> None:
+    """SyncRequestProcessor: append, flush (force), then AckRequestProcessor or SendAckRequestProcessor. One step of one
+    transaction: a batch is several of them, whose crashes between lose no more."""
+    zxid = s.sync_queue[p][0]
+    s.sync_queue[p].remove(0)
+    s.log[p].append(zxid)
+    if s.role[p] == LEADING:
+        process_ack(s, p, p, zxid)
+    else:
+        send_to_leader(s, p, ACK(zxid=zxid))
+
+
+@action(when=has_queued, budget="write_errors", name="log write fails")
+def log_fails(s: State, p: Node) -> None:
+    """SyncRequestProcessor meets an IOException: nothing of its queue is logged, the server's state is ERROR, and the
+    main
+    thread ends the term in the same process (ZooKeeperServerListenerImpl)."""
+    s.sync_queue[p].clear()
+    shut_down(s, p)
+
+
+def has_stale(s: State, p: Node) -> bool:
+    return len(s.stale_queue[p]) > 0
+
+
+@action(when=has_stale, name="sync thread of an earlier term")
+def log_stale(s: State, p: Node) -> None:
+    """A SyncRequestProcessor that its term's end did not stop (ZOOKEEPER-4712): it appends to the log there is; its
+    acknowledgement goes to a closed socket."""
+    s.log[p].append(s.stale_queue[p][0])
+    s.stale_queue[p].remove(0)
+
+
+def process_ack(s: State, l: Node, f: Node, zxid: int) -> None:
+    """Leader.processAck: nothing for <e,0>, for what is committed, and for what it does not know."""
+    if zxid > s.last_committed[l] and zxid in s.outstanding[l]:
+        s.acks[l][counter_of(zxid)].add(f)
+        try_to_commit(s, l, zxid)
+
+
+def try_to_commit(s: State, l: Node, zxid: int) -> None:
+    """Leader.tryToCommit (3.5.0): not while the one before is outstanding, and what waits is not tried again."""
+    if (zxid - 1) not in s.outstanding[l] and len(s.acks[l][counter_of(zxid)]) >= s.MAJORITY:
+        for k in range(s.PROPOSALS + 8):
+            if k < len(s.outstanding[l]) and s.outstanding[l][k] == zxid:
+                s.outstanding[l].remove(k)
+        s.acks[l][counter_of(zxid)].clear()
+        s.to_be_applied[l].append(zxid)
+        s.last_committed[l] = zxid
+        for f in range(s.NODES):
+            if f in s.forwarding[l]:
+                send_to_follower(s, l, f, COMMIT(zxid=zxid))
+        s.to_apply[l].append(zxid)
+
+
+def has_committed(s: State, p: Node) -> bool:
+    return len(s.to_apply[p]) > 0
+
+
+@action(when=has_committed, name="commit thread")
+def apply_next(s: State, p: Node) -> None:
+    """CommitProcessor, FinalRequestProcessor; of a leader ToBeAppliedRequestProcessor, which takes it from
+    toBeApplied."""
+    zxid = s.to_apply[p][0]
+    s.to_apply[p].remove(0)
+    apply_txn(s, p, zxid)
+    exposes(s, s.term[p], s.tree[p])
+    if len(s.to_be_applied[p]) > 0 and s.to_be_applied[p][0] == zxid:
+        s.to_be_applied[p].remove(0)

@@ -1,0 +1,165 @@
+"""A leader: Leader.lead, Leader.getEpochToPropose, Leader.waitForEpochAck, Leader.startZkServer, LearnerHandler.run."""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+from zabspec.own.authoring import action, receives
+from zabspec.protocols.zookeeper.broadcast import process_ack
+from zabspec.protocols.zookeeper.observed import exposes, founds, swallows
+from zabspec.protocols.zookeeper.shutdown import shut_down
+from zabspec.protocols.zookeeper.state import (
+    ACK,
+    ACKEPOCH,
+    AWAITING_ACKS,
+    AWAITING_EPOCH_ACKS,
+    CHOOSING_EPOCH,
+    CLOSED,
+    FOLLOWERINFO,
+    LEADERINFO,
+    LEADING,
+    SERVING,
+    TO_WRITE_OWN_EPOCH,
+    UPTODATE,
+    first_of,
+)
+from zabspec.protocols.zookeeper.storage import take_snapshot
+from zabspec.protocols.zookeeper.sync import sync_follower
+from zabspec.worlds.actor import send_to_follower
+
+
+def on_elected(s: State, l: Node) -> None:
+    """Leader.lead: ZooKeeperServer.loadData, then getEpochToPropose with its own acceptedEpoch."""
+    s.role[l] = LEADING
+    s.phase[l] = CHOOSING_EPOCH
+    load_data(s, l)
+    s.term[l] = s.accepted_epoch[l] + 1
+    s.heard[l].add(l)
+
+
+def load_data(s: State, l: Node) -> None:
+    """ZooKeeperServer.loadData takes a snapshot of the tree, which may hold what no quorum has (ZOOKEEPER-1558)."""
+    take_snapshot(s, l)
+
+
+@receives
+def on_followerinfo(s: State, l: Node, f: Node, m: FOLLOWERINFO) -> None:
+    """LearnerHandler.run, Leader.getEpochToPropose: whichever thread completes the quorum writes the leader's
+    acceptedEpoch, then all get LEADERINFO. A crash between is one before the write as others see it, and one after
+    LEADERINFO that nobody received."""
+    s.linked[l].add(f)
+    if s.phase[l] == CHOOSING_EPOCH:
+        s.term[l] = max(s.term[l], m.accepted + 1)
+        s.heard[l].add(f)
+        if len(s.heard[l]) >= s.MAJORITY:
+            store_proposed(s, l)
+            s.phase[l] = AWAITING_EPOCH_ACKS
+            s.agreed[l].add(l)
+            for q in range(s.NODES):
+                if q in s.linked[l]:
+                    send_to_follower(s, l, q, LEADERINFO(epoch=s.term[l]))
+    else:
+        send_to_follower(s, l, f, LEADERINFO(epoch=s.term[l]))
+
+
+def store_proposed(s: State, l: Node) -> None:
+    """Leader.getEpochToPropose: setAcceptedEpoch, before anybody hears of the epoch (ZOOKEEPER-1291)."""
+    s.accepted_epoch[l] = s.term[l]
+
+
+@receives
+def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
+    """Leader.waitForEpochAck: returns at once where the quorum is complete; a follower that is more recent than the
+    leader is sent away (StateSummary.isMoreRecentThan)."""
+    s.peer_last[l][f] = m.zxid
+    if s.phase[l] != AWAITING_EPOCH_ACKS:
+        sync_follower(s, l, f)
+    elif m.current > s.current_epoch[l] or (m.current == s.current_epoch[l] and m.zxid > s.last_processed[l]):
+        s.linked[l].discard(f)
+        send_to_follower(s, l, f, CLOSED())
+    else:
+        s.answered[l].add(f)
+        if m.current >= 0:
+            s.agreed[l].add(f)
+        if len(s.agreed[l]) >= s.MAJORITY:
+            s.phase[l] = TO_WRITE_OWN_EPOCH
+            for q in range(s.NODES):
+                if q in s.answered[l]:
+                    sync_follower(s, l, q)
+
+
+def at_own_epoch(s: State, l: Node) -> bool:
+    return s.phase[l] == TO_WRITE_OWN_EPOCH
+
+
+@action(when=at_own_epoch, name="write own currentEpoch")
+def write_own_epoch(s: State, l: Node) -> None:
+    """Leader.lead: setCurrentEpoch after waitForEpochAck, which LearnerHandlers do not wait for; then it counts itself
+    (waitForNewLeaderAck)."""
+    s.current_epoch[l] = s.term[l]
+    s.phase[l] = AWAITING_ACKS
+    s.new_leader_acks[l].add(l)
+
+
+def receivable(s: State, l: Node, f: Node, m: ACK) -> bool:
+    """A LearnerHandler that has read the answer to NEWLEADER reads no more before the server runs."""
+    return f not in s.settled[l]
+
+
+@receives
+def on_ack(s: State, l: Node, f: Node, m: ACK) -> None:
+    """LearnerHandler.run: one packet is read after NEWLEADER, of type ACK, whatever its zxid;
+    Leader.waitForNewLeaderAck
+    says an error of another one, does not count it, and returns."""
+    if f in s.unsettled[l]:
+        s.unsettled[l].discard(f)
+        if m.zxid == first_of(s.term[l]):
+            s.new_leader_acks[l].add(f)
+        else:
+            swallows(s)
+        if s.phase[l] == SERVING:
+            open_to(s, l, f)
+        else:
+            s.settled[l].add(f)
+    elif f in s.looping[l]:
+        process_ack(s, l, f, m.zxid)
+
+
+def open_to(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.run: the server runs; UPTODATE, then the loop."""
+    s.looping[l].add(f)
+    send_to_follower(s, l, f, UPTODATE())
+
+
+def has_acks(s: State, l: Node) -> bool:
+    return s.phase[l] == AWAITING_ACKS and len(s.new_leader_acks[l]) >= s.MAJORITY
+
+
+@action(when=has_acks, name="startZkServer")
+def start_serving(s: State, l: Node) -> None:
+    """Leader.startZkServer: lastCommitted, then the processors, then lastProcessedZxid is <e,0>. One step: that the
+    last
+    comes after the processors run, so that a transaction may be applied between, is left out."""
+    s.phase[l] = SERVING
+    founds(s, s.term[l], s.tree[l])
+    exposes(s, s.term[l], s.tree[l])
+    s.last_proposed[l] = first_of(s.term[l])
+    s.last_committed[l] = first_of(s.term[l])
+    s.last_processed[l] = first_of(s.term[l])
+    for f in range(s.NODES):
+        if f in s.settled[l]:
+            open_to(s, l, f)
+    s.settled[l].clear()
+
+
+def on_follower_lost(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler ends: Leader.removeLearnerHandler. A leader without a quorum of learners gives up, at the next
+    ping
+    or when initLimit has passed; the sets of discovery and of NEWLEADER keep who was in them."""
+    s.linked[l].discard(f)
+    s.answered[l].discard(f)
+    s.forwarding[l].discard(f)
+    s.unsettled[l].discard(f)
+    s.settled[l].discard(f)
+    s.looping[l].discard(f)
+    if len(s.linked[l]) + 1 < s.MAJORITY:
+        shut_down(s, l)

@@ -1,0 +1,279 @@
+"""A learner: Learner.registerWithLeader, Learner.syncWithLeader, Follower.processPacket, FollowerZooKeeperServer."""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+from zabspec.own.authoring import action, receives
+from zabspec.protocols.zookeeper.observed import exposes, threw_up
+from zabspec.protocols.zookeeper.shutdown import shut_down
+from zabspec.protocols.zookeeper.state import (
+    ACK,
+    ACKEPOCH,
+    CLOSED,
+    COMMIT,
+    DIFF,
+    DIFFS,
+    EPOCH_ACKED,
+    FOLLOWERINFO,
+    FOLLOWING,
+    LEADERINFO,
+    NEWLEADER,
+    NONE,
+    PROPOSAL,
+    REGISTERED,
+    SERVING,
+    SNAP,
+    SNAPS,
+    SYNCING,
+    TO_ACK,
+    TO_PERSIST,
+    TO_SNAPSHOT,
+    TO_WRITE_EPOCH,
+    TRUNC,
+    TRUNCS,
+    UPTODATE,
+    WAITING,
+    epoch_of,
+    first_of,
+)
+from zabspec.protocols.zookeeper.storage import apply_txn, cut_log, reload_after_cut, take_snapshot
+from zabspec.worlds.actor import connect, send_to_leader
+
+
+def on_follow(s: State, f: Node, l: Node) -> None:
+    """Follower.followLeader: connectToLeader, then FOLLOWERINFO (Learner.registerWithLeader)."""
+    s.role[f] = FOLLOWING
+    s.leader[f] = l
+    s.phase[f] = REGISTERED
+    connect(s, f, l)
+    send_to_leader(s, f, FOLLOWERINFO(accepted=s.accepted_epoch[f]))
+
+
+def may_receive(s: State, f: Node) -> bool:
+    """The main thread reads no packet while it works on NEWLEADER."""
+    return s.phase[f] < TO_SNAPSHOT or s.phase[f] > TO_ACK
+
+
+@receives
+def on_leaderinfo(s: State, f: Node, m: LEADERINFO) -> None:
+    """Learner.registerWithLeader: a larger epoch is written to acceptedEpoch before ACKEPOCH; an equal one is answered
+    without a vote; a smaller one ends it."""
+    s.term[f] = m.epoch
+    if m.epoch > s.accepted_epoch[f]:
+        s.accepted_epoch[f] = m.epoch
+        s.phase[f] = EPOCH_ACKED
+        send_to_leader(s, f, ACKEPOCH(current=s.current_epoch[f], zxid=s.last_processed[f]))
+    elif m.epoch == s.accepted_epoch[f]:
+        s.phase[f] = EPOCH_ACKED
+        send_to_leader(s, f, ACKEPOCH(current=-1, zxid=s.last_processed[f]))
+    else:
+        shut_down(s, f)
+
+
+# --- Learner.syncWithLeader -----------------------------------------------------------------------
+
+
+@receives
+def on_diff(s: State, f: Node, m: DIFF) -> None:
+    """snapshotNeeded is false."""
+    s.sync_mode[f] = DIFFS
+    s.phase[f] = SYNCING
+    take_diff_zxid(s, f, m.zxid)
+
+
+def take_diff_zxid(s: State, f: Node, zxid: int) -> None:
+    """lastProcessedZxid stays (ZOOKEEPER-2355)."""
+
+
+@receives
+def on_trunc(s: State, f: Node, m: TRUNC) -> None:
+    """ZKDatabase.truncateLog; where the log cannot be cut the process exits (3.5.7, 3.6.0)."""
+    s.sync_mode[f] = TRUNCS
+    s.phase[f] = SYNCING
+    if cut_log(s, f, m.zxid):
+        reload_after_cut(s, f, m.zxid)
+        s.last_processed[f] = m.zxid
+    else:
+        stop(s, f)
+
+
+@receives
+def on_snap(s: State, f: Node, m: SNAP) -> None:
+    """ZKDatabase.deserializeSnapshot: the tree is the leader's; nothing is done to the log, nothing is on disk yet."""
+    s.sync_mode[f] = SNAPS
+    s.phase[f] = SYNCING
+    s.committed_log[f].clear()
+    s.tree[f] = m.tree
+    s.last_processed[f] = m.zxid
+
+
+@receives
+def on_proposal(s: State, f: Node, m: PROPOSAL) -> None:
+    if s.phase[f] == SERVING:
+        log_request(s, f, m.zxid)
+    elif is_gap(s, f, m.zxid):
+        stop(s, f)
+    else:
+        s.not_logged[f].append(m.zxid)
+
+
+def is_gap(s: State, f: Node, zxid: int) -> bool:
+    """Learner.enforceContinuousProposal (3.9.4): a proposal of the epoch of the one before follows it at once."""
+    count = len(s.not_logged[f])
+    if count == 0:
+        return False
+    last = s.not_logged[f][count - 1]
+    return zxid != last + 1 and epoch_of(zxid) <= epoch_of(last)
+
+
+@receives
+def on_commit(s: State, f: Node, m: COMMIT) -> None:
+    """In the sync phase the head of packetsNotLogged is looked at first, and there is one."""
+    if s.phase[f] == SERVING:
+        commit(s, f, m.zxid)
+    elif len(s.not_logged[f]) == 0:
+        stop(s, f)
+    elif s.phase[f] == SYNCING and s.sync_mode[f] != DIFFS:
+        if s.not_logged[f][0] == m.zxid:
+            apply_in_sync(s, f, m.zxid)
+            s.not_logged[f].remove(0)
+    else:
+        s.committed[f].append(m.zxid)
+
+
+def apply_in_sync(s: State, f: Node, zxid: int) -> None:
+    """FollowerZooKeeperServer.processTxn(Request) (3.9.4): committedLog has it too (ZOOKEEPER-4925)."""
+    apply_txn(s, f, zxid)
+
+
+@receives
+def on_newleader(s: State, f: Node, m: NEWLEADER) -> None:
+    """What follows are steps of their own: the snapshot, the log, the epoch, the acknowledgement."""
+    s.phase[f] = after_snapshot(s) if s.sync_mode[f] == DIFFS else TO_SNAPSHOT
+
+
+def after_snapshot(s: State) -> int:
+    """The log is written before currentEpoch (ZOOKEEPER-4643, 4785)."""
+    return TO_PERSIST
+
+
+def at_snapshot(s: State, f: Node) -> bool:
+    return s.phase[f] == TO_SNAPSHOT
+
+
+@action(when=at_snapshot, name="snapshot at NEWLEADER")
+def save_snapshot(s: State, f: Node) -> None:
+    """ZooKeeperServer.takeSnapshot(syncSnapshot)."""
+    take_snapshot(s, f)
+    s.phase[f] = after_snapshot(s)
+
+
+def at_persist(s: State, f: Node) -> bool:
+    return s.phase[f] == TO_PERSIST
+
+
+@action(when=at_persist, name="persist at NEWLEADER")
+def persist(s: State, f: Node) -> None:
+    persist_received(s, f)
+    s.phase[f] = after_persist(s)
+
+
+def after_persist(s: State) -> int:
+    return TO_WRITE_EPOCH
+
+
+def persist_received(s: State, f: Node) -> None:
+    """Each COMMIT recorded whose zxid is the head of packetsNotLogged: append it, apply it; then ZKDatabase.commit
+    forces
+    the log (3.9.3). One step: a crash inside keeps some prefix of what was appended, as one of a shorter sync does."""
+    for zxid in s.committed[f]:
+        if len(s.not_logged[f]) > 0 and s.not_logged[f][0] == zxid:
+            s.not_logged[f].remove(0)
+            s.log[f].append(zxid)
+            apply_in_sync(s, f, zxid)
+    s.committed[f].clear()
+
+
+def at_epoch(s: State, f: Node) -> bool:
+    return s.phase[f] == TO_WRITE_EPOCH
+
+
+@action(when=at_epoch, name="write currentEpoch")
+def write_epoch(s: State, f: Node) -> None:
+    """QuorumPeer.setCurrentEpoch."""
+    s.current_epoch[f] = s.term[f]
+    s.phase[f] = after_epoch(s)
+
+
+def after_epoch(s: State) -> int:
+    return TO_ACK
+
+
+def at_ack(s: State, f: Node) -> bool:
+    return s.phase[f] == TO_ACK
+
+
+@action(when=at_ack, name="acknowledge NEWLEADER")
+def acknowledge(s: State, f: Node) -> None:
+    """setSyncMode(NONE) (3.6.3), then ACK(<e,0>)."""
+    s.sync_mode[f] = NONE
+    s.phase[f] = WAITING
+    send_to_leader(s, f, ACK(zxid=first_of(s.term[f])))
+
+
+@receives
+def on_uptodate(s: State, f: Node, m: UPTODATE) -> None:
+    """ZooKeeperServer.startup: it serves; what is left is queued for the log, what is committed for the tree. The
+    second
+    ACK(<e,0>) is left out: Leader.processAck ignores it. One step of the main thread: it only queues."""
+    epoch_at_uptodate(s, f)
+    s.phase[f] = SERVING
+    exposes(s, s.term[f], s.tree[f])
+    for zxid in s.appended[f]:
+        send_to_leader(s, f, ACK(zxid=zxid))
+    s.appended[f].clear()
+    for zxid in s.not_logged[f]:
+        log_request(s, f, zxid)
+    s.not_logged[f].clear()
+    for zxid in s.committed[f]:
+        commit(s, f, zxid)
+    s.committed[f].clear()
+
+
+def epoch_at_uptodate(s: State, f: Node) -> None:
+    """currentEpoch was written before NEWLEADER was acknowledged (ZOOKEEPER-1282)."""
+
+
+@receives
+def on_closed(s: State, f: Node, m: CLOSED) -> None:
+    """The leader's LearnerHandler has closed its socket."""
+    shut_down(s, f)
+
+
+# --- FollowerZooKeeperServer ----------------------------------------------------------------------
+
+
+def log_request(s: State, f: Node, zxid: int) -> None:
+    """FollowerZooKeeperServer.logRequest."""
+    s.pending[f].append(zxid)
+    s.sync_queue[f].append(zxid)
+
+
+def commit(s: State, f: Node, zxid: int) -> None:
+    """FollowerZooKeeperServer.commit: it warns where nothing is pending, and exits where something else is."""
+    if len(s.pending[f]) > 0:
+        if s.pending[f][0] == zxid:
+            s.pending[f].remove(0)
+            s.to_apply[f].append(zxid)
+        else:
+            stop(s, f)
+
+
+def stop(s: State, f: Node) -> None:
+    """The main thread throws, or the process exits, for a packet."""
+    threw_up(s)
+    shut_down(s, f)
+
+
+def on_leader_lost(s: State, f: Node) -> None:
+    shut_down(s, f)

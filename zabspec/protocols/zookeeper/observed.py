@@ -1,0 +1,32 @@
+"""What is noted of a run for the properties."""
+
+from __future__ import annotations
+
+from zabspec.language.lang import State
+from zabspec.own.authoring import observation
+
+
+@observation
+def exposes(s: State, epoch: int, tree: int) -> None:
+    """A server that serves in an epoch has applied these."""
+    s.exposed[epoch] = s.exposed[epoch] | tree
+
+
+@observation
+def founds(s: State, epoch: int, tree: int) -> None:
+    """A leader is established: a quorum acknowledged NEWLEADER, and it serves."""
+    if s.founded[epoch] != 0:
+        s.twice = True
+    s.founded[epoch] = tree | 1
+
+
+@observation
+def threw_up(s: State) -> None:
+    """A server stops for a packet."""
+    s.threw = True
+
+
+@observation
+def swallows(s: State) -> None:
+    """LearnerHandler takes another acknowledgement for that of NEWLEADER."""
+    s.swallowed = True

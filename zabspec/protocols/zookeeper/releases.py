@@ -1,0 +1,314 @@
+"""Releases and repairs as differences to 3.9.5 (= 3.9.4 = master of July 2026): each function stands in for the one
+of its
+name there. What they rest on is read at the tags, in the class and method that each names."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from zabspec.language.lang import Node, State
+from zabspec.own.authoring import Variant
+from zabspec.protocols.zookeeper.learner import is_gap, log_request, persist_received
+from zabspec.protocols.zookeeper.shutdown import drain
+from zabspec.protocols.zookeeper.state import DIFF, TO_ACK, TO_PERSIST, TO_WRITE_EPOCH, TRUNC, WIDTH, epoch_of
+from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, load_newest, restore
+from zabspec.protocols.zookeeper.sync import start_forwarding
+from zabspec.worlds.actor import send_to_follower
+
+# --- Learner.syncWithLeader: what is done with what came before NEWLEADER ---------------------------
+
+
+def applied_beside_committed_log(s: State, f: Node, zxid: int) -> None:
+    """3.9.3 and earlier: ZooKeeperServer.processTxn(hdr, txn), which does not feed committedLog (ZOOKEEPER-4925)."""
+    apply_to_tree(s, f, zxid)
+
+
+def never_a_gap(s: State, f: Node, zxid: int) -> bool:
+    """3.9.3 and earlier: no check of continuity."""
+    return False
+
+
+def append_all(s: State, f: Node) -> None:
+    """3.9.2, 3.8.5, 3.8.6 (ZOOKEEPER-4785): every transaction received, committed or not, is appended by the main
+    thread,
+    forced, and the list cleared; acknowledged after UPTODATE; applied by the commit thread later."""
+    for zxid in s.not_logged[f]:
+        s.log[f].append(zxid)
+        s.pending[f].append(zxid)
+        s.appended[f].append(zxid)
+    s.not_logged[f].clear()
+
+
+def queue_all(s: State, f: Node) -> None:
+    """3.5.10, 3.6.3 to 3.9.1 (ZOOKEEPER-3911): every one is handed to the sync thread (logRequest), and the list
+    cleared."""
+    for zxid in s.not_logged[f]:
+        log_request(s, f, zxid)
+    s.not_logged[f].clear()
+
+
+def keep_all(s: State, f: Node) -> None:
+    """3.4.10 to 3.5.9, 3.6.0 to 3.6.2: they stay in the list until UPTODATE."""
+
+
+def epoch_after_snapshot(s: State) -> int:
+    """Before 3.9.2 and 3.8.5: setCurrentEpoch comes before the log (ZOOKEEPER-4643)."""
+    return TO_WRITE_EPOCH
+
+
+def log_after_epoch(s: State) -> int:
+    return TO_PERSIST
+
+
+def ack_after_log(s: State) -> int:
+    return TO_ACK
+
+
+def log_after_snapshot(s: State) -> int:
+    """ZOOKEEPER-4785 (3.9.2, 3.8.5): the log is forced, then setCurrentEpoch."""
+    return TO_PERSIST
+
+
+def epoch_after_log(s: State) -> int:
+    return TO_WRITE_EPOCH
+
+
+def ack_after_epoch(s: State) -> int:
+    return TO_ACK
+
+
+def moves_to_diff(s: State, f: Node, zxid: int) -> None:
+    """3.4.10, 3.5.3: ZKDatabase.setlastProcessedZxid for DIFF as for TRUNC and SNAP."""
+    s.last_processed[f] = zxid
+
+
+def stays_at_diff(s: State, f: Node, zxid: int) -> None:
+    """3.4.11, 3.5.4, 3.6.0 (ZOOKEEPER-2355): for TRUNC and SNAP only."""
+
+
+# --- the end of a term ------------------------------------------------------------------------------
+
+
+def sync_thread_survives(s: State, p: Node) -> None:
+    """3.5.10, 3.6.3 to 3.9.2: Learner.shutdown calls ZooKeeperServer.shutdown(boolean), which learners do not override:
+    fastForwardDataBase, and the sync thread lives on with its queue (ZOOKEEPER-4712)."""
+    fast_forward(s, p)
+    outlive(s, p)
+
+
+def outlive(s: State, p: Node) -> None:
+    for zxid in s.sync_queue[p]:
+        s.stale_queue[p].append(zxid)
+    s.sync_queue[p].clear()
+
+
+def forward_then_drain(s: State, p: Node) -> None:
+    """3.4.12 to 3.4.14, 3.5.4 to 3.5.9, 3.6.0 to 3.6.2: fastForwardDataBase, then the sync thread is drained."""
+    fast_forward(s, p)
+    drain(s, p)
+
+
+def drain_only(s: State, p: Node) -> None:
+    """3.4.10, 3.4.11, 3.5.3: the sync thread is drained, and the tree stays as it is (ZOOKEEPER-2845)."""
+    drain(s, p)
+
+
+def drain_then_forward(s: State, p: Node) -> None:
+    """FollowerZooKeeperServer.shutdownComponents (3.9.3)."""
+    drain(s, p)
+    fast_forward(s, p)
+
+
+def kept_when_interrupted(s: State, p: Node) -> None:
+    """Before 3.5.10, 3.6.3, 3.7.0: the database stays, also with half a SNAP (ZOOKEEPER-3642)."""
+
+
+def cleared_when_interrupted(s: State, p: Node) -> None:
+    """Learner.shutdown: syncMode is SNAP, and zk.shutdown(true) clears the database."""
+    restore(s, p)
+
+
+def forward_or_reload(s: State, p: Node) -> None:
+    """Pull request of ZOOKEEPER-4882 (8a868da8e): where the log ends before lastProcessedZxid, fastForwardDataBase
+    fails, and the
+    database is cleared and read from the disk. <e,0>, which no log has, is not behind."""
+    drain(s, p)
+    if is_ahead_of_log(s, p):
+        restore(s, p)
+    else:
+        fast_forward(s, p)
+
+
+def is_ahead_of_log(s: State, p: Node) -> bool:
+    last = 0
+    for zxid in s.log[p]:
+        last = max(last, zxid)
+    for zxid in s.committed_log[p]:
+        if zxid > last and zxid == s.last_processed[p]:
+            return True
+    return False
+
+
+# --- what a leader sends ----------------------------------------------------------------------------
+
+
+def keeps_what_it_acknowledged(s: State, l: Node, f: Node, high: int) -> None:
+    """Proposed here, for what TRUNC takes back of the running epoch: what is in toBeApplied is committed, and is not
+    cut;
+    where something outstanding is cut, the acknowledgements that the learner has given are no more."""
+    p = s.peer_last[l][f]
+    cut = high
+    for zxid in s.to_be_applied[l]:
+        if zxid <= p and (p in s.to_be_applied[l] or p in s.outstanding[l]):
+            cut = max(cut, zxid)
+    for k in range(WIDTH):
+        s.acks[l][k].discard(f)
+    if cut == p:
+        send_to_follower(s, l, f, DIFF(zxid=p))
+    else:
+        send_to_follower(s, l, f, TRUNC(zxid=cut))
+    start_forwarding(s, l, f, cut)
+
+
+# --- snapshots and truncation -----------------------------------------------------------------------
+
+
+def no_snapshot_before_discovery(s: State, l: Node) -> None:
+    """ZOOKEEPER-1558 (3.4.6, on 3.4 only): ZooKeeperServer.loadData takes no snapshot."""
+
+
+def reload_up_to_cut(s: State, p: Node, zxid: int) -> None:
+    """Pull request of ZOOKEEPER-4837 (432578d3f): only snapshots and records up to the cut are read."""
+    load_newest(s, p, zxid)
+
+
+def epoch_of_snapshot_counts(s: State, p: Node) -> bool:
+    """What ZOOKEEPER-1653 does on 3.4.6 by the file updatingEpoch, for ZOOKEEPER-2354: where the snapshot is of a
+    later epoch that was
+    accepted, currentEpoch becomes that."""
+    e = epoch_of(s.last_processed[p])
+    if e > s.current_epoch[p] and e <= s.accepted_epoch[p]:
+        s.current_epoch[p] = e
+    return e > s.current_epoch[p] or s.accepted_epoch[p] < s.current_epoch[p]
+
+
+# --- 3.4 before its release --------------------------------------------------------------------------
+
+
+def proposed_and_not_stored(s: State, l: Node) -> None:
+    """3.4 before its release: the leader proposes an epoch that it has not stored (ZOOKEEPER-1291)."""
+
+
+def stored_before_proposed(s: State, l: Node) -> None:
+    """Leader.getEpochToPropose (3.4.0, 41ec40fb9)."""
+    s.accepted_epoch[l] = s.term[l]
+
+
+def acknowledged_before_epoch(s: State) -> int:
+    """3.4 before its release: NEWLEADER is acknowledged, and currentEpoch written at UPTODATE (ZOOKEEPER-1282)."""
+    return TO_ACK
+
+
+def written_at_uptodate(s: State, f: Node) -> None:
+    s.current_epoch[f] = s.term[f]
+
+
+def written_already(s: State, f: Node) -> None:
+    """Learner.syncWithLeader (3.4.0, 41ec40fb9): setCurrentEpoch at NEWLEADER."""
+
+
+Differences = dict[str, FunctionType]
+
+V393: Differences = {"apply_in_sync": applied_beside_committed_log, "is_gap": never_a_gap}
+V392 = V393 | {"persist_received": append_all, "end_running": sync_thread_survives}
+OLD_ORDER: Differences = {
+    "after_snapshot": epoch_after_snapshot,
+    "after_epoch": log_after_epoch,
+    "after_persist": ack_after_log,
+}
+V391 = V392 | {"persist_received": queue_all} | OLD_ORDER
+V360 = V391 | {
+    "persist_received": keep_all,
+    "clear_interrupted": kept_when_interrupted,
+    "end_running": forward_then_drain,
+}
+V353 = V360 | {"end_running": drain_only, "end_leader": drain_only, "take_diff_zxid": moves_to_diff}
+
+RELEASES = (
+    Variant("3.9.3", "3.9.3", V393),
+    Variant("3.9.2", "3.9.2, 3.8.5, 3.8.6", V392),
+    Variant("3.9.1", "3.6.3 to 3.6.4, 3.7.1, 3.7.2, 3.8.0 to 3.8.4, 3.9.0, 3.9.1", V391),
+    Variant("3.6.0", "3.6.0 to 3.6.2", V360),
+    Variant("3.5.3", "3.5.3", V353),
+    Variant(
+        "before-1291", "3.9.5 with what ZOOKEEPER-1291 mended in 3.4.0", {"store_proposed": proposed_and_not_stored}
+    ),
+    Variant(
+        "before-1282",
+        "3.9.5 with what ZOOKEEPER-1282 mended in 3.4.0",
+        {"after_persist": acknowledged_before_epoch, "epoch_at_uptodate": written_at_uptodate},
+    ),
+)
+NAMES = tuple(r.name for r in RELEASES)
+
+
+def repair(name: str, summary: str, overrides: Differences, over: tuple[str, ...] = ()) -> Variant:
+    return Variant(name, summary, overrides, over=(*NAMES, *over), repairs=True)
+
+
+NEW_ORDER: Differences = {
+    "after_snapshot": log_after_snapshot,
+    "after_epoch": ack_after_epoch,
+    "after_persist": epoch_after_log,
+}
+
+DISK: Differences = {"end_running": forward_or_reload, "end_leader": forward_or_reload}
+
+REPAIRS = (
+    repair(
+        "3911", "what came before NEWLEADER goes to the sync thread before the ACK", {"persist_received": queue_all}
+    ),
+    repair(
+        "4646",
+        "what came before NEWLEADER is appended and forced before the ACK (also 4685)",
+        {"persist_received": append_all},
+        ("3911",),
+    ),
+    repair("4643", "currentEpoch is written after the log", NEW_ORDER),
+    repair(
+        "4394",
+        "what is committed is appended, forced and applied before the ACK, the rest kept (also 3023, 4541)",
+        {"persist_received": persist_received},
+        ("3911", "4646"),
+    ),
+    repair(
+        "4925",
+        "what is applied in the sync phase enters committedLog, and gaps are refused",
+        {"apply_in_sync": apply_txn, "is_gap": is_gap},
+    ),
+    repair(
+        "4712",
+        "the sync thread is drained, then the tree is brought up to the log",
+        {"end_running": drain_then_forward},
+        ("2845",),
+    ),
+    repair(
+        "2845",
+        "the tree is brought up to the log",
+        {"end_running": forward_then_drain, "end_leader": drain_then_forward},
+    ),
+    repair("3642", "an interrupted SNAP clears the database", {"clear_interrupted": cleared_when_interrupted}),
+    repair("2355", "DIFF leaves lastProcessedZxid", {"take_diff_zxid": stays_at_diff}),
+    repair("4882", "a tree that is ahead of its log is read again", DISK, ("4712", "2845")),
+    repair("1291", "an epoch is stored before it is proposed", {"store_proposed": stored_before_proposed}),
+    repair(
+        "1282",
+        "currentEpoch is written before NEWLEADER is acknowledged",
+        {"after_persist": epoch_after_log, "epoch_at_uptodate": written_already},
+        ("4643",),
+    ),
+    repair("4837", "after TRUNC only what is up to the cut is read", {"reload_after_cut": reload_up_to_cut}),
+    repair("1558", "a leader takes no snapshot before discovery", {"load_data": no_snapshot_before_discovery}),
+    repair("trunc", "what is acknowledged in the running epoch is not cut", {"send_ahead": keeps_what_it_acknowledged}),
+    repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),
+)

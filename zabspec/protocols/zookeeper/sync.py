@@ -1,0 +1,103 @@
+"""How a leader brings a learner up to date: LearnerHandler.syncFollower, Leader.startForwarding."""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+from zabspec.protocols.zookeeper.state import (
+    COMMIT,
+    DIFF,
+    NEWLEADER,
+    PROPOSAL,
+    SNAP,
+    TRUNC,
+    counter_of,
+    epoch_of,
+)
+from zabspec.worlds.actor import send_to_follower
+
+
+def sync_follower(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.syncFollower (3.5.0 to master), then NEWLEADER. One step, as it holds logLock from the choice
+    through
+    startForwarding, under which nothing falls between committedLog, toBeApplied and outstandingProposals. NEWLEADER is
+    queued somewhat later: what is proposed or committed between is, as the learner sees it, proposed before the choice.
+
+    Left out: forceSnapSync, which is for tests, and the walk through the log on disk (snapshotSizeFactor < 0)."""
+    p = s.peer_last[l][f]
+    own = s.last_processed[l]
+    count = len(s.committed_log[l])
+    low = s.committed_log[l][0] if count > 0 else own
+    high = s.committed_log[l][count - 1] if count > 0 else own
+    if p == own:
+        send_to_follower(s, l, f, DIFF(zxid=p))
+        start_forwarding(s, l, f, p)
+    elif p > high and counter_of(p) != 0:
+        send_ahead(s, l, f, high)
+    elif p >= low and p <= high and count > 0:
+        walk_committed_log(s, l, f, p)
+    else:
+        send_snapshot(s, l, f)
+    send_to_follower(s, l, f, NEWLEADER())
+    s.unsettled[l].add(f)
+
+
+def send_ahead(s: State, l: Node, f: Node, high: int) -> None:
+    """The learner is ahead of committedLog: TRUNC, also of what it has logged and acknowledged in this very epoch,
+    and which
+    is in toBeApplied or outstanding."""
+    send_to_follower(s, l, f, TRUNC(zxid=high))
+    start_forwarding(s, l, f, high)
+
+
+def send_snapshot(s: State, l: Node, f: Node) -> None:
+    """SNAP overtakes what startForwarding has queued. Left out: that the tree is streamed while commits go on."""
+    send_to_follower(s, l, f, SNAP(zxid=s.last_processed[l], tree=s.tree[l]))
+    start_forwarding(s, l, f, s.last_processed[l])
+
+
+def walk_committed_log(s: State, l: Node, f: Node, p: int) -> None:
+    """LearnerHandler.queueCommittedProposals."""
+    count = len(s.committed_log[l])
+    high = s.committed_log[l][count - 1]
+    previous = 0
+    here = False
+    for zxid in s.committed_log[l]:
+        if zxid < p:
+            previous = max(previous, zxid)
+        elif zxid == p:
+            here = True
+    first = 0  # the first later than p
+    for zxid in s.committed_log[l]:
+        if first == 0 and zxid > p:
+            first = zxid
+    if here or counter_of(p) == 0:
+        send_to_follower(s, l, f, DIFF(zxid=high))
+        send_committed(s, l, f, p)
+    elif first == 0 or epoch_of(first) != epoch_of(p):
+        send_snapshot(s, l, f)
+    else:
+        send_to_follower(s, l, f, TRUNC(zxid=previous))
+        send_committed(s, l, f, p)
+
+
+def send_committed(s: State, l: Node, f: Node, p: int) -> None:
+    last = p
+    for zxid in s.committed_log[l]:
+        if zxid > p:
+            send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+            send_to_follower(s, l, f, COMMIT(zxid=zxid))
+            last = zxid
+    start_forwarding(s, l, f, last)
+
+
+def start_forwarding(s: State, l: Node, f: Node, base: int) -> None:
+    """Leader.startForwarding: what is committed and not applied, then what is outstanding; from now on all."""
+    if s.last_proposed[l] > base:
+        for zxid in s.to_be_applied[l]:
+            if zxid > base:
+                send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+                send_to_follower(s, l, f, COMMIT(zxid=zxid))
+        for zxid in s.outstanding[l]:
+            if zxid > base:
+                send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+    s.forwarding[l].add(f)

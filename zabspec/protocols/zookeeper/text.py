@@ -1,0 +1,44 @@
+"""Apache ZooKeeper 3.9.5 (= master of July 2026), from its code; other releases are differences."""
+
+from __future__ import annotations
+
+from zabspec.own.authoring import Size, Start, declare
+from zabspec.protocols.zookeeper.broadcast import *
+from zabspec.protocols.zookeeper.established import *
+from zabspec.protocols.zookeeper.leader import *
+from zabspec.protocols.zookeeper.learner import *
+from zabspec.protocols.zookeeper.observed import *
+from zabspec.protocols.zookeeper.properties import *
+from zabspec.protocols.zookeeper.releases import *
+from zabspec.protocols.zookeeper.shutdown import *
+from zabspec.protocols.zookeeper.state import *
+from zabspec.protocols.zookeeper.storage import *
+from zabspec.protocols.zookeeper.sync import *
+
+
+def flight(size: Size) -> int:
+    """The most packets in a channel: a sync, what is forwarded beside it, and UPTODATE."""
+    return 8 + 3 * size.proposals
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={
+        "elections": 2,
+        "proposals": 0,
+        "crashes": 1,
+        "losses": 1,
+        "partitions": 0,
+        "timeouts": 0,
+        "write_errors": 0,
+    },
+    world="connections",
+    elects=("current_epoch", "last_processed"),
+    starts=[
+        Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established)
+    ],
+    flight=flight,
+    variants=[*RELEASES, *REPAIRS],
+)

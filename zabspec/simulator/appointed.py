@@ -1,0 +1,112 @@
+"""Elections that are one step, in the simulator: a process that looks for a leader joins one that a quorum follows, or
+has itself elected where it is maximal among enough of those that it reaches. These functions stand in for those of
+`connections` of the same name; a script says who elects whom."""
+
+from __future__ import annotations
+
+from zabspec.language import Field, Int, Role
+from zabspec.language.lang import Node, State
+from zabspec.simulator.connections import ORACLE_TICKS, RECOVERY_TICKS
+from zabspec.simulator.mail import HELD, drawn
+from zabspec.worlds.actor import (
+    ELECTION,
+    FOLLOWING,
+    LEADING,
+    after_event,
+    elections_left,
+    is_down,
+    may_vote,
+    on_elected,
+    on_follow,
+    outranks,
+    spend_election,
+)
+
+__all__ = ["appointed_fields"]
+
+
+def appointed_fields() -> tuple[Field, ...]:
+    """What a script says of an election."""
+    doc = "who elects the process whose turn it is, a bit each; 0: it joins the client"
+    return (Field("quorum", Int(0, 127), Role.NETWORK, (), doc),)
+
+
+def ask_oracle(s: State, p: Node) -> None:
+    """Process p looks for a leader."""
+    quorum = s.quorum
+    l = s.client
+    s.quorum = 0
+    s.oracle_due[p] = HELD if s.scripted else s.moment + 1 + drawn(s, p, 0, ORACLE_TICKS)
+    if not s.scripted:
+        l = one_to_join(s, p)
+        quorum = voters(s, p) if l < 0 else 0
+    if quorum > 0 and elects(s, p, quorum):
+        spend_election(s)
+        on_elected(s, p)
+        for f in range(s.NODES):
+            if (quorum >> f) & 1 == 1:
+                follow(s, f, p)
+    elif quorum == 0 and l >= 0 and looks(s, p) and is_followed(s, l) and reaches(s, p, l):
+        follow(s, p, l)
+    after_event(s)
+
+
+def follow(s: State, f: Node, l: Node) -> None:
+    """Process f follows l, and gives up if it has not recovered by some time."""
+    s.deadline[f] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, f, 0, RECOVERY_TICKS)
+    s.deadline[l] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, l, 0, RECOVERY_TICKS)
+    on_follow(s, f, l)
+
+
+def looks(s: State, p: Node) -> bool:
+    """Whether p looks for a leader, and votes."""
+    return not is_down(s, p) and s.role[p] == ELECTION and may_vote(s, p)
+
+
+def reaches(s: State, f: Node, l: Node) -> bool:
+    """Whether f can open a connection to l."""
+    return not s.follower_end[f][l] and not s.leader_end[f][l] and not s.blocked[f][l] and not s.blocked[l][f]
+
+
+def for_it(s: State, f: Node, l: Node) -> bool:
+    """Whether f may elect l."""
+    return f != l and looks(s, f) and reaches(s, f, l) and outranks(s, l, f)
+
+
+def elects(s: State, l: Node, quorum: int) -> bool:
+    """Whether these and l are a smallest quorum, and may elect it."""
+    others = 0
+    for f in range(s.NODES):
+        if (quorum >> f) & 1 == 1:
+            others = others + 1
+            if not for_it(s, f, l):
+                return False
+    return others == s.MAJORITY - 1 and looks(s, l) and elections_left(s)
+
+
+def voters(s: State, l: Node) -> int:
+    """The first few that make a quorum with l and may elect it, a bit each."""
+    quorum = 0
+    others = 0
+    for f in range(s.NODES):
+        if others < s.MAJORITY - 1 and for_it(s, f, l):
+            others = others + 1
+            quorum = quorum + (1 << f)
+    return quorum
+
+
+def is_followed(s: State, l: Node) -> bool:
+    """Whether a quorum is behind l, which leads."""
+    behind = 1
+    for f in range(s.NODES):
+        if f != l and not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l:
+            behind = behind + 1
+    return s.role[l] == LEADING and not is_down(s, l) and behind >= s.MAJORITY
+
+
+def one_to_join(s: State, p: Node) -> int:
+    """A process that p may join, or -1."""
+    for l in range(s.NODES):
+        if l != p and is_followed(s, l) and reaches(s, p, l):
+            return l
+    return -1

@@ -1,0 +1,141 @@
+"""What an ensemble that somebody plans would do: throughput, latency, what bounds it, what one more server costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from zabspec.own.authoring import ConfigError
+from zabspec.timed.run import Measured, measure
+from zabspec.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERVERS, Disk, Setting
+from zabspec.timed.theory import bounds
+
+__all__ = ["HELD", "Plan", "check_held", "plan"]
+
+MICROSECOND, MILLISECOND = 1_000, 1_000_000
+
+# Where the model was held against arithmetic (tests/timed/test_timed.py): the least and the most, and in what unit.
+HELD: dict[str, tuple[int, int, int, str]] = {
+    "--servers": (2, MOST_SERVERS, 1, ""),
+    "--latency": (50 * MICROSECOND, 20 * MILLISECOND, MILLISECOND, " ms"),
+    "--size": (128, 16 << 10, 1, " bytes"),
+    "--outstanding": (1, MOST_OUTSTANDING, 1, ""),
+    "--forced-write": (50 * MICROSECOND, 50 * MILLISECOND, MILLISECOND, " ms"),
+}
+CYCLES = 6  # rounds of all outstanding operations in a run
+LEAST_OPERATIONS = 200
+SATURATED = 0.9  # of what its interface can send: then the leader's interface bounds
+HINDERS = 1.1  # so much faster without it: then it bounds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer.
+
+    Attributes:
+        throughput: operations a second with all outstanding, over the seeds: least, mean, most.
+        latency: nanoseconds of an operation that is alone: least, mean, most of all.
+        busy: nanoseconds from broadcast to delivery with all outstanding, mean.
+        bound: what bounds throughput: `interface`, `disk` or `waiting`.
+        limit: operations a second that the leader's interface can send.
+        interface, disk: which part of the time each is busy at the leader.
+        batch: operations to a forced write.
+        more: mean throughput and latency with one more server; None: that is beyond what the model was held against.
+    """
+
+    throughput: tuple[float, float, float]
+    latency: tuple[float, float, float]
+    busy: float
+    bound: str
+    limit: float
+    interface: float
+    disk: float
+    batch: float
+    more: tuple[float, float] | None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check_held(name: str, value: int) -> None:
+    """
+    Raises:
+        ConfigError: the model was not held against anything there.
+    """
+    low, high, unit, said = HELD[name]
+    if not low <= value <= high:
+        raise ConfigError(
+            f"{name} must be {low / unit:g} to {high / unit:g}{said}, not {value / unit:g}{said}: "
+            "the model was held against nothing beyond"
+        )
+
+
+def check(setting: Setting) -> None:
+    """
+    Raises:
+        ConfigError: the setting is outside what the model was held against.
+    """
+    check_held("--servers", setting.servers)
+    check_held("--latency", setting.round_trip)
+    check_held("--size", setting.size)
+    check_held("--outstanding", setting.outstanding)
+    if setting.disk.force:
+        check_held("--forced-write", setting.disk.force)
+    if setting.bandwidth != GIGABIT:
+        raise ConfigError("the model was held against interfaces of one gigabit a second, and no others")
+
+
+def plan(setting: Setting, seeds: int = 3) -> Plan:
+    """Answer for a setting, whose number of operations is chosen here.
+
+    Raises:
+        ConfigError: it is outside what the model was held against.
+    """
+    check(setting)
+    runs = loaded(setting, seeds)
+    rates = [r.throughput for r in runs]
+    alone = [r for s in alone_of(setting).seeds(range(1, seeds + 1)) for r in measure(s).latencies]
+    more = None
+    if setting.servers < MOST_SERVERS:
+        larger = replace(setting, servers=setting.servers + 1)
+        latencies = [measure(s).latency for s in alone_of(larger).seeds(range(1, seeds + 1))]
+        more = (mean([r.throughput for r in loaded(larger, seeds)]), mean(latencies))
+    first = runs[0]
+    return Plan(
+        (min(rates), mean(rates), max(rates)),
+        (min(alone), mean(alone), max(alone)),
+        mean([r.latency for r in runs]),
+        what_bounds(setting, mean(rates), seeds),
+        bounds(setting).network,
+        first.interface,
+        first.disk,
+        first.batch,
+        more,
+    )
+
+
+def loaded(setting: Setting, seeds: int) -> list[Measured]:
+    """Runs with all outstanding, a seed each."""
+    operations = max(LEAST_OPERATIONS, CYCLES * setting.outstanding)
+    return [measure(s) for s in replace(setting, operations=operations).seeds(range(1, seeds + 1))]
+
+
+def alone_of(setting: Setting) -> Setting:
+    """The same with one operation at a time."""
+    return replace(setting, outstanding=1, operations=100)
+
+
+def what_bounds(setting: Setting, rate: float, seeds: int) -> str:
+    """What throughput would rise without: the leader's interface if it is all but saturated, else the disk if runs
+    without one are faster, else waiting for answers."""
+    if rate >= SATURATED * bounds(setting).network:
+        return "interface"
+    without = replace(setting, disk=Disk("none", 0, 0, 0))
+    if setting.disk.force and mean([r.throughput for r in loaded(without, seeds)]) > HINDERS * rate:
+        return "disk"
+    return "waiting"
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

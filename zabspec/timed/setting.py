@@ -1,0 +1,126 @@
+"""What a timed run is asked: how many servers, over what network, with which disks, and what is broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from zabspec.own.authoring import ConfigError
+
+__all__ = ["DISKS", "GIGABIT", "MOST_OPERATIONS", "MOST_OUTSTANDING", "MOST_SERVERS", "Disk", "Setting"]
+
+GIGABIT = 1_000_000_000  # bits a second
+SECOND = 1_000_000_000  # nanoseconds, in which all times are
+
+MOST_SERVERS = 13  # as many as Figure 6 has
+MOST_OPERATIONS = 8_000  # room for so many in a history
+MOST_OUTSTANDING = 1_000  # as many as the paper's benchmark keeps
+
+# A packet of ZooKeeper's leaders and followers: a type (4 bytes), a zxid (8), the length of its data (4), and how many
+# identities follow (4), none; then the data, which of a proposal is the operation.
+PACKET = 20
+# Of an Ethernet frame of 1,538 bytes on the wire (preamble, addresses, checksum and gap counted) TCP with time stamps
+# carries 1,448. Small packets that are sent one after another share a frame.
+FRAME, CARRIED = 1538, 1448
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk to which the log is forced.
+
+    Attributes:
+        name: as on the command line.
+        force: nanoseconds that forcing takes on average, whatever is written; 0 with no rate: there is no disk.
+        spread: a forced write takes so many nanoseconds more or less, evenly.
+        rate: bytes a second that go to it besides; 0: as many as there are.
+        why: where its figures are from.
+    """
+
+    name: str
+    force: int
+    spread: int
+    rate: int
+    why: str = field(compare=False, default="")
+
+
+MILLISECOND = SECOND // 1000
+SATA = 300_000_000  # bytes a second of the interface of the paper's disks
+
+DISKS = {
+    d.name: d
+    for d in (
+        Disk("none", 0, 0, 0, "nothing is written"),
+        Disk("cache", MILLISECOND // 10, MILLISECOND // 20, SATA, "assumed: 0.1 ms a command, 300 MB/s to its cache"),
+        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, give or take half a turn"),
+        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, and held against nothing: 1 ms; say yours"),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A timed run.
+
+    Attributes:
+        servers: 2 to 13, of which the first leads.
+        size: bytes of an operation.
+        outstanding: operations that the client at the leader keeps undelivered.
+        operations: how many there are in all.
+        round_trip: nanoseconds between two servers there and back, as `ping` measures it.
+        jitter: of a message's way one way, at most so many nanoseconds more, evenly.
+        bandwidth: bits a second that a server's one interface sends.
+        disk: to which each server forces its log.
+        seed: what jitter and forced writes are drawn from.
+    """
+
+    servers: int
+    disk: Disk = DISKS["none"]
+    size: int = 1024
+    outstanding: int = 1000
+    operations: int = 5000
+    round_trip: int = 100_000
+    jitter: int = 5_000
+    bandwidth: int = GIGABIT
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ConfigError: a number is out of range.
+        """
+        self.within("servers", self.servers, 2, MOST_SERVERS)
+        self.within("size", self.size, 1, 1 << 20)
+        self.within("outstanding operations", self.outstanding, 1, MOST_OUTSTANDING)
+        self.within("operations", self.operations, 1, MOST_OPERATIONS)
+        self.within("round trip, in ns,", self.round_trip, 0, 10 * SECOND)
+        self.within("jitter, in ns,", self.jitter, 0, SECOND)
+        self.within("bandwidth, in bits a second,", self.bandwidth, 1_000_000, 100 * GIGABIT)
+        self.within("forced write, in ns,", self.disk.force, 0, 10 * SECOND)
+        self.within("spread of a forced write, in ns,", self.disk.spread, 0, self.disk.force)
+
+    @staticmethod
+    def within(what: str, value: int, low: int, high: int) -> None:
+        if not low <= value <= high:
+            raise ConfigError(f"the {what} must be {low:,} to {high:,}, not {value:,}")
+
+    @property
+    def proposal_bytes(self) -> int:
+        """What a proposal takes on the wire."""
+        return on_wire(PACKET + self.size)
+
+    @property
+    def small_bytes(self) -> int:
+        """What an acknowledgement, or a commit, takes on the wire."""
+        return on_wire(PACKET)
+
+    def sending(self, size: int) -> int:
+        """Nanoseconds that the interface takes to send so many bytes."""
+        return -(-size * 8 * SECOND // self.bandwidth)
+
+    def seeds(self, seeds: Iterable[int]) -> list[Setting]:
+        return [replace(self, seed=seed) for seed in seeds]
+
+
+def on_wire(size: int) -> int:
+    """What so many bytes of a stream take on the wire."""
+    return -(-size * FRAME // CARRIED)
