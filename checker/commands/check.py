@@ -116,8 +116,11 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
         begun = iter(range(1, len(asked) + 1))
 
         def watch(check: Check) -> None:
+            said = f"{check.name} ({next(begun)} of {len(asked)})"
             if line.terminal:
-                line.show(f"{check.name} ({next(begun)} of {len(asked)})")
+                line.show(said)
+            elif line.due_seldom():
+                line.say(said)
 
         found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
     whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]

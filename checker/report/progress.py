@@ -26,7 +26,7 @@ SURE = 3  # levels that shrink, one after another, before that is taken to go on
 
 class StatusLine:
     """One line on stderr that is gone when the work is over; a context manager. Where stderr is no
-    terminal nothing is shown."""
+    terminal, a line every 30 seconds of those that are said."""
 
     def __init__(self) -> None:
         self.started = self.drawn = time.perf_counter()
@@ -59,6 +59,16 @@ class StatusLine:
         else:
             self.status.update(line)
 
+    def due_seldom(self) -> bool:
+        """Whether there is no terminal, and none was told anything for 30 seconds."""
+        return not self.terminal and time.perf_counter() - self.drawn >= SELDOM
+
+    def say(self, line: str) -> None:
+        """A line of its own, which stays."""
+        self.drawn = time.perf_counter()
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it
+            print(f"zabcheck: {line}", file=sys.stderr, flush=True)
+
 
 class ProgressLine(StatusLine):
     """How far an exploration has come: the callback that explorers take."""
@@ -70,15 +80,14 @@ class ProgressLine(StatusLine):
             result: what was found so far.
             expanded: how many states of the level have been expanded, of `size`.
         """
-        now = time.perf_counter()
-        spent = result.seconds or now - self.started  # with what runs before a checkpoint have spent
-        if self.due():
-            self.show(progress_text(result, expanded, size, spent))
-        elif not self.terminal and now - self.drawn >= SELDOM:
-            self.drawn = now
-            said = progress_text(result, expanded, size, spent)
-            with contextlib.suppress(OSError, ValueError):  # nobody reads it
-                print(f"zabcheck: {said}", file=sys.stderr, flush=True)
+        if not self.due() and not self.due_seldom():
+            return
+        spent = result.seconds or time.perf_counter() - self.started  # with what runs before a checkpoint have spent
+        said = progress_text(result, expanded, size, spent)
+        if self.terminal:
+            self.show(said)
+        else:
+            self.say(said)
 
 
 def progress_text(result: Exploration, expanded: int, size: int, seconds: float) -> str:

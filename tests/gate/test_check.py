@@ -18,6 +18,7 @@ from checker.commands import check as command
 from checker.commands.init import START
 from checker.gate import running
 from checker.gate.configuration import read_matrix
+from checker.report import progress
 from checker.report.report import Counterexample
 
 # Two-phase commit as `zabcheck init` writes it, two processes, in plain Python: 474 states, nothing is compiled.
@@ -210,6 +211,15 @@ def test_the_worst_is_the_exit_code_and_one_table_has_all(gate: Gate) -> None:
     assert [line.split()[0] for line in lines[3:6]] == ["tpc", "cut", "hasty"]
     assert gate(None, "--only", "cut", "--only", "tpc").exit_code == 3
     assert "2 not run" in gate(None, "--only", "tpc").stdout
+
+
+def test_where_there_is_no_terminal_a_line_now_and_then_says_which_is_asked(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SELDOM", 0.0)
+    result = gate(one(HOLDS, SLOW) + one(HOLDS, SLOW, HASTY, name="hasty"))
+    said = [line for line in result.stderr.splitlines() if " of 2)" in line]
+    assert said == ["zabcheck: tpc (1 of 2)", "zabcheck: hasty (2 of 2)"]
 
 
 # --- the baseline ------------------------------------------------------------------------------
