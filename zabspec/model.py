@@ -15,7 +15,7 @@ from zabspec.own.authoring import ConfigError
 from zabspec.own.generated import ELECTIONS
 from zabspec.own.vetting import check_fields
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.worlds import actor, scratch
+from zabspec.worlds import actor, inside, scratch
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
 from zabspec.worlds.steps import BUDGETS, KINDS, StepKind
@@ -205,10 +205,11 @@ class Model:
         c = self.configuration
         own = c.nodes * len(self.protocol.actions) + len(self.protocol.changes)
         most = self.world.most_steps(c, self.channels) + own
-        if self.protocol.elects:
-            most += c.nodes * ((1 << c.nodes) + c.nodes)
-        if self.fails:
+        if self.fails:  # in two ways inside each step, and with each prefix between them
             most = 3 * most + c.nodes * (self.protocol.unforced + 1)
+        if self.protocol.elects:
+            who = 2 * self.majority if self.fails else 0  # fail inside an election
+            most += c.nodes * ((1 + who) * (1 << c.nodes) + 3 * c.nodes)
         chooses = self.protocol.text is not None and self.protocol.text.chooses
         return most * MOST_CHOICES if chooses or self.fails else most
 
@@ -240,7 +241,7 @@ class Model:
         if text is None:
             return ()
         world = text.world(self.union, self.crashes, start=self.configuration.start)
-        text.check_apart((actor, *self.observing, self.world.text, scratch, world, *self.disks.modules))
+        text.check_apart((actor, *self.observing, self.world.text, inside, scratch, world, *self.disks.modules))
         return (world, text.quantified)
 
     @property
@@ -260,13 +261,15 @@ class Model:
         text = self.protocol.text
         if text is None or not self.fails:
             return Disks()
+        if why := self.world.why_not_inside(self.configuration, self.channels):
+            raise ConfigError(why)
         own = self.protocol.overrides(self.configuration.variant)
         return disks_of(self.parts.fields, (self.world.text, *self.observing), text.shows, own)
 
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
         """The world's text, with what the protocol has in its place."""
-        return (self.world.text, *self.protocol.oracle)
+        return (inside, self.world.text, *self.protocol.oracle)
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:

@@ -25,7 +25,7 @@ from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError
 from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
-from zabspec.worlds import connections, scratch
+from zabspec.worlds import connections, inside, scratch, storage
 
 __all__ = [
     "DECODERS",
@@ -44,6 +44,8 @@ DECODERS: Mapping[Any, Decoder] = {
     scratch.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
     scratch.emit_which: Decoder("puts a process into a word that has no other, and which of its steps", lists=True),
     scratch.emit_inside: Decoder("puts a process into a word, and which of its steps breaks off", lists=True),
+    inside.emit_inside_with: Decoder("puts two processes into a word, and which of their steps breaks off", lists=True),
+    inside.peer_inside: Decoder("takes out of a word what `emit_inside_with` put there"),
     scratch.emit_nobodys: Decoder("makes a word that has no process", lists=True),
     scratch.process_in: Decoder("takes out of a word what `emit` put there"),
     scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
@@ -52,6 +54,7 @@ DECODERS: Mapping[Any, Decoder] = {
     connections.part: Decoder("does the same with each process on either side of a cut"),
     connections.emit_elections: Decoder("goes through all quorums, which are masks", lists=True),
     connections.may_elect: Decoder("asks the same of each process in a quorum"),
+    storage.may_fail_electing: Decoder("does the same with each process of an election, which is a mask", lists=True),
     connections.elect: Decoder("does the same with each process in a quorum"),
     masks.is_in: Decoder("asks a quorum, which is a mask, for a member"),
     masks.mask_of: Decoder("makes the mask that has one member"),
@@ -59,7 +62,10 @@ DECODERS: Mapping[Any, Decoder] = {
     masks.any_of_latest: Decoder("names one of several processes where any will do"),
 }
 # Whose functions may call them; and so may what the bridge generates.
-CALLERS = ("zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.storage", "checker.bridge.mapping")
+CALLERS = (
+    "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.inside", "zabspec.worlds.storage",
+    "checker.bridge.mapping",
+)  # fmt: skip
 
 
 class Asymmetric(ValueError):

@@ -22,10 +22,11 @@ def faults(model: Model) -> list[str]:
     """How many of the steps that spend a budget may be left."""
     c, protocol = model.configuration, model.protocol
     if protocol.text is None:
-        never = [n for n, b in model.world.budgets.items() if not b.network and not c.budget[n]]
+        there = (n for n, b in model.world.budgets.items() if not b.network and (n != "power_losses" or protocol.disks))
+        never = [n for n in there if not c.budget[n]]
         out = ["any number of faults of the kinds that have a budget may be left: no clause reads a budget"]
     else:
-        mine = dict.fromkeys((*protocol.budgets, "crashes"))
+        mine = dict.fromkeys((*protocol.budgets, "crashes", *(["power_losses"] if protocol.disks else [])))
         never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
         counted = [n for n in given if counts(model, n)]
         free = [n for n in given if n not in counted]

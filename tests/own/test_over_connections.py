@@ -122,14 +122,13 @@ def test_a_simulated_run_elects_and_begins_where_it_is_told(engine: str) -> None
         ("def on_elected(", "def on_chosen(", "it elects, and has no on_elected"),
         ('Start("established",', 'Start("",', "a start has a name of its own"),
         ('OneOf("LOOKING", "FOLLOWING", "LEADING")', 'OneOf("LOOKING", "FOLLOWING")', "role has no 2"),
-        ('stored("value"', 'on_disk("value"', "which processes have over datagrams only"),
         ("    s.chosen = 1\n", "    s.chosen = 1 + choose(s, 2)\n", "a start, may not choose"),
         ("@safety(witness=two_lead)\ndef one_leader_a_term(s: State)",
          "@safety(witness=two_lead)\ndef one_leader_a_term(s: State, m: WRITE)", "over datagrams, not connections"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
-    text = TEXT.read_text().replace("    connect,\n", "    choose,\n    connect,\n    on_disk,\n")
+    text = TEXT.read_text().replace("    connect,\n", "    choose,\n    connect,\n")
     assert old in text
     path = tmp_path / "text.py"
     path.write_text(text.replace(old, new))

@@ -38,7 +38,8 @@ class Connections:
         self.queue: dict[tuple[int, int, str], list[int]] = {}  # the numbers of what is in flight
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
-        connect, send_up, send_down = (names[k] for k in ("connect", "send_to_leader", "send_to_follower"))
+        keys = [done(names, name) for name in ("connect", "send_to_leader", "send_to_follower")]
+        connect, send_up, send_down = (names[key] for key in keys)
 
         def on_connect(s: StateView, f: int, l: int) -> None:
             connect(s, f, l)
@@ -59,7 +60,7 @@ class Connections:
             send_down(s, l, f, m)
             note(self._sent(f, l, "down", m, len(s.to_follower[f]) > length))
 
-        names.update(connect=on_connect, send_to_leader=on_send_up, send_to_follower=on_send_down)
+        names.update(zip(keys, (on_connect, on_send_up, on_send_down), strict=True))
 
     def _sent(self, f: int, l: int, way: str, m: MessageView, in_flight: bool) -> Transmission:
         number = 0
@@ -71,6 +72,7 @@ class Connections:
         return Transmission(m.name, carried(m), source, destination, connection, number, not in_flight)
 
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
+        word = word.base
         row = word.row
         if not row.message:
             return None

@@ -13,6 +13,7 @@ from traces.record.watched import Refused, Watched
 from zabspec.language.reference import MessageView, StateView
 from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
 from zabspec.worlds import over_connections
+from zabspec.worlds.disks import done
 
 if TYPE_CHECKING:
     from traces.record.events import Event
@@ -37,8 +38,9 @@ class OverConnections(Watched):
     # --- the simulator, listened to ----------------------------------------------------------------
 
     def listen(self, to: Listener, names: dict[str, Any]) -> None:
-        names["send_to_leader"] = sender(to, names["send_to_leader"], True)
-        names["send_to_follower"] = sender(to, names["send_to_follower"], False)
+        for name, up in (("send_to_leader", True), ("send_to_follower", False)):
+            key = done(names, name)
+            names[key] = sender(to, names[key], up)
 
     def transmission(self, to: Listener, m: MessageView) -> Transmission:
         up = m.way == UP
@@ -58,13 +60,14 @@ class OverConnections(Watched):
         to.handler("receive_as_leader", lambda s, l, f, m: to.delivered(s, m))
         to.handler("receive_as_follower", lambda s, f, m: to.delivered(s, m))
         to.handler("on_election_message", lambda s, p, m: to.delivered(s, m))
-        connect = to.names["connect"]
+        key = done(to.names, "connect")
+        connect = to.names[key]
 
         def on_connect(s: StateView, f: int, l: int) -> None:
             connect(s, f, l)
             note(s, "connect", process=f, leader=l, connection=s.connection[f][l])
 
-        to.names["connect"] = on_connect
+        to.names[key] = on_connect
 
     def sent(self, s: StateView, m: MessageView) -> Event | None:
         if m.way in (UP, DOWN_WAY):

@@ -110,12 +110,6 @@ class OverDatagrams(Watched):
             s.deadline[word.operands["process"]] = s.moment
         elif kind == "heartbeat":
             s.heartbeat_due[word.operands["process"]] = s.moment
-        elif kind == "power_loss":
-            p, kept = word.operands["process"], word.operands["kept"]
-            if "unforced" not in scripted.program.layout.fields or kept > s.unforced[p]:
-                raise Refused(f"p{p} has not so many writes that are not forced")
-            scripted.names["lose_power"](s, p, kept)
-            scripted.schedule([("crash", p, -1)])
         else:
             return super().set_up(scripted, word)
         return None

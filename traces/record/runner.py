@@ -100,7 +100,7 @@ def label_of(program: Program, word: StepWord, entered: int) -> str:
 
 def called(program: Program, word: StepWord) -> str:
     """What a step is called where the paper's steps do not say."""
-    if "inside" in word.operands:
+    if word.base is not word:
         return f"{word.row.called} ({called(program, word.base)})"
     own = program.changes if word.row.by else program.actions
     return own[word.operands["which"]] if "which" in word.operands else word.row.called

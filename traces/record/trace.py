@@ -85,13 +85,13 @@ class StepWord:
     def base(self) -> StepWord:
         """The step that this one breaks off; of any other the step itself."""
         o = self.operands
+        if self.row.inside:
+            row = KINDS[self.row.inside]
+            return StepWord(row.name, {name: o[name] for name in row.names}, self.choice)
         if "inside" not in o or o["inside"] not in NUMBERED:
             return self
         row = NUMBERED[o["inside"]]
-        given = (
-            {"process": o["process"], row.operands[-1]: o["which"]} if row.operands[2:] else {"process": o["process"]}
-        )
-        return StepWord(row.name, given, self.choice)
+        return StepWord(row.name, row.of_broken(o["process"], o["which"]), self.choice)
 
     @property
     def process(self) -> int | None:

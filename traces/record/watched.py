@@ -95,6 +95,12 @@ class Watched(ABC):
             s.waiting, s.client = 1, o["process"]
         elif "which" in o:
             s.doing, s.client = o["which"] + 1, o.get("process", -1)
+        elif word.kind == "power_loss":
+            p, kept = o["process"], o["kept"]
+            if "unforced" not in scripted.program.layout.fields or kept > s.unforced[p]:
+                raise Refused(f"p{p} has not so many writes that are not forced")
+            scripted.names["lose_power"](s, p, kept)
+            scripted.schedule([("crash", p, -1)])
         else:
             scripted.schedule([(word.kind, o["process"], -1)])
         return None

@@ -66,7 +66,7 @@ class ScriptedSimulator:
         try:
             message, expected = self.set_up(word)
             self.names["tick"](s)
-            if "inside" in word.operands:
+            if word.row.breaks_off:
                 self.names["end_inside"](s, word.operands["process"])
                 self.names["crash"](s, word.operands["process"])
         except Refused as refused:
@@ -124,7 +124,7 @@ class ScriptedSimulator:
                 raise Refused(f"there is no process {o[name]}")
         if self.watched.world.name not in row.worlds:
             raise Refused(f"{self.model.configuration.protocol} has no such step")
-        if "inside" in o:
+        if row.breaks_off:
             return self.set_up_inside(word)
         calls = [call_of(word)] if row.runs else []
         if "quorum" in o:  # who elects also follows
@@ -139,7 +139,9 @@ class ScriptedSimulator:
         p, base = word.operands["process"], word.base
         if "unforced" not in self.program.layout.fields or base is word:
             raise Refused("no process has anything on a disk, or it is no step that breaks off")
-        if base.row.message:
+        if base.row.by or base.row.spends in ("crashes", "power_losses"):
+            raise Refused("that step is none inside which a process can fail")
+        if base.row.message == "in_flight":
             source = self.watched.source(self, base)
             base = replace(base, operands={**base.operands, "source": source})
         dropped, calls = self.set_up(base)

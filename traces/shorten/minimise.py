@@ -18,11 +18,11 @@ from invariants import Property, properties_of, property_named
 from invariants.binding import bound
 from invariants.registry import keeps
 from traces.record.runner import build_trace
-from traces.record.trace import Trace, TraceError
+from traces.record.trace import StepWord, Trace, TraceError
 from traces.shorten.remake import remade
 from zabspec.language.reference import ERRORS, MessageView, StateView
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.worlds.steps import ABCAST, BUDGETS, NUMBERED, PARTITION, PROCESSES, RECEIVE
+from zabspec.worlds.steps import ABCAST, BUDGETS, MASKS, NUMBERED, PLACES, PROCESSES, RECEIVE
 
 __all__ = ["Minimised", "minimise"]
 
@@ -46,6 +46,11 @@ class Deed:
     c: int
     message: bytes
     choice: int
+
+    @property
+    def word(self) -> int:
+        """The step word, but for its choice and the place of a datagram."""
+        return self.kind << 24 | self.a << 16 | self.b << 8 | self.c
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class World:
     def deed(self, s: StateView, word: int) -> Deed:
         """What a step does here."""
         kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
-        if RECEIVE in (kind, b if "inside" in NUMBERED[kind].operands else kind):
+        if RECEIVE in (kind, b if NUMBERED[kind].breaks_off else kind):
             return Deed(kind, a, b, 0, without_place(s.in_flight[c]), word >> CHOICE_AT)
         return Deed(kind, a, b, c, b"", word >> CHOICE_AT)
 
@@ -215,7 +220,8 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     fixed = replace(c, max_epoch=0, channel=0)
     model = world.model
     used = Counter(model.spends(NUMBERED[d.kind], d.c) for d in deeds)
-    used.update(model.spends(NUMBERED[d.b], d.c) for d in deeds if "inside" in NUMBERED[d.kind].operands)
+    bases = (StepWord.of(d.word).base for d in deeds if NUMBERED[d.kind].breaks_off)
+    used.update(model.spends(base.row, base.operands.get("which", 0)) for base in bases)
     less: dict[str, Any] = {name: min(getattr(c, name), used[name]) for name in BUDGETS}
     if model.protocol.transactions:
         less["txns"] = max(1, sum(d.kind == ABCAST for d in deeds))
@@ -253,21 +259,34 @@ class _Moved:
         return None if p == self.gone else p - 1
 
     def deed(self, d: Deed) -> Deed | None:
-        a: int | None = d.a
-        b: int | None = d.b
-        if d.kind == PARTITION:
-            if self.gone is not None:
-                low = d.a & ((1 << self.gone) - 1)
-                a = low | (d.a >> (self.gone + 1)) << self.gone
-        else:
-            of = (*NUMBERED[d.kind].operands, "", "")
-            a, b = (self.process(x) if of[k] in PROCESSES else x for k, x in enumerate((d.a, d.b)))
-        if a is None or b is None:
+        of = (*NUMBERED[d.kind].operands, "", "")
+        moved = [self.operand(name, x) for name, x in zip(of, (d.a, d.b, d.c), strict=False)]
+        if NUMBERED[d.kind].breaks_off and not NUMBERED[d.kind].inside and not d.message:
+            moved[2] = self.which(d)
+        a, b, c = moved
+        if a is None or b is None or c is None:
             return None
         if not d.message:
-            return replace(d, a=a, b=b)
+            return replace(d, a=a, b=b, c=c)
         message = self.message(d.message)
         return None if message is None else replace(d, a=a, b=b, message=message)
+
+    def operand(self, name: str, x: int) -> int | None:
+        """An operand of a step, if there is such a one."""
+        if name in PROCESSES:
+            return self.process(x)
+        if name in MASKS and self.gone is not None:
+            return x & ((1 << self.gone) - 1) | (x >> (self.gone + 1)) << self.gone
+        return x
+
+    def which(self, d: Deed) -> int | None:
+        """Which step it is that is broken off: who is at the other end of its connection may have another number."""
+        base = StepWord.of(d.word).base
+        peer = base.operands.get(base.row.operands[1]) if base.row.has_peer else None
+        if peer is None:
+            return d.c
+        other = self.process(peer)
+        return None if other is None else other * PLACES + d.c % PLACES
 
     def message(self, raw: bytes) -> bytes | None:
         """The same datagram among the smaller configuration's; None if it cannot be said there."""

@@ -36,7 +36,9 @@ def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterabl
         ]
     for s in text.declared.starts:
         if s.name == start:
-            parts.append(f"def begin_at(s: State) -> None:\n    {s.function.__name__}(s)")
+            begins = ["def begin_at(s: State) -> None:", f"    {s.function.__name__}(s)"]
+            # what is on disks there was forced before
+            parts.append("\n".join([*begins, "    for p in range(s.NODES):", "        came_back(s, p)"]))
     if text.declared.world == CONNECTIONS:
         parts += between_connections(text, union)
     elif text.receipts:

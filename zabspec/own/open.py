@@ -124,6 +124,7 @@ class OpenText:
         through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
             is asked.
         quantified: where these functions are.
+        elects_by_choice: where what a process does in an election that is one step chooses; empty: it does not.
     """
 
     name: str
@@ -140,6 +141,7 @@ class OpenText:
     claims: tuple[Claim, ...]
     through: Mapping[str, str]
     quantified: ModuleType
+    elects_by_choice: str = ""
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -187,6 +189,10 @@ class OpenText:
         check_kept(self.name, self.module, self.constants)
         for f in fields:
             self._check_names(f)
+            if f.disk and self.elects_by_choice:
+                raise ProtocolError(
+                    f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
+                )
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
                 line = function.__code__.co_firstlineno
@@ -414,8 +420,18 @@ class _Reader:
         claims, through, quantified = self.of_every_message(claims, apart)
         return OpenText(
             self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
-            changes, receipts, shown, claims, through, quantified,
+            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(),
         )  # fmt: skip
+
+    def elects_by_choice(self) -> str:
+        """Where what a process does in an election chooses. In such a step the others go on when one has failed, and
+        what they chose then would not be told apart."""
+        parts = ("on_elected", "on_follow") if self.declared.elects else ()
+        does = [self.functions[n] for n in parts] + [f for n in parts for f in self.instead.get(n, [])]
+        for f in self.reached(does):
+            if "choose" in f.__code__.co_names:
+                return f"{self.name}:{f.__code__.co_firstlineno}: {f.__name__}"
+        return ""
 
     def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
         """The names that mean something in the text alone: its constants, its messages, and its functions but for those

@@ -204,9 +204,9 @@ def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable
         raise ProtocolError(f"{name}: role has no {LEADING}, which is that it leads")
     if leader is None or leader.axes != (NODE,) or leader.role not in own or not isinstance(leader.kind, NodeId):
         raise ProtocolError(f"{name}: over connections a field leader, NodeId.of(size.nodes), says whom it follows")
-    for f in there.values():
+    for f in (role, leader):  # a connection is closed by what they say when its process fails
         if f.disk:
-            raise ProtocolError(f"{name}: {f.name} is on a disk, which processes have over datagrams only")
+            raise ProtocolError(f"{name}: {f.name} is on a disk: where a process stands now is volatile, or stored")
     for what in elects:
         vote = there.get(what)
         if vote is None or vote.axes != (NODE,) or not isinstance(vote.kind, Int) or isinstance(vote.kind, NodeId):

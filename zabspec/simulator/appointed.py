@@ -15,6 +15,7 @@ from zabspec.worlds.actor import (
     after_event,
     elections_left,
     is_down,
+    its_turn_in,
     may_vote,
     on_elected,
     on_follow,
@@ -42,9 +43,11 @@ def ask_oracle(s: State, p: Node) -> None:
         quorum = voters(s, p) if l < 0 else 0
     if quorum > 0 and elects(s, p, quorum):
         spend_election(s)
+        its_turn_in(s, p)
         on_elected(s, p)
         for f in range(s.NODES):
             if (quorum >> f) & 1 == 1:
+                its_turn_in(s, f)
                 follow(s, f, p)
     elif quorum == 0 and l >= 0 and looks(s, p) and is_followed(s, l) and reaches(s, p, l):
         follow(s, p, l)

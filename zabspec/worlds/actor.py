@@ -249,6 +249,14 @@ def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> Non
     """The ways to fail inside a step of p that is possible."""
 
 
+def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, place: int) -> None:
+    """The same of a step that has another process at the other end of its connection."""
+
+
+def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:
+    """The ways in which one of those that are of an election fails inside it."""
+
+
 def breaks_off(kind: int) -> bool:
     """Whether a kind of step is another one inside which its process fails."""
     return False
@@ -260,6 +268,14 @@ def begin_inside(s: State, kind: int, p: Node) -> None:
 
 def end_inside(s: State, p: Node) -> None:
     """It has ended."""
+
+
+def its_turn_in(s: State, p: Node) -> None:
+    """Of a step that several processes are of, p does its part now."""
+
+
+def came_back(s: State, p: Node) -> None:
+    """What is on the disk of p is there for good."""
 
 
 def lose_power(s: State, p: Node, kept: int) -> None:

@@ -27,14 +27,21 @@ from zabspec.worlds.actor import (
     LEADING,
     abcasts_left,
     begin_at,
+    breaks_off,
     came_up,
     durable_points,
     elections_left,
+    end_inside,
     fill_budgets,
+    fill_power_losses,
     is_down,
+    its_turn_in,
+    lose_power,
     may_abcast,
     may_act,
     may_change,
+    may_fail,
+    may_fail_electing,
     may_receive,
     may_time_out,
     may_vote,
@@ -57,6 +64,16 @@ from zabspec.worlds.actor import (
     receive_as_leader,
     spend_election,
     went_down,
+)
+from zabspec.worlds.inside import (
+    begin_broken_off,
+    kind_broken_off,
+    offer,
+    offer_which,
+    offer_with,
+    peer_broken_off,
+    process_broken_off,
+    which_broken_off,
 )
 from zabspec.worlds.scratch import (
     begin_step,
@@ -85,6 +102,7 @@ from zabspec.worlds.steps import (
     ORACLE,
     PARTITION,
     PEERS,
+    POWER_LOSS,
     RECOVER,
     REPEAT_TO_FOLLOWER,
     REPEAT_TO_LEADER,
@@ -156,6 +174,7 @@ def initialize(s: State) -> None:
     s.drops_left = s.DROPS
     s.duplicates_left = s.DUPLICATES
     fill_budgets(s)
+    fill_power_losses(s)
     for p in range(s.NODES):
         on_start(s, p)
     begin_at(s)
@@ -177,7 +196,7 @@ def disconnect(s: State, p: Node) -> None:
         if s.link[p][l] == FOLLOWER_OPEN or l == p or s.role[l] != LEADING:
             s.link[p][l] = NONE
             s.to_leader[p][l].clear()
-        else:
+        elif s.link[p][l] != NONE:  # what is closed already stays so
             s.link[p][l] = LEADER_OPEN
     if s.role[p] == LEADING:
         close_accepted(s, p)
@@ -215,13 +234,13 @@ def enabled(s: State, out: Words) -> None:
     no_steps(out)
     for p in range(s.NODES):
         if is_down(s, p):
-            emit_alone(out, RECOVER, p)
+            offer(s, out, RECOVER, p)
         else:
             if s.role[p] == ELECTION:
                 if s.ELECTS == 0:
                     for l in range(s.NODES):
                         if s.link[p][l] == NONE and oracle_may_name(s, p, l):
-                            emit(out, ORACLE, p, l, 0)
+                            offer_with(s, out, ORACLE, p, l, 0)
                 else:
                     enabled_at_elector(s, out, p)
             else:
@@ -230,12 +249,13 @@ def enabled(s: State, out: Words) -> None:
                 if s.role[p] == LEADING:
                     enabled_at_leader(s, out, p)
                 if s.timeouts_left > 0 and may_time_out(s, p):
-                    emit_alone(out, TIMEOUT, p)
+                    offer(s, out, TIMEOUT, p)
             if s.crashes_left > 0:
                 emit_alone(out, CRASH, p)
+            may_fail(s, out, p)
             for k in range(s.ACTIONS):
                 if may_act(s, p, k):
-                    emit_which(out, ACTION, p, k)
+                    offer_which(s, out, ACTION, p, k)
     if s.partitions_left > 0:
         emit_cuts(s, out)
     for k in range(s.CHANGES):
@@ -250,7 +270,7 @@ def enabled_at_elector(s: State, out: Words, p: Node) -> None:
             emit_elections(s, out, p)
         for l in range(s.NODES):
             if s.link[p][l] == NONE and may_join(s, l):
-                emit(out, JOIN, p, l, 0)
+                offer_with(s, out, JOIN, p, l, 0)
 
 
 def emit_elections(s: State, out: Words, l: Node) -> None:
@@ -261,6 +281,7 @@ def emit_elections(s: State, out: Words, l: Node) -> None:
             others = others + ((quorum >> f) & 1)
         if others == s.MAJORITY - 1 and may_elect(s, l, quorum):
             emit_which(out, ELECT, l, quorum)
+            may_fail_electing(s, out, l, quorum)
 
 
 def may_elect(s: State, l: Node, quorum: int) -> bool:
@@ -285,9 +306,11 @@ def may_join(s: State, l: Node) -> bool:
 def elect(s: State, l: Node, quorum: int) -> None:
     """These elect l."""
     spend_election(s)
+    its_turn_in(s, l)
     on_elected(s, l)
     for f in range(s.NODES):
         if (quorum >> f) & 1 == 1:
+            its_turn_in(s, f)
             on_follow(s, f, l)
 
 
@@ -299,16 +322,16 @@ def enabled_at_follower(s: State, out: Words, f: Node) -> None:
         for k in range(s.DOWN):
             if k < len(s.to_follower[f]) and (k == 0 or s.NETWORK == UNORDERED):
                 if may_receive(s, f):
-                    emit(out, TO_FOLLOWER, f, l, k)
+                    offer_with(s, out, TO_FOLLOWER, f, l, k)
                 if s.duplicates_left > 0 and may_receive(s, f):
-                    emit(out, REPEAT_TO_FOLLOWER, f, l, k)
+                    offer_with(s, out, REPEAT_TO_FOLLOWER, f, l, k)
             if k < len(s.to_follower[f]) and s.drops_left > 0:
                 emit(out, DROP_TO_FOLLOWER, f, l, k)
         if s.crashes_left > 0 and may_receive(s, f):
             for point in range(durable_points(s, s.to_follower[f][0])):
                 emit(out, CRASH_IN_RECEIPT, f, l, point + 1)
     if (link == LOST or link == FOLLOWER_OPEN) and may_receive(s, f):
-        emit(out, FOLLOWER_LEARNS, f, l, 0)
+        offer_with(s, out, FOLLOWER_LEARNS, f, l, 0)
     if link == OPEN and f != l and s.losses_left > 0:
         emit(out, LOSE_CONNECTION, f, l, 0)
 
@@ -321,15 +344,15 @@ def enabled_at_leader(s: State, out: Words, l: Node) -> None:
             for k in range(s.UP):
                 if k < len(s.to_leader[f][l]):
                     if (k == 0 or s.NETWORK == UNORDERED) and receivable(s, l, f, s.to_leader[f][l][k]):
-                        emit(out, TO_LEADER, l, f, k)
+                        offer_with(s, out, TO_LEADER, l, f, k)
                         if s.duplicates_left > 0:
-                            emit(out, REPEAT_TO_LEADER, l, f, k)
+                            offer_with(s, out, REPEAT_TO_LEADER, l, f, k)
                     if s.drops_left > 0:
                         emit(out, DROP_TO_LEADER, l, f, k)
             if link != OPEN:
-                emit(out, LEADER_LEARNS, l, f, 0)
+                offer_with(s, out, LEADER_LEARNS, l, f, 0)
     if abcasts_left(s) and may_abcast(s, l):
-        emit_alone(out, ABCAST, l)
+        offer(s, out, ABCAST, l)
 
 
 def emit_cuts(s: State, out: Words) -> None:
@@ -357,7 +380,14 @@ def apply(s: State, word: int) -> None:
     a = NOBODY if (NOBODYS >> kind) & 1 == 1 else process_in(word)
     b = peer_in(word) if (PEERS >> kind) & 1 == 1 else NOBODY
     c = word & 255
+    if breaks_off(kind):
+        kind = kind_broken_off(word)
+        a = process_broken_off(word)
+        b = peer_broken_off(word)
+        c = which_broken_off(word)
     begin_step(s, word, a, b)
+    if breaks_off(s.event):
+        begin_broken_off(s, word)
     if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
         s.event_message = s.to_leader[b][a][c]
         if kind == TO_LEADER:
@@ -395,6 +425,9 @@ def apply(s: State, word: int) -> None:
         on_change(s, c)
     else:
         apply_fault(s, kind, a, b, c)
+    if breaks_off(s.event):
+        end_inside(s, process_in(word))
+        crash(s, process_in(word))
 
 
 def part(s: State, side: int) -> None:
@@ -419,6 +452,9 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
     elif kind == LOSE_CONNECTION:
         s.losses_left = s.losses_left - 1
         lose(s, a, b)
+    elif kind == POWER_LOSS:
+        lose_power(s, a, c)
+        crash(s, a)
     elif kind == DROP_TO_LEADER:
         s.drops_left = s.drops_left - 1
         s.to_leader[b][a].remove(c)

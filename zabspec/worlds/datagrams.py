@@ -23,7 +23,6 @@ from zabspec.worlds.actor import (
     HEARTBEAT_TIMER,
     abcasts_left,
     begin_at,
-    begin_inside,
     breaks_off,
     came_up,
     end_inside,
@@ -35,7 +34,6 @@ from zabspec.worlds.actor import (
     may_act,
     may_change,
     may_fail,
-    may_fail_inside,
     on_abcast,
     on_act,
     on_change,
@@ -47,12 +45,18 @@ from zabspec.worlds.actor import (
     timer_armed,
     went_down,
 )
+from zabspec.worlds.inside import (
+    begin_broken_off,
+    kind_broken_off,
+    offer,
+    offer_receipt,
+    offer_which,
+)
 from zabspec.worlds.scratch import (
     begin_step,
     emit,
     emit_alone,
     emit_nobodys,
-    emit_which,
     no_steps,
     peer_in,
     process_in,
@@ -61,7 +65,6 @@ from zabspec.worlds.steps import (
     ABCAST,
     ACTION,
     CRASH,
-    CRASH_INSIDE,
     DROP,
     ELECTION_TIMEOUT,
     ENVIRONMENT,
@@ -138,31 +141,25 @@ def enabled(s: State, out: Words) -> None:
     no_steps(out)
     for p in range(s.NODES):
         if is_down(s, p):
-            emit_alone(out, RECOVER, p)
-            may_fail_inside(s, out, RECOVER, p, 0)
+            offer(s, out, RECOVER, p)
         else:
             if s.timeouts_left > 0 and timer_armed(s, p, ELECTION_TIMER):
-                emit_alone(out, ELECTION_TIMEOUT, p)
-                may_fail_inside(s, out, ELECTION_TIMEOUT, p, 0)
+                offer(s, out, ELECTION_TIMEOUT, p)
             if s.heartbeats_left > 0 and timer_armed(s, p, HEARTBEAT_TIMER):
-                emit_alone(out, HEARTBEAT, p)
-                may_fail_inside(s, out, HEARTBEAT, p, 0)
+                offer(s, out, HEARTBEAT, p)
             if abcasts_left(s) and may_abcast(s, p):
-                emit_alone(out, ABCAST, p)
-                may_fail_inside(s, out, ABCAST, p, 0)
+                offer(s, out, ABCAST, p)
             if s.crashes_left > 0:
                 emit_alone(out, CRASH, p)
             may_fail(s, out, p)
             for k in range(s.ACTIONS):
                 if may_act(s, p, k):
-                    emit_which(out, ACTION, p, k)
-                    may_fail_inside(s, out, ACTION, p, k)
+                    offer_which(s, out, ACTION, p, k)
     for k in range(len(s.in_flight)):
         if not is_down(s, s.in_flight[k].target) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
-            emit(out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
-            may_fail_inside(s, out, RECEIVE, s.in_flight[k].target, k)
+            offer_receipt(s, out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
             if s.duplicates_left > 0:
-                emit(out, REPEAT, s.in_flight[k].target, s.in_flight[k].source, k)
+                offer_receipt(s, out, REPEAT, s.in_flight[k].target, s.in_flight[k].source, k)
         if s.drops_left > 0:
             emit(out, DROP, s.in_flight[k].target, s.in_flight[k].source, k)
     for k in range(s.CHANGES):
@@ -180,14 +177,12 @@ def apply(s: State, word: int) -> None:
     b = peer_in(word) if (PEERS >> kind) & 1 == 1 else NOBODY
     c = word & 255
     if breaks_off(kind):
-        kind = (word >> 8) & 255
-        if kind == RECEIVE:
+        kind = kind_broken_off(word)
+        if kind == RECEIVE or kind == REPEAT:
             b = s.in_flight[c].source
     begin_step(s, word, a, b)
     if breaks_off(s.event):
-        if s.event == CRASH_INSIDE:
-            s.crashes_left = s.crashes_left - 1
-        begin_inside(s, s.event, a)
+        begin_broken_off(s, word)
     if kind == RECEIVE:
         s.event_message = s.in_flight[c]
         take_out(s, c, False, s.NETWORK == ORDERED)

@@ -30,7 +30,8 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
     ]
     then = [
         Field(f"{f.name}_then", f.kind, Role.SCRATCH, f.axes[1:], f"{f.name} at the point where the process fails")
-        for f in lasting_in(given)
+        for f in given
+        if f.role in OF_PROCESSES
     ]
 
     def says(name: str, kind: Int | NodeId, doc: str) -> Field:
@@ -41,6 +42,7 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
         *images,
         *then,
         says("failing", NodeId.of(nodes), "the process that fails inside the step"),
+        says("turn_of", NodeId.of(nodes), "the process that does its part of the step now"),
         says("fails", Int(0, 2), "how a process fails inside the step: BY_CRASH, BY_POWER_LOSS; 0: it does not"),
         says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
         says("kept", Int(0, 255), "how many unforced writes power loss keeps"),
@@ -54,9 +56,9 @@ def on_disks(fields: Iterable[Field]) -> list[Field]:
     return [f for f in fields if f.disk]
 
 
-def lasting_in(fields: Iterable[Field]) -> list[Field]:
-    """The fields that a crash keeps."""
-    return [f for f in fields if f.role is Role.PERSISTENT]
+# Fields that the process alone writes: of those in memory too, what a crash does may depend on (`on_crash`, and whom it
+# is connected to), and that has to be what they were where the process failed.
+OF_PROCESSES = (Role.PERSISTENT, Role.VOLATILE)
 
 
 class Made:
@@ -72,15 +74,15 @@ class Made:
         self.lasting = lasting
 
     def text(self) -> str:
-        disks = on_disks(self.fields)
+        disks, owned = on_disks(self.fields), [f for f in self.fields if f.role in OF_PROCESSES]
         image, own, then = "s.{f}_images[p][k]{r}", "s.{f}[p]{r}", "s.{f}_then{r}"
         parts = [
             each(disks, "keep_image", ", k: int", f"{image} = {own}"),
             each(disks, "take_image", ", k: int", f"{own} = {image}"),
             each(disks, "clear_image", ", k: int", ""),
             each(disks, "image_differs", ", k: int", f"if {own} != {image}:\n    return True", "bool"),
-            each(lasting_in(self.fields), "remember_disk", "", f"{then} = {own}"),
-            each(lasting_in(self.fields), "put_back_disk", "", f"{own} = {then}"),
+            each(owned, "remember", "", f"{then} = {own}"),
+            each(owned, "put_back", "", f"{own} = {then}"),
             *(masked(name, function) for name, function in self.lasting.items()),
         ]
         return "\n\n\n".join(["from __future__ import annotations", *parts]) + "\n"
@@ -132,11 +134,11 @@ def masked(name: str, function: FunctionType) -> str:
     if name == "abcast":  # its transaction is asked of, also where it was not abcast
         made = "Txn(epoch=epoch, counter=counter, value=min(s.abcasts + 1, s.TXNS))"
         lines += [
-            "    if s.failed == 1:", f"        return {made}",
+            "    if not lasts(s):", f"        return {made}",
             f"    t = {DONE}abcast({passed})", "    pass_point(s)", "    return t",
         ]  # fmt: skip
     else:
-        lines += ["    if s.failed == 0:", f"        {DONE}{name}({passed})", "        pass_point(s)", "    return"]
+        lines += ["    if lasts(s):", f"        {DONE}{name}({passed})", "        pass_point(s)", "    return"]
     return "\n".join(lines)
 
 
@@ -163,7 +165,8 @@ class Disks:
 
 # What a world and the observed history provide that lasts.
 LASTING = (
-    "send", "abcast", "abdeliver", "accept", "establish", "revise", "end_pass", "end_leadership", "end_synchronization",
+    "send", "send_to_leader", "send_to_follower", "connect", "disconnect",
+    "abcast", "abdeliver", "accept", "establish", "revise", "end_pass", "end_leadership", "end_synchronization",
 )  # fmt: skip
 
 

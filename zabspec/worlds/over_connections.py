@@ -9,7 +9,7 @@ from zabspec import history
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
 from zabspec.worlds import connections, scratch
-from zabspec.worlds.steps import CONNECTIONS, NUMBERED
+from zabspec.worlds.steps import CONNECTIONS, NUMBERED, PLACES
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
@@ -60,6 +60,14 @@ class OverConnections(World):
         if c.partitions:
             bound += 1 << (n - 1)
         return bound
+
+    def why_not_inside(self, c: Configuration, capacity: Capacity) -> str:
+        if c.network != "unordered" or max(capacity) <= PLACES:
+            return ""
+        return (
+            f"on unordered channels a step that breaks off knows {PLACES} places in one: "
+            f"--channel {PLACES}, and not {max(capacity)}"
+        )
 
     def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
         """On the paper's channels, without cuts of the whole network."""

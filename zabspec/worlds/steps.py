@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
-    "BUDGETS", "CONNECTIONS", "DATAGRAMS", "KINDS", "MASKS", "NUMBERED", "PROCESSES", "Budget", "StepKind", "mask",
+    "BUDGETS", "CONNECTIONS", "DATAGRAMS", "KINDS", "MASKS", "NUMBERED", "PLACES", "PROCESSES", "Budget", "StepKind",
+    "mask",
 ]  # fmt: skip
 
 # The worlds, as a row names them.
@@ -46,6 +47,7 @@ class StepKind:
         by: what takes it where no process does: `network`, `environment`; empty: a process.
         said: how a step of it is said where there is no message, its operands in braces, `label` the name it has in its
             trace and `more` what that says besides `called`; empty: who, and the label.
+        inside: the kind of step inside which its process fails, of a kind that has no operand for that.
         refused: why the simulator's script could not have it taken.
     """
 
@@ -63,6 +65,7 @@ class StepKind:
     loses: bool = False
     by: str = ""
     said: str = ""
+    inside: str = ""
     refused: str = "nothing happened"
 
     @property
@@ -80,8 +83,23 @@ class StepKind:
         """Whether there is a process at the other end, which is operand b."""
         return len(self.operands) > 1 and self.operands[1] in PROCESSES
 
+    @property
+    def breaks_off(self) -> bool:
+        """Whether a step of it is one of another kind inside which its process fails."""
+        return bool(self.inside) or "inside" in self.operands
+
+    def of_broken(self, process: int, which: int) -> dict[str, int]:
+        """The operands of a step of this kind, of which one that breaks it off says who takes it, and which it is. With
+        whom it is, that has to say besides (`worlds/inside.py`), but of a datagram, which says so itself."""
+        first, second, third = (*self.operands, "", "")[:3]
+        out = {first: process}
+        if self.has_peer and self.message != "in_flight":
+            out[second], which = which // PLACES, which % PLACES
+        return {**out, **({third: which} if third else {})}
+
 
 KINDS: dict[str, StepKind] = {}
+PLACES = 32  # places in a channel that a step can be at which is broken off, and has another process at its other end
 MOST_KINDS = 63  # texts of worlds ask for a kind in a mask, and an exploration counts steps by kind
 
 
@@ -99,6 +117,7 @@ OF_ONE, UP, DOWN = ("process",), ("leader", "follower", "place"), ("follower", "
 ARRIVED = "the message arrived, and the process did not take it (not in turn, or down)"
 CLOSED = "the notice arrived at an end that is closed"
 UNARMED = "the timer is not armed"
+ELECTING = "{process}: {label}, of {leader} by {quorum}"
 
 ORACLE = row(StepKind(
     1, "oracle", ("process", "leader"), "oracle", (CONNECTIONS,), runs="on_oracle", given=("process", "leader"),
@@ -187,14 +206,14 @@ REPEAT = row(StepKind(
     given=("process", "source"), message="in_flight", keeps=True, refused=ARRIVED,
 ))
 POWER_LOSS = row(StepKind(
-    24, "power_loss", ("process", "", "kept"), "power loss", (DATAGRAMS,), "power_losses", runs="on_crash",
+    24, "power_loss", ("process", "", "kept"), "power loss", BOTH, "power_losses", runs="on_crash",
     refused="the process is down",
 ))
 CRASH_INSIDE = row(StepKind(
-    25, "crash_inside", ("process", "inside", "which"), "crash inside a step", (DATAGRAMS,), "crashes", runs="on_crash",
+    25, "crash_inside", ("process", "inside", "which"), "crash inside a step", BOTH, "crashes", runs="on_crash",
 ))
 POWER_LOSS_INSIDE = row(StepKind(
-    26, "power_loss_inside", ("process", "inside", "which"), "power loss inside a step", (DATAGRAMS,), "power_losses",
+    26, "power_loss_inside", ("process", "inside", "which"), "power loss inside a step", BOTH, "power_losses",
     runs="on_crash",
 ))
 ELECT = row(StepKind(
@@ -204,6 +223,14 @@ ELECT = row(StepKind(
 JOIN = row(StepKind(
     28, "join", ("process", "leader"), "join", (CONNECTIONS,), runs="on_follow", given=("process", "leader"),
     said="{process}: {label} {leader}", refused="it may not join that leader",
+))
+CRASH_ELECTING = row(StepKind(
+    29, "crash_electing", ("process", "leader", "quorum"), "crash inside a step", (CONNECTIONS,), "crashes",
+    runs="on_crash", said=ELECTING, inside="elect", refused="these may not elect it",
+))
+POWER_LOSS_ELECTING = row(StepKind(
+    30, "power_loss_electing", ("process", "leader", "quorum"), "power loss inside a step", (CONNECTIONS,),
+    "power_losses", runs="on_crash", said=ELECTING, inside="elect", refused="these may not elect it",
 ))
 # fmt: on
 
@@ -215,9 +242,13 @@ def mask(kinds: Iterable[StepKind]) -> int:
     return sum(1 << k.number for k in kinds)
 
 
-# Of a kind, whether no process takes it, and whether there is a process at the other end.
+# Of a kind, whether no process takes it, whether there is a process at the other end.
 NOBODYS = mask(k for k in KINDS.values() if k.operands[0] not in PROCESSES)
 PEERS = mask(k for k in KINDS.values() if k.has_peer)
+# Those that break off another, of them those that break off an election, and those that cost a crash.
+BROKEN_OFF = mask(k for k in KINDS.values() if k.breaks_off)
+ELECTIONS_BROKEN_OFF = mask(k for k in KINDS.values() if k.inside)
+CRASHES_INSIDE = mask(k for k in KINDS.values() if k.breaks_off and k.spends == "crashes")
 
 
 @dataclass(frozen=True)
@@ -273,7 +304,10 @@ BUDGETS: Mapping[str, Budget] = {
             "duplicates", "duplicated message", "Messages received twice", {CONNECTIONS: 0, DATAGRAMS: 0},
             "over connections on duplicating channels", network={CONNECTIONS: "duplicating"},
         ),
-        Budget("power_losses", "power loss", "Losses of power", {DATAGRAMS: 0}, "what is not forced may be gone"),
+        Budget(
+            "power_losses", "power loss", "Losses of power", {CONNECTIONS: 0, DATAGRAMS: 0},
+            "what is not forced may be gone",
+        ),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),
     )
 }  # fmt: skip

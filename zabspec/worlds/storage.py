@@ -10,8 +10,9 @@ states differ in them only where it matters, and once no power can be lost any m
 
 Processes also fail inside a step. What lasts of a step are its writes, what it forces, what it sends and what it
 shows; a process may fail at the beginning, and after each of these. The handler then runs on to its end, and nothing
-that it does from there lasts: what is in memory is forgotten anyhow, what is on the disk is put back, and what it
-sends or shows is not sent or shown. Which of these points it is, is an alternative of the step, as `choose` has them.
+that it does from there lasts: its fields are put back to what they were, and what it sends or shows, the connections
+that it opens or closes, are not sent, shown, opened or closed. Which of these points it is, is an alternative of the
+step, as `choose` has them. Of an election, which is one step of several processes, one fails; the others do their part.
 
 The text is the explorer's and the simulator's: `model.py` of either puts it over its world for a protocol with disks.
 """
@@ -19,8 +20,16 @@ The text is the explorer's and the simulator's: `model.py` of either puts it ove
 from __future__ import annotations
 
 from zabspec.language.lang import Node, State, Words
-from zabspec.worlds.scratch import emit_inside, emit_which
-from zabspec.worlds.steps import CRASH_INSIDE, POWER_LOSS, POWER_LOSS_INSIDE
+from zabspec.worlds.inside import emit_inside_with
+from zabspec.worlds.scratch import emit, emit_inside, emit_which
+from zabspec.worlds.steps import (
+    BROKEN_OFF,
+    CRASH_ELECTING,
+    CRASH_INSIDE,
+    POWER_LOSS,
+    POWER_LOSS_ELECTING,
+    POWER_LOSS_INSIDE,
+)
 
 # How a process fails inside a step.
 BY_CRASH, BY_POWER_LOSS = 1, 2
@@ -36,7 +45,7 @@ def fill_power_losses(s: State) -> None:
 
 def wrote(s: State, p: Node) -> None:
     """A statement has written a field of p that lasts: a write, if the field is on the disk."""
-    if s.failed == 0:
+    if lasts(s):
         if imaged(s) and image_differs(s, p, s.unforced[p]):
             s.unforced[p] = s.unforced[p] + 1
             keep_image(s, p, s.unforced[p])
@@ -45,7 +54,7 @@ def wrote(s: State, p: Node) -> None:
 
 def force(s: State, p: Node) -> None:
     """All that p has written is on its disk for good."""
-    if s.failed == 0:
+    if lasts(s):
         if imaged(s):
             keep_image(s, p, 0)
             clear_images(s, p, 1)
@@ -114,7 +123,7 @@ def lose_power(s: State, p: Node, kept: int) -> None:
 
 def breaks_off(kind: int) -> bool:
     """Whether a kind of step is another one inside which its process fails."""
-    return kind == CRASH_INSIDE or kind == POWER_LOSS_INSIDE
+    return (BROKEN_OFF >> kind) & 1 == 1
 
 
 def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> None:
@@ -125,43 +134,74 @@ def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> Non
         emit_inside(out, POWER_LOSS_INSIDE, p, base, which)
 
 
+def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, place: int) -> None:
+    """The same of a step that has another process at the other end of its connection."""
+    if s.crashes_left > 0:
+        emit_inside_with(out, CRASH_INSIDE, p, base, peer, place)
+    if s.power_losses_left > 0:
+        emit_inside_with(out, POWER_LOSS_INSIDE, p, base, peer, place)
+
+
+def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:
+    """The leader, or one of the quorum, may fail inside the election."""
+    for p in range(s.NODES):
+        if p == l or (quorum >> p) & 1 == 1:
+            if s.crashes_left > 0:
+                emit(out, CRASH_ELECTING, p, l, quorum)
+            if s.power_losses_left > 0:
+                emit(out, POWER_LOSS_ELECTING, p, l, quorum)
+
+
 def begin_inside(s: State, kind: int, p: Node) -> None:
     """A step begins inside which p fails."""
-    s.fails = BY_CRASH
-    if kind == POWER_LOSS_INSIDE:
+    if kind == POWER_LOSS_INSIDE or kind == POWER_LOSS_ELECTING:
         s.fails = BY_POWER_LOSS
         s.power_losses_left = s.power_losses_left - 1
+    else:
+        s.fails = BY_CRASH
     s.failing = p
     s.failed = 0
     s.index = s.choice
     s.reach = 0
     s.options = 1
+    if kind == CRASH_INSIDE or kind == POWER_LOSS_INSIDE:
+        its_turn_in(s, p)
+
+
+def its_turn_in(s: State, p: Node) -> None:
+    """Process p does its part of the step; it may fail before it does anything."""
+    s.turn_of = p
     pass_point(s)
+
+
+def lasts(s: State) -> bool:
+    """Whether what is done now lasts: it is not done by a process that has failed."""
+    return s.failed == 0 or s.turn_of != s.failing
 
 
 def pass_point(s: State) -> None:
     """Something that lasts has been done: the process may fail here, of power loss with each prefix of what it has
     not forced."""
-    if s.fails > 0 and s.failed == 0:
+    if s.fails > 0 and s.failed == 0 and s.turn_of == s.failing:
         ways = s.unforced[s.failing] + 1 if s.fails == BY_POWER_LOSS else 1
         if s.index < ways:
             s.failed = 1
             s.kept = s.index
-            remember_disk(s, s.failing)
+            remember(s, s.failing)
         else:
             s.index = s.index - ways
 
 
 def end_inside(s: State, p: Node) -> None:
-    """The handler has run to its end: what is on the disk is put back to what it was where p failed. Past the last
+    """The handler has run to its end: the fields of p are put back to what they were where it failed. Past the last
     point p fails at the end, when the step is a whole one, and there are no more alternatives of what it chose."""
     if s.failed == 0:
         s.kept = s.unforced[p]
-        remember_disk(s, p)
+        remember(s, p)
         s.choices = max(s.choice + 1, s.reach)
     else:
         s.choices = s.choice + s.options + 1
-    put_back_disk(s, p)
+    put_back(s, p)
     if s.fails == BY_POWER_LOSS:
         if s.kept < s.unforced[p]:
             take_image(s, p, s.kept)
@@ -190,9 +230,9 @@ def image_differs(s: State, p: Node, k: int) -> bool:
     return False
 
 
-def remember_disk(s: State, p: Node) -> None:
-    """Remember, within the step, all fields of p that a crash keeps."""
+def remember(s: State, p: Node) -> None:
+    """Remember, within the step, all fields of p."""
 
 
-def put_back_disk(s: State, p: Node) -> None:
-    """The fields of p that a crash keeps are what they were when they were remembered."""
+def put_back(s: State, p: Node) -> None:
+    """The fields of p are what they were when they were remembered."""

@@ -71,6 +71,10 @@ class World(ABC):
     def log(self, c: Configuration) -> int:
         """The most entries of a history."""
 
+    def why_not_inside(self, c: Configuration, capacity: Capacity) -> str:
+        """Why a step word cannot say inside which step a process fails, in a sentence; empty: it can."""
+        return ""
+
     def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
         """What it says of its text, from which follows which steps may change places; none: nothing."""
         return None
