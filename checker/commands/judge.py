@@ -27,8 +27,9 @@ from checker.commands.common import (
 
 if TYPE_CHECKING:
     from traces.judging.gaps import Gap, Where
+    from traces.judging.own import OwnTally
     from traces.judging.tally import Tally, Unit
-    from traces.tables.own import OwnTally, Source
+    from traces.tables.own import Source
 
 __all__ = ["answered", "as_text", "judge"]
 
@@ -99,11 +100,12 @@ def judge_own_table(table: Path, source: Source, options: dict[str, Any]) -> int
         UsageError: the question was wrong.
     """
     from invariants import properties_of
-    from traces.tables.own import judge_own
     from traces.tables.table import TableError
 
-    if options["engine"] == "spark" or options["master"] is not None:
-        raise click.UsageError("a table of your own protocol is judged by its text, in this process: no --engine spark")
+    if options["threads"] is not None:
+        raise click.UsageError(
+            "a table of your own protocol is read by one thread; --master 'local[2]' takes two cores"
+        )
     known = [p.name for p in properties_of(source.protocol) if p.default]
     for name in options["names"]:
         if name not in known:
@@ -111,7 +113,7 @@ def judge_own_table(table: Path, source: Source, options: dict[str, Any]) -> int
     if options["violations"] is not None:
         check_writable(options["violations"], "--violations")
     try:
-        tally = judge_own(table, source, options["names"])
+        tally = own_judged(table, source, options)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
     if not tally.runs:
@@ -120,6 +122,33 @@ def judge_own_table(table: Path, source: Source, options: dict[str, Any]) -> int
     judged = any(c["held"] + c["violated"] + c["premise not reached"] + c["open"] for c in tally.counts.values())
     code = VIOLATED if tally.broken else NO_VERDICT if is_open or not judged else HELD
     return tell_own(table, tally, code, options)
+
+
+def own_judged(table: Path, source: Source, options: dict[str, Any]) -> OwnTally:
+    """What judging a table of somebody's own protocol comes to, by the engine that was asked for.
+
+    Raises:
+        TableError: a run cannot be judged.
+        UsageError, Cannot: there is no Spark, or it failed.
+    """
+    from checker.report.progress import StatusLine
+    from traces.judging.own import judge_own, judge_own_on_spark
+    from traces.spark import NoSpark, SparkFailed
+
+    with StatusLine() as line:
+
+        def progress(done: int, everything: int) -> None:
+            if line.due():
+                line.show(f"{done:,} of {everything:,} rows judged ({100 * done // max(1, everything)} %)")
+
+        if options["engine"] != "spark" and options["master"] is None:
+            return judge_own(table, source, options["names"], progress)
+        try:
+            return judge_own_on_spark(table, source, options["names"], options["master"], progress)
+        except NoSpark as problem:
+            raise click.UsageError(f"{problem}; --engine plain needs no Spark") from None
+        except SparkFailed as problem:
+            raise Cannot(str(problem)) from None
 
 
 def tell_own(table: Path, tally: OwnTally, code: int, options: dict[str, Any]) -> int:

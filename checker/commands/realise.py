@@ -35,23 +35,26 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
     Prints the command that shows it. Ends with 3 if no run that was tried does.
     """
     from checker.report.progress import StatusLine
-    from traces.shorten.realise import Wanted, command_line
+    from traces.shorten.realise import command_line, wanted_of
     from traces.shorten.realise import realise as search
+    from zabspec.protocols.registry import PROTOCOLS
 
     given = verified_trace(trace)
     if not given.property_name:
         raise click.UsageError(f"{trace} breaks no property")
     c = given.configuration
-    network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
-    wanted = Wanted(given.property_name, c.protocol, c.variant, c.nodes, network)
+    wanted = wanted_of(given.property_name, c)
     try:
         with StatusLine() as status:
             if status.terminal:
                 status.show(f"looking for a run of {c.protocol} that breaks {given.property_name}")
             found = search(wanted, attempts, limit, threads or os.cpu_count() or 1)
     except KeyError:
+        judged = (
+            "of histories" if PROTOCOLS[c.protocol].text is None else "of histories, or of states without their mail"
+        )
         raise click.UsageError(
-            f"{given.property_name} is not a property of histories, which simulated runs are judged by"
+            f"{given.property_name} is not a property {judged}, which simulated runs are judged by"
         ) from None
     if isinstance(found, int):
         if as_json:

@@ -17,13 +17,16 @@ import pytest
 from click.testing import CliRunner
 from histories import Abcast, Deliver, History, Instance, Txn
 from judge_tables import made_up, rows_of, written
+from own_tables import runs, write
 from test_judge_definitions import Made
 from test_judge_definitions import rows_of as of_rows
 from test_judge_long import TXNS, delivery, orderly, txn
 
 from checker.cli import main
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.judging.own import judge_own, judge_own_on_spark, stretches_of
 from traces.spark.session import session
+from traces.tables.own import source_of
 from traces.tables.table import TableError
 
 pytestmark = pytest.mark.slow
@@ -133,3 +136,21 @@ def test_a_table_error_in_a_task_is_a_sentence(tmp_path: Path) -> None:
     path = written(tmp_path / "t.parquet", [rows])
     with pytest.raises(TableError, match="in the order of their positions"):
         judge_on_spark(read_units(path), (), "local[1]")
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_table_of_ones_own_protocol_comes_to_the_same_on_spark(tmp_path: Path) -> None:
+    """Run by run, stretch by stretch; what a task cannot judge is a sentence."""
+    made, schema = runs(tmp_path)
+    path = write(tmp_path / "t.parquet", (row for run in made for row in run), schema, 5)
+    source = source_of(path)
+    assert source is not None
+    assert len(stretches_of(path)) > 1
+    plain = judge_own(path, source)
+    assert judge_own_on_spark(path, source, (), "local[2]") == plain
+    assert len(plain.broken) > 0
+    done = CliRunner().invoke(main, ["judge", str(path), "--master", "local[2]", "--json"], prog_name="zabcheck")
+    assert (done.exit_code, json.loads(done.stdout)["runs"]) == (1, 6), done.output
+    write(path, [*made[0], *made[1], {**made[1][-1], "kind": "nonsense"}], schema, 5)
+    with pytest.raises(TableError, match="nonsense is no observation of the protocol"):
+        judge_own_on_spark(path, source, (), "local[2]")

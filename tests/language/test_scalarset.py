@@ -132,6 +132,9 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "zabspec.worlds.scratch.emit_nobodys",
         "zabspec.worlds.scratch.process_in",
         "zabspec.worlds.scratch.peer_in",
+        "zabspec.worlds.inside.emit_inside_with",
+        "zabspec.worlds.inside.peer_inside",
+        "zabspec.worlds.storage.may_fail_electing",
         "zabspec.worlds.connections.may_elect",
         "zabspec.worlds.connections.elect",
         "zabspec.worlds.connections.emit_elections",
@@ -143,7 +146,7 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "checker.bridge.masks.anybody",
         "checker.bridge.masks.any_of_latest",
     }
-    worlds = {"zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.storage"}
+    worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "inside", "storage")}
     assert set(CALLERS) == worlds | {"checker.bridge.mapping"}
     assert all(d.why for d in DECODERS.values())
 

@@ -20,10 +20,12 @@ from threading import Thread
 from time import sleep, time
 
 from traces.judging.simulated import breaks, judged_properties
+from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
-__all__ = ["Realised", "Wanted", "attempt", "command_line", "realise"]
+__all__ = ["Realised", "Wanted", "attempt", "command_line", "realise", "wanted_of"]
 
 BATCH = 200
 PATIENCE = 5.0  # seconds for making a run that was found plainer
@@ -37,7 +39,8 @@ class Wanted:
 
     Attributes:
         property_name: the property that is to break.
-        protocol, variant, nodes, network: of whom.
+        protocol, variant, nodes, network, budgets, start: of whom, as a run has them.
+        faults: the kinds of fault that there may be; of this project's own protocols all.
     """
 
     property_name: str
@@ -45,6 +48,9 @@ class Wanted:
     variant: str
     nodes: int
     network: str
+    budgets: str = ""
+    start: str = ""
+    faults: frozenset[str] = frozenset(FAULTS)
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,29 @@ class Realised:
     run: Run
     tick: int
     attempts: int
+
+
+def wanted_of(property_name: str, c: Configuration) -> Wanted:
+    """What is looked for when a counterexample of a configuration is to be realised.
+
+    A text of somebody's own is meant for the faults that its question has some of, and no others: one that no process
+    of crashes need not survive a crash.
+    """
+    found = PROTOCOLS[c.protocol]
+    if found.text is None:
+        network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
+        return Wanted(property_name, c.protocol, c.variant, c.nodes, network)
+    lossy = "lose" in found.world.lacks or c.losses + c.partitions > 0  # what a cut costs, where it costs something
+    costs = {
+        "crash": c.crashes,
+        "recover": c.crashes,
+        "timeout": c.timeouts,
+        "lose": c.losses,
+        "cut": lossy,
+        "heal": lossy,
+    }
+    faults = frozenset(kind for kind, left in costs.items() if left) - found.world.lacks
+    return Wanted(property_name, c.protocol, c.variant, c.nodes, c.network, c.budgets, c.start, faults)
 
 
 def attempt(wanted: Wanted, number: int) -> Run:
@@ -70,11 +99,13 @@ def attempt(wanted: Wanted, number: int) -> Run:
         protocol=wanted.protocol,
         variant=wanted.variant,
         network=wanted.network,
+        budgets=wanted.budgets,
+        start=wanted.start,
     )
     if roughness >= 1:
         run = replace(run, delays=source.choice((10, 40, 90, 150)))
     if roughness >= 2 and wanted.nodes > 1:
-        run = replace(run, faults=tuple(_faults(run, source, roughness)))
+        run = replace(run, faults=tuple(f for f in _faults(run, source, roughness) if f.kind in wanted.faults))
     return run
 
 
@@ -225,6 +256,8 @@ def command_line(run: Run) -> str:
         words.append(f"--network {run.network}")
     if run.oracle:
         words.append(f"--oracle {run.oracle}")
+    if run.start:
+        words.append(f"--start {shlex.quote(run.start)}")
     words += [f"--budget {budget}" for budget in run.budgets.split(",") if budget]
     words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds}")
     if PROTOCOLS[run.protocol].transactions:

@@ -1,0 +1,139 @@
+"""Tables of protocols of one's own, judged row by row, stretch by stretch."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from own_tables import Row, runs, write
+
+from checker.cli import main
+from traces.judging.own import OwnTally, Seen, judge_own, judge_stretch, stretches_of
+from traces.tables.own import Source, source_of
+from traces.tables.table import TableError
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("own")
+
+
+def judged(path: Path) -> OwnTally:
+    source = source_of(path)
+    assert source is not None
+    return judge_own(path, source)
+
+
+def as_dict(tally: OwnTally) -> dict[str, object]:
+    return {**vars(tally), "counts": {n: {w: k for w, k in c.items() if k} for n, c in tally.counts.items()}}
+
+
+def test_a_table_comes_to_what_its_runs_come_to_alone(folder: Path, tmp_path: Path) -> None:
+    made, schema = runs(folder)
+    whole = judged(write(tmp_path / "t.parquet", (row for run in made for row in run), schema))
+    apart = OwnTally()
+    for k, run in enumerate(made):
+        apart.add(judged(write(tmp_path / f"{k}.parquet", run, schema)))
+        (tmp_path / f"{k}.parquet").unlink()
+    assert as_dict(whole) == as_dict(apart)
+    assert whole.runs == 6
+    assert whole.counts["agreement"]["violated"] == 3
+    assert all("has committed, and" in b.why for b in whole.broken)
+
+
+def test_what_is_judged_apart_does_not_matter(folder: Path, tmp_path: Path) -> None:
+    """Row groups of any size, runs in any order, in files of any number."""
+    made, schema = runs(folder)
+    usual = as_dict(judged(write(tmp_path / "t.parquet", (row for run in made for row in run), schema)))
+    many = set()
+    for seed in range(6):
+        chance = random.Random(seed)
+        order = list(made)
+        if seed % 2:
+            chance.shuffle(order)
+        files = tmp_path / f"files_{seed}"
+        files.mkdir()
+        cut = chance.randrange(1, len(order))
+        for name, part in (("a", order[:cut]), ("b", order[cut:])):
+            write(files / f"{name}.parquet", (row for run in part for row in run), schema, chance.randrange(1, 40))
+        many.add(len(stretches_of(files)) > 1)
+        found = as_dict(judged(files))
+        for which in (usual, found):
+            which["broken"] = sorted(which["broken"], key=lambda b: b.run)  # type: ignore[call-overload]
+        assert found == usual
+    assert True in many
+
+
+def test_a_stretch_ends_where_no_run_goes_on(folder: Path, tmp_path: Path) -> None:
+    made, schema = runs(folder)
+    rows = [row for run in made for row in run]
+    found = stretches_of(write(tmp_path / "t.parquet", rows, schema, 3))
+    assert found[0].least == 8
+    assert all(a.most is not None and b.least is not None and a.most < b.least for a, b in itertools.pairwise(found))
+    assert sum(x.rows for x in found) == len(rows)
+    assert len(found) > 1
+    late: list[Row] = [{**made[0][0], "run": 0}, *rows, {**made[0][0], "run": -1}]
+    assert len(stretches_of(write(tmp_path / "t.parquet", late, schema, 3))) == 1, "the last row is of the least run"
+
+
+def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    made, schema = runs(folder)
+    one, other = list(made[0]), list(made[1])
+
+    def refused(rows: list[Row]) -> str:
+        with pytest.raises(TableError) as problem:
+            judged(write(tmp_path / "t.parquet", rows, schema, 3))
+        return str(problem.value)
+
+    assert "the rows of run 8 do not lie together" in refused([*one, *other, *one[1:]])
+    assert "run 8 begins again" in refused([*one, *one])
+    assert "a row says no run" in refused([*one, {**one[-1], "run": None}])
+    nodes = {**schema.metadata, b"zabcheck.own": schema.metadata[b"zabcheck.own"].replace(b'"nodes": 3', b'"nodes": 4')}
+    write(tmp_path / "u.parquet", other, schema.with_metadata(nodes))
+    with pytest.raises(TableError, match="not of the same protocol, text and size"):
+        judged(tmp_path)
+    (tmp_path / "u.parquet").unlink()
+
+
+def test_a_footer_that_lies_is_found_out(folder: Path, tmp_path: Path) -> None:
+    """A stretch is judged apart because its footer says which runs are there."""
+    made, schema = runs(folder)
+    path = write(tmp_path / "t.parquet", made[0], schema)
+    source = source_of(path)
+    assert source is not None
+    (stretch,) = stretches_of(path)
+    for lie in (replace(stretch, least=9, most=9), replace(stretch, least=0, most=7)):
+        with pytest.raises(TableError, match="footer says that no row is of run 8"):
+            judge_stretch(source, (), lie)
+    with pytest.raises(TableError, match="its text is another by now"):
+        judge_stretch(Source(source.protocol, "other", source.configuration), (), stretch)
+
+
+def test_numbers_that_were_seen() -> None:
+    for seed in range(50):
+        chance, seen, known = random.Random(seed), Seen(), set[int]()
+        for _ in range(60):
+            number = chance.randrange(-20, 20)
+            assert seen.add(number) == (number not in known)
+            known.add(number)
+        ranges = list(zip(seen.starts, seen.ends, strict=True))
+        assert [n for a, b in ranges for n in range(a, b + 1)] == sorted(known)
+        assert all(b + 1 < c for (_, b), (c, _) in itertools.pairwise(ranges)), "as few as there can be"
+
+
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    made, schema = runs(folder)
+    path = write(tmp_path / "t.parquet", (row for run in made for row in run), schema)
+    done = CliRunner().invoke(main, ["judge", str(path), "--json"], prog_name="zabcheck")
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said["runs"]) == (1, 6)
+    done = CliRunner().invoke(main, ["judge", str(path), "--threads", "2"], prog_name="zabcheck")
+    assert done.exit_code == 2
+    assert "read by one thread" in done.stderr
