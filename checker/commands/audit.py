@@ -42,6 +42,7 @@ Examples:
 """
 LARGEST = 1 << 20  # bytes of a configuration
 SERVERS = 64
+ANEW = 100  # looks, of which one reads everything again
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
@@ -58,6 +59,8 @@ SERVERS = 64
 @click.option("--show-data", is_flag=True, help="Show what nodes hold, which is secret otherwise.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON; with --watch a line each time.")
 @click.option("--html", type=PATH, metavar="FILE", help="Also write a page with a timeline of each server.")
+@click.option("--svg", type=PATH, metavar="FILE", help="With --logs: also draw what they tell.")
+@click.option("--png", type=PATH, metavar="FILE", help="With --logs: the same, rasterised.")
 @click.option("--sarif", type=PATH, metavar="FILE", help="Also write the findings as SARIF.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Also write them as JUnit XML.")
 def audit(servers: tuple[str, ...], **options: Any) -> int:
@@ -72,13 +75,15 @@ def audit(servers: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("name the directories of the servers")
     if len(servers) > SERVERS:
         raise click.UsageError(f"at most {SERVERS} servers, not {len(servers)}")
-    for option in ("html", "sarif", "junit"):
+    for option in ("html", "svg", "png", "sarif", "junit"):
         if options[option] is not None:
             check_writable(options[option], f"--{option}", regular=False)
     if options["master"] is not None and options["engine"] != "spark":
         raise click.UsageError("--master is for --engine spark")
     if options["engine"] == "spark" and (options["watch"] is not None or options["diff"] or options["logs"]):
         raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
+    if (options["svg"] or options["png"]) and not options["logs"]:
+        raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if options["logs"]:
         return judged_logs([Path(name) for name in servers], options)
     directories = found(servers)
@@ -154,7 +159,7 @@ def audited(
     check_numbers(directories, config)
     show, digests = options["show_data"], not options["no_digests"]
     if options["engine"] != "spark":
-        return audit_ensemble(directories, config, show, digests, before)
+        return audit_ensemble(directories, config, show, digests, before, keep=options["watch"] is not None)
     from traces.spark import NoSpark, SparkFailed
     from traces.zookeeper.spark import audit_on_spark
 
@@ -214,14 +219,17 @@ def write_all(found: Audit, options: dict[str, Any]) -> list[str]:
 def watched(servers: tuple[str, ...], config: str | None, options: dict[str, Any]) -> int:
     """Audit again and again until interrupted; ends with what was found last, at once with a violation.
 
-    A JSON line, or a line of text, each time.
+    A JSON line, or a line of text, each time. What was read is not read again but each hundredth time: damage that
+    comes to old bytes is found then.
     """
     from checker.report import audit as report
 
     before: Audit | None = None
+    looks = 0
     while True:
+        looks += 1
         try:
-            now = audited(found(servers), config, options, before)
+            now = audited(found(servers), config, options, None if looks % ANEW == 0 else before)
         except click.UsageError:
             if before is None:
                 raise

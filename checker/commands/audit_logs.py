@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, one_line, say
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, complain, one_line, say, write_file
 
 if TYPE_CHECKING:
-    from traces.zookeeper.text_logs import TextHistory
+    from traces.zookeeper.text_logs import Broken, TextHistory
 
-__all__ = ["judged_logs"]
+__all__ = ["DRAWN", "judged_logs"]
 
 SHOWN = 200  # phases in the text
+DRAWN = ("html", "svg", "png")
+STEPS = {"propose": "l.3.1", "commit": "f.3.3"}  # what a line tells, as the paper calls it
 
 
 def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
@@ -27,7 +29,7 @@ def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
     from traces.zookeeper.files import Unreadable
     from traces.zookeeper.text_logs import read_text_logs
 
-    for option in ("config", "diff", "watch", "html", "sarif", "junit", "no_digests"):
+    for option in ("config", "diff", "watch", "sarif", "junit", "no_digests"):
         if options[option]:
             raise click.UsageError(f"--{option.replace('_', '-')} does not go with --logs")
     try:
@@ -38,25 +40,56 @@ def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
         raise click.UsageError(
             "no line of these files is one of ZooKeeper's that tells a phase, a proposal or a commit"
         )
+    judged, breaks = properties(history)
+    broken = [*history.broken, *breaks]
     found = [
-        {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]}
-        for b in history.broken
+        {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]} for b in broken
     ]
-    judged = properties(history, found)
     code = VIOLATED if found else HELD if judged or history.rows is None else NO_VERDICT
-    if options["as_json"]:
-        return say(json.dumps(as_json(history, judged, found, code), indent=1), code)
-    return say(as_text(history, judged, found), code)
+    trouble = draw(history, broken, options)
+    said = json.dumps(as_json(history, judged, found, code), indent=1) if options["as_json"] else ""
+    code = say(said or as_text(history, judged, found), code)
+    for wrong in trouble:
+        complain(wrong)
+    return NO_VERDICT if trouble else code
 
 
-def properties(history: TextHistory, found: list[dict[str, Any]]) -> dict[str, str]:
-    """The properties of histories over proposals and commits, each with its verdict; violations are put to the others.
+def draw(history: TextHistory, broken: list[Broken], options: dict[str, Any]) -> list[str]:
+    """Write the pictures that were asked for; gives back what went wrong.
+
+    Raises:
+        UsageError: what makes a PNG is not installed.
+    """
+    if not any(options[kind] for kind in DRAWN):
+        return []
+    from importlib.metadata import version
+
+    from traces.pictures import NoRasterizer
+    from traces.pictures.png import rasterised
+    from traces.pictures.svg import document
+    from traces.zookeeper.log_picture import page_of_logs, picture_of_logs
+
+    drawn = picture_of_logs(history, broken, version("zabcheck"))
+    out = []
+    for kind in DRAWN:
+        if options[kind] is None:
+            continue
+        try:
+            data = page_of_logs(drawn).encode() if kind == "html" else document(drawn.picture).encode()
+            out.append(write_file(options[kind], rasterised(data.decode()) if kind == "png" else data))
+        except NoRasterizer as missing:
+            raise click.UsageError(str(missing)) from None
+    return [problem for problem in out if problem]
+
+
+def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
+    """The properties of histories over proposals and commits, each with its verdict; and what breaks them.
 
     Raises:
         UsageError: what judging needs is not installed.
     """
     if history.rows is None:
-        return {}
+        return {}, []
     from traces.tables.table import TableError, check_arrow
 
     try:
@@ -66,26 +99,25 @@ def properties(history: TextHistory, found: list[dict[str, Any]]) -> dict[str, s
     from traces.judging.runs import JUDGED
     from traces.judging.single_run import judge_rows
     from traces.judging.tally import COUNTS
-    from traces.zookeeper.text_logs import OBSERVES
+    from traces.zookeeper.text_logs import OBSERVES, Broken
 
     tally = judge_rows(history.rows, OBSERVES)
+    broken = []
     for v in tally.violations:
         lines = [
             history.lines.get((e.process, e.position))
             for e in v.events
             if e.process is not None and e.position is not None
         ]
-        names = sorted(history.servers)
         why = v.why
-        for k, server in enumerate(names):
+        for k, server in enumerate(sorted(history.servers)):
             why = why.replace(f"p{k} ", f"server {server} ")
-        found.append(
-            {"property": v.property, "step": "", "why": why, "lines": [e.place for e in lines if e is not None]}
-        )
+        said = [e for e in lines if e is not None]
+        broken.append(Broken(v.property, STEPS.get(said[-1].kind, "") if said else "", why, said))
     out = {}
     for p, counts in zip(JUDGED, tally.counts, strict=True):
         out[p.name] = next((word for word, count in zip(COUNTS, counts, strict=True) if count), "not judged")
-    return out
+    return out, broken
 
 
 def as_json(history: TextHistory, judged: dict[str, str], found: list[dict[str, Any]], code: int) -> dict[str, Any]:

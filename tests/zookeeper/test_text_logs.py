@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from written import shared
 
 from checker.cli import main
+from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
+from traces.zookeeper.text_logs import LogEvent
 
 pytest.importorskip("pyarrow", reason="properties of histories are judged over event tables")
 
@@ -95,6 +100,97 @@ def test_the_durable_order_of_f_2_1(tmp_path: Path, lines: tuple[str, ...]) -> N
         code, answer = run(written(tmp_path / "zk1.log", 1, lines[0], lines[2], lines[1], lines[3]))
         assert (code, answer["violations"][0]["step"]) == (1, "f.2.1")  # type: ignore[index]
         assert answer["violations"][0]["lines"] == ["zk1.log:2", "zk1.log:3"]  # type: ignore[index]
+
+
+# --- drawn -------------------------------------------------------------------------------------------
+
+
+def drawn(folder: Path, *logs: Path) -> tuple[int, str, str]:
+    """What the command draws of logs: its exit code, the SVG, the page."""
+    svg, page = folder / "logs.svg", folder / "logs.html"
+    words = ["audit", "--logs", *map(str, logs), "--svg", str(svg), "--html", str(page)]
+    found = CliRunner().invoke(main, words)
+    return found.exit_code, svg.read_text(), page.read_text()
+
+
+def titles(svg: str) -> list[str]:
+    """What is said where one points at something: of messages, what they are and from where to where."""
+    return [e.text or "" for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("title")]
+
+
+def test_what_a_real_ensembles_logs_tell_is_drawn(tmp_path: Path) -> None:
+    code, svg, page = drawn(tmp_path, *real_logs())
+    assert code == 0
+    said = " ".join(ElementTree.fromstring(svg).itertext())
+    for text in (
+        "What the logs tell",
+        "server 1",
+        "server 3",
+        "is the established leader of epoch",
+        "FOLLOWING",
+        "LOOKING",
+    ):
+        assert text in said
+    arrows = [t for t in titles(svg) if ", sent in step" in t]
+    assert {t.split()[0] for t in arrows} >= {"DIFF", "SNAP"}
+    for t in arrows:
+        sent, got = (int(word) for word in re.findall(r"in step (\d+)", t))
+        assert sent < got
+    data = json.loads(page.split('class="data">')[1].split("</script>")[0])
+    assert [f["name"] for f in data["fields"]] == ["role", "epoch", "proposed", "committed"]
+    assert {cell[-1][1] for cell in data["fields"][0]["cells"]} == {"LEADING", "FOLLOWING"}
+    last = max(p for p in re.findall(r"commits (\d+:[0-9a-f]+)", said))
+    assert last.partition(":")[0] == max(cell[-1][1] for cell in data["fields"][1]["cells"])
+
+
+def test_the_lines_that_break_a_condition_are_marked(tmp_path: Path) -> None:
+    one, two = (written(tmp_path / f"zk{n}.log", n, "LOOKING", ESTABLISHED.format(5)) for n in (1, 2))
+    code, svg, page = drawn(tmp_path, one, two)
+    assert code == 1
+    why = "server 1 and server 2 are both established as leaders of epoch 5"
+    assert why in " ".join(ElementTree.fromstring(svg).itertext())
+    assert svg.count('<circle class="bad" cx="22"') == 2
+    assert [f"{why}" in part for part in page.split('<ul class="events">')[1].split("</ul>")[0].split("<li>")] == [
+        False, True, True,
+    ]  # fmt: skip
+    assert "zk1.log:2" in page
+    assert "zk2.log:2" in page
+
+
+def test_a_sync_is_an_arrow_where_both_ends_say_the_same(tmp_path: Path) -> None:
+    leader = ("Sending DIFF zxid=0x500000007 for peer sid: 2", "Sending TRUNC zxid=0x500000003  for peer sid: 3")
+    got = "Getting a diff from the leader 0x{}"
+    for zxid, count in (("500000007", 1), ("500000008", 0)):
+        logs = [
+            written(tmp_path / "zk1.log", 1, *leader),
+            written(tmp_path / "zk2.log", 2, "LOOKING", "x", got.format(zxid)),
+        ]
+        _, svg, _ = drawn(tmp_path, *logs)
+        assert sum("DIFF to 5:7" in t for t in titles(svg)) == count
+
+
+def test_of_many_rows_those_that_are_named_stay(tmp_path: Path) -> None:
+    e = LogEvent("", 1, 1, "looking", -1, "", "a")
+    items = [Item([replace(e, line=n)], ["why"] if n == 40 else []) for n in range(2000)]
+    rows = shown(items)
+    kept = [row.last.line for row in rows if isinstance(row, Item)]
+    assert len(kept) == MOST_ROWS
+    assert {*range(30, 51), *range(1800, 2000)} <= set(kept)
+    assert len(kept) + sum(row for row in rows if isinstance(row, int)) == 2000
+    assert [type(row) for row in rows[:2]] == [int, Item]
+
+
+def test_a_picture_is_of_text_logs(tmp_path: Path) -> None:
+    found = CliRunner().invoke(main, ["audit", str(tmp_path), "--svg", str(tmp_path / "a.svg")])
+    assert found.exit_code == 2
+    assert "go with --logs" in found.output
+
+
+def test_a_file_s_name_marks_up_no_picture(tmp_path: Path) -> None:
+    one, two = (written(tmp_path / f"<b onload=x>{n}.log", n, ESTABLISHED.format(5)) for n in (1, 2))
+    _, svg, page = drawn(tmp_path, one, two)
+    assert "<b " not in svg + page
+    assert "&lt;b onload=x&gt;1.log:1" in svg
 
 
 def test_a_text_that_is_no_log_is_a_wrong_question(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from traces.zookeeper.decode import Broken, Txn, decoded, zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, Finding
-from traces.zookeeper.logs import Reader, payload_at, read_log
+from traces.zookeeper.logs import Reader, payload_at, read_blocks
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
 from traces.zookeeper.order import epoch_value
@@ -49,7 +49,7 @@ def copies_of(server: Server, blocks: set[int], reader: Reader) -> dict[int, lis
                 if zxids[k] >> BLOCK in blocks and not s.odd[k] & BAD_CHECKSUM:
                     found[zxids[k]].append(Held(s.hash[k], n, s.place[k]))
 
-        read_log(f.path, f.named, reader, visit, until=f.end)
+        read_blocks(f, blocks, reader, visit)
     return found
 
 

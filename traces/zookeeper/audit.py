@@ -17,9 +17,9 @@ from traces.zookeeper.digests import digest_findings, restart_findings, snapshot
 from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
 from traces.zookeeper.files import Unreadable, read_small
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding, worst
-from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log
+from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
-from traces.zookeeper.replay import Replayed, replayed
+from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
 from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
@@ -40,6 +40,7 @@ class Audit:
     Attributes:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
+        kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
     """
 
     servers: list[Server]
@@ -47,6 +48,7 @@ class Audit:
     replays: dict[str, Replayed] = field(default_factory=dict)
     quorums: str = ""
     open: list[str] = field(default_factory=list)
+    kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -115,9 +117,14 @@ def number_of(directory: Directory, place: int) -> int:
     return int(found[1]) if found else place
 
 
-def log_summed(path: Path, zxid: int) -> LogFile:
-    """A log file, read by itself."""
-    return read_log(path, zxid, Reader())
+def log_summed(path: Path, zxid: int, earlier: LogFile | None = None) -> LogFile:
+    """A log file, read by itself; of one that was read before and has grown since, what is new. One that has changed
+    and not grown is read anew."""
+    reader = Reader()
+    out = read_on(earlier, reader) if earlier is not None else None
+    if out is not None and earlier is not None and out.end > earlier.end:
+        return out
+    return read_log(path, zxid, reader)
 
 
 def snapshot_checked(path: Path, zxid: int) -> Snapshot:
@@ -134,11 +141,13 @@ def same_stamp(path: Path, stamp: tuple[int, ...]) -> bool:
 
 
 def read_servers(directories: list[Directory], earlier: Mapping[str, Server], each: Each) -> list[Server]:
-    """Every file of every server, a task each; those of which nothing changed are taken as they were."""
-    logs = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble and same_stamp(f.path, f.stamp)}
+    """Every file of every server, a task each; those of which nothing changed are taken as they were, and of logs that
+    have grown what is new is read."""
+    known = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble}
+    logs = {path: f for path, f in known.items() if same_stamp(path, f.stamp)}
     whole = [x for s in earlier.values() for x in s.snapshots if x.state == "whole"]
     snapshots = {x.path: x for x in whole if same_stamp(x.path, x.stamp)}
-    files = [(path, zxid) for d in directories for zxid, path in d.logs if path not in logs]
+    files = [(path, zxid, known.get(path)) for d in directories for zxid, path in d.logs if path not in logs]
     logs |= {f.path: f for f in each(log_summed, files)}
     packed = [(path, zxid) for d in directories for zxid, path in d.snapshots if path not in snapshots]
     snapshots |= {x.path: x for x in each(snapshot_checked, packed)}
@@ -230,7 +239,7 @@ def load_kernels() -> None:
 
 def audit(
     directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
-    before: Audit | None = None, each: Each = in_threads,
+    before: Audit | None = None, each: Each = in_threads, keep: bool = False,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
@@ -239,6 +248,7 @@ def audit(
         digests: replay the logs.
         before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
+        keep: keep the trees that were replayed, for an audit that goes on from this one.
 
     Raises:
         ConfigError: the configuration is none.
@@ -250,16 +260,29 @@ def audit(
     load_kernels()
     servers = settled(read_servers(directories, earlier, each), each)
     replays: dict[str, Replayed] = {}
+    kept = (before.kept if before is not None else {}) if keep else None
     if digests:
-        wanted = {s.logged for s in servers} | {s.top for s in servers}
-        own = [(s, wanted | {x.digest_zxid for x in s.snapshots if x.has_digest}) for s in servers]
-        replays = {s.name: r for (s, _), r in zip(own, each(replayed, own), strict=True)}
-    return conclude(servers, replays, quorums, show_data, each)
+        replays = replay_all(servers, each, kept)
+    return conclude(servers, replays, quorums, show_data, each, kept)
+
+
+def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
+    """Every server's log replayed; on top of what is kept, if anything is."""
+    wanted = {s.logged for s in servers} | {s.top for s in servers}
+    own = [(s, wanted | {x.digest_zxid for x in s.snapshots if x.has_digest}) for s in servers]
+    if kept is None:
+        return {s.name: r for (s, _), r in zip(own, each(replayed, own), strict=True)}
+    on = [(s, asked, kept.get((s.name, "log"))) for s, asked in own]
+    out: dict[str, Replayed] = {}
+    for (s, _, _), (found, replay) in zip(on, each(replayed_on, on), strict=True):
+        out[s.name], kept[s.name, "log"] = found, replay
+    return out
 
 
 def conclude(
-    servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each
-) -> Audit:
+    servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
+    kept: dict[tuple[str, str], Replay] | None = None,
+) -> Audit:  # fmt: skip
     """Findings from what was read."""
     found: list[Finding] = []
     for s in servers:
@@ -281,8 +304,8 @@ def conclude(
         found += digest_findings(servers, replays, found, show_data)
         for s in servers:
             found += snapshot_digests(s, replays[s.name])
-        found += restart_findings(servers, replays, found, each)
-    out = Audit(servers, worst(found), replays, quorums.told)
+        found += restart_findings(servers, replays, found, each, kept)
+    out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
     out.open = unconcluded(out)
     return out
 

@@ -9,7 +9,7 @@ from traces.zookeeper.agree import Each
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.logs import payload_at
-from traces.zookeeper.replay import Episode, Replayed, restart_base, restarted, tree_at
+from traces.zookeeper.replay import Episode, Replay, Replayed, restart_base, restarted, restarted_on, tree_at
 from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -113,8 +113,9 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
 
 
 def restart_findings(
-    servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], each: Each
-) -> list[Finding]:
+    servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], each: Each,
+    kept: dict[tuple[str, str], Replay] | None = None,
+) -> list[Finding]:  # fmt: skip
     """The tree that each server would have after a restart, against its own log's and the others'."""
     out: list[Finding] = []
     ends: dict[str, tuple[int, Replayed, Snapshot]] = {}
@@ -122,11 +123,25 @@ def restart_findings(
     blamed = {name for f in graves for name in (f.server, *f.servers)}
     wanted = sorted({s.logged for s in servers} | {s.top for s in servers})
     asked = [(s, base, wanted) for s in servers if s.records and (base := restart_base(s)) is not None]
-    for (server, base, _), again in zip(asked, each(restarted, asked), strict=True):
+    for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
         ends[server.name] = (again.last, again, base)
         out += restart_of(server, base, again, replays.get(server.name), server.name in blamed)
     told = blamed | {f.server for f in out}
     out += between(servers, ends, told)
+    return out
+
+
+def restarts(
+    asked: list[tuple[Server, Snapshot, list[int]]], each: Each, kept: dict[tuple[str, str], Replay] | None
+) -> list[Replayed]:
+    """What servers have after a restart; on top of what is kept, if anything is."""
+    if kept is None:
+        return each(restarted, asked)
+    out = []
+    on = [(*a, kept.get((a[0].name, "restart"))) for a in asked]
+    for (server, *_), (found, replay) in zip(on, each(restarted_on, on), strict=True):
+        kept[server.name, "restart"] = replay
+        out.append(found)
     return out
 
 

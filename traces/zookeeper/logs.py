@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import hashlib
 import os
 import struct
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
 from traces.zookeeper import kernel
@@ -16,12 +19,13 @@ from traces.zookeeper.files import Unreadable, data_from, opened, reason
 from traces.zookeeper.memory import Scan, Text
 from zabspec.language.kernels import machine
 
-__all__ = ["Damage", "Jump", "LogFile", "Reader", "payload_at", "read_log"]
+__all__ = ["Damage", "Jump", "LogFile", "Reader", "payload_at", "read_blocks", "read_log", "read_on"]
 
 ROOM = 1 << 20  # bytes read at once
 ENTRIES = 1 << 15
 LONGEST = 1 << 26  # bytes of a payload that is believed: far more than jute.maxbuffer allows
 MOST_EVENTS = 10_000  # of a file: there is no telling more of one that is nothing but events
+SEALED = 1 << 16  # bytes before the end of what was read that are looked at again before a file is read on
 AGAIN = 1_000  # times that the end of a file is read again, while somebody writes there
 
 
@@ -65,8 +69,11 @@ class LogFile:
         end: where what was read ends; `ending` says why: `padding` (zeros), `exact` (nothing behind the last record),
             `torn` (an unfinished record), `damage`, `unreadable`, `empty`.
         torn: where an unfinished record stands, and its zxid (0: it does not say).
+        sealed: a digest of the header and of the last bytes that were read, before `end`.
+        reading: says which reading from the file's beginning this goes back to.
         blocks: of each block of zxids how many records, and the sum of their hashes.
         configs: places of transactions about /zookeeper/config.
+        pieces: as it was read, piece by piece: where each begins, the least and the greatest block in it.
     """
 
     path: Path
@@ -85,12 +92,15 @@ class LogFile:
     jumps: list[Jump] = field(default_factory=list)
     configs: list[tuple[int, int]] = field(default_factory=list)
     blocks: dict[int, tuple[int, int]] = field(default_factory=dict)
+    pieces: list[tuple[int, int, int]] = field(default_factory=list)
     failed_multis: int = 0
     digests: int = 0
     bare: int = 0
     lost_events: int = 0
     first_place: int = 0
     trouble: str = ""
+    sealed: bytes = b""
+    reading: bytes = field(default_factory=lambda: os.urandom(8), compare=False)
 
     @property
     def name(self) -> str:
@@ -163,18 +173,86 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
         until: where what was read before ended: what has come since is left alone. 0: to the end.
     """
     out = LogFile(path, named)
-    try:
-        with opened(path) as fd:
-            out.size, out.stamp = os.fstat(fd).st_size, stamp_of(fd)
-            if check_head(fd, out):
+    with troubled(out), opened(path) as fd:
+        out.size, out.stamp = os.fstat(fd).st_size, stamp_of(fd)
+        if check_head(fd, out):
+            reader.begin()
+            read_records(fd, out, reader, visit, until, k.HEAD)
+            note_totals(out, reader)
+            out.sealed = seal(fd, out.end)
+    return out
+
+
+def read_on(earlier: LogFile, reader: Reader, visit: Visit | None = None, until: int = 0) -> LogFile | None:
+    """What is behind what was read of a file before, with that; None: what was read last stands there no longer, and
+    nothing is read. The arguments are those of `read_log`."""
+    out = resumed(earlier, reader)
+    with troubled(out), opened(earlier.path) as fd:
+        if not goes_on(fd, earlier):
+            return None
+        out.size, out.stamp = os.fstat(fd).st_size, stamp_of(fd)
+        read_records(fd, out, reader, visit, until, earlier.end)
+        note_totals(out, reader)
+        out.sealed = seal(fd, out.end)
+    return out
+
+
+def read_blocks(f: LogFile, blocks: Collection[int], reader: Reader, visit: Visit) -> None:
+    """Read those parts of a file again that may have transactions of some blocks; what cannot be read is not there."""
+    ends = [*(place for place, _, _ in f.pieces[1:]), f.end]
+    wanted = [any(lo <= b <= hi for b in blocks) for _, lo, hi in f.pieces]
+    for asked, pieces in groupby(range(len(ends)), lambda n: wanted[n]):
+        if asked:
+            first, *rest = pieces
+            out = LogFile(f.path, f.named)
+            with troubled(out), opened(f.path) as fd:
+                out.size = os.fstat(fd).st_size
                 reader.begin()
-                read_records(fd, out, reader, visit, until)
-                note_totals(out, reader)
+                read_records(fd, out, reader, visit, ends[rest[-1] if rest else first], f.pieces[first][0])
+
+
+@contextlib.contextmanager
+def troubled(out: LogFile) -> Iterator[None]:
+    """Why a file cannot be read, noted."""
+    try:
+        yield
     except Unreadable as problem:
         out.trouble, out.ending = str(problem), "gone" if problem.errno == errno.ENOENT else "unreadable"
     except OSError as problem:
         out.trouble, out.ending = reason(problem), "unreadable"
-    return out
+
+
+def seal(fd: int, end: int) -> bytes:
+    """A digest of the header of a file and of what stands before a place."""
+    start = max(0, end - SEALED)
+    return hashlib.sha256(os.pread(fd, k.HEAD, 0) + os.pread(fd, end - start, start)).digest()
+
+
+def goes_on(fd: int, earlier: LogFile) -> bool:
+    """Whether a file is the one that was read, with no more than something new behind: not one that was cut, and
+    written on."""
+    now = stamp_of(fd)
+    return (
+        earlier.ending in ("padding", "exact", "torn")
+        and earlier.first_place > 0
+        and now[:2] == earlier.stamp[:2]
+        and now[2] >= earlier.end
+        and seal(fd, earlier.end) == earlier.sealed
+    )
+
+
+def resumed(earlier: LogFile, reader: Reader) -> LogFile:
+    """What was read of a file, to go on from; the reader is where it was."""
+    reader.begin()
+    s = reader.scan
+    s.records, s.first, s.last, s.least, s.greatest = (
+        earlier.records, earlier.first, earlier.last, earlier.least, earlier.greatest,
+    )  # fmt: skip
+    s.begun, s.failed_multis, s.digests, s.bare = 1, earlier.failed_multis, earlier.digests, earlier.bare
+    return replace(
+        earlier, torn=None, ending="", damages=list(earlier.damages), jumps=list(earlier.jumps),
+        configs=list(earlier.configs), blocks=dict(earlier.blocks), pieces=list(earlier.pieces),
+    )  # fmt: skip
 
 
 def check_head(fd: int, out: LogFile) -> bool:
@@ -210,10 +288,10 @@ def check_head(fd: int, out: LogFile) -> bool:
     return True
 
 
-def read_records(fd: int, out: LogFile, reader: Reader, visit: Visit | None, until: int) -> None:
+def read_records(fd: int, out: LogFile, reader: Reader, visit: Visit | None, until: int, start: int) -> None:
     """Read records to the end of the file, past what is damaged. Where somebody is writing, what stands there is read
     again before anything is said of it."""
-    at, again = k.HEAD, 0
+    at, again = start, 0
     while True:
         got = reader.fill(fd, at)
         s = reader.scan
@@ -271,6 +349,9 @@ def take(out: LogFile, s: Scan) -> None:
         out.first_place = next(s.place[n] for n in range(s.count) if not s.odd[n] & k.BAD_CHECKSUM)
     for b in range(s.blocks):
         out.add_block(s.block[b], s.block_count[b], s.block_sum[b])
+    if s.count:
+        inside = [s.now, *(s.block[b] for b in range(s.blocks))]
+        out.pieces.append((s.place[0], min(inside), max(inside)))
     for e in range(s.events):
         n = s.event_entry[e]
         place, zxid, odd = s.place[n], s.zxid[n], s.odd[n]

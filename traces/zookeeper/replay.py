@@ -5,16 +5,26 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from traces.zookeeper.logs import Reader, read_log
+from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
 
-__all__ = ["Episode", "Replay", "Replayed", "replayed", "restart_base", "tree_at"]
+__all__ = [
+    "Episode",
+    "Replay",
+    "Replayed",
+    "replayed",
+    "replayed_on",
+    "restart_base",
+    "restarted",
+    "restarted_on",
+    "tree_at",
+]
 
 UNSETTLED = 0x5A4B_0000_5A4B_0001  # a difference that no digest has: the first comparison is an event
 WORD = (1 << 64) - 1
@@ -73,6 +83,11 @@ def restart_base(server: Server) -> Snapshot | None:
     return usable[-1] if usable else None
 
 
+def first_file(server: Server, base: Snapshot) -> int:
+    """The first log file that a server reads which starts with a snapshot."""
+    return max((n for n, f in enumerate(server.logs) if f.named <= base.zxid), default=0)
+
+
 class Replay:
     """A server's log, replayed from a beginning on.
 
@@ -82,6 +97,9 @@ class Replay:
 
     def __init__(self, server: Server, wanted: Iterable[int] = ()) -> None:
         self.server, self.out = server, Replayed()
+        self.base: Snapshot | None = None  # a restart's
+        self.start = 0  # the first file that is read
+        self.whole = True  # everything was read, and can be gone on from
         self.wanted = sorted(set(wanted))
         self.tree = DataTree()
         self.reader = Reader(sums=False)
@@ -133,22 +151,65 @@ class Replay:
 
     # --- what is applied -------------------------------------------------------------------------
 
-    def run(self, start: int = 0) -> Replayed:
-        """Through all files from one on."""
+    def run(self) -> Replayed:
+        """Through all files."""
+        self.find_resets()
+        for n, f in enumerate(self.server.logs):
+            if n >= self.start and f.first_place:
+                self.index, self.file = n, f.path
+                self.whole &= self.read_new(f, None)
+        return self.come_to()
+
+    def find_resets(self) -> None:
+        """Where the log goes on from a snapshot; a restart loads one and no more."""
+        if self.base is not None:
+            return
         for run in self.server.runs:
             if run.link == "bridged":
                 found = [s for s in self.server.snapshots if s.usable and run.before <= s.zxid < run.lo]
                 self.resets[(run.file, run.place)] = found[-1] if found else None
-        for n, f in enumerate(self.server.logs):
-            if n >= start and f.first_place:
+
+    def go_on(self, server: Server, wanted: Iterable[int]) -> Replayed | None:
+        """Through what has come since the files were read; None: they do not go on from there, or a tree is asked for
+        that was not captured then. It can be used no more in that case."""
+        if self.dead or not self.whole or (self.base is not None and first_file(server, self.base) != self.start):
+            return None
+        before, self.server, self.wanted = self.server, server, sorted(set(wanted))
+        now, resets, came = self.tree.tree.zxid, dict(self.resets), len(before.logs)
+        self.find_resets()
+        if any(self.resets[key] is not snapshot for key, snapshot in resets.items()):
+            return None
+        if any(z <= now and z not in self.out.captured and server.has(z) for z in self.wanted):
+            return None
+        if [f.path for f in server.logs[:came]] != [f.path for f in before.logs]:
+            return None
+        for n, f in enumerate(server.logs):
+            if n >= self.start and f.first_place and not (n < came and f is before.logs[n]):
                 self.index, self.file = n, f.path
-                read_log(f.path, f.named, self.reader, self.visit, until=f.end)
-        self.end_segment()
+                if not self.read_new(f, before.logs[n] if n < came and before.logs[n].first_place else None):
+                    return None
+        return self.come_to()
+
+    def read_new(self, f: LogFile, earlier: LogFile | None) -> bool:
+        """A file, or what has come to it; whether all of it was read, from where reading had come to."""
+        if earlier is None:
+            return not read_log(f.path, f.named, self.reader, self.visit, until=f.end).trouble
+        if f.reading != earlier.reading:
+            return False
+        if f.end == earlier.end:
+            return True
+        again = read_on(earlier, self.reader, self.visit, until=f.end) if f.end > earlier.end else None
+        return again is not None and not again.trouble
+
+    def come_to(self) -> Replayed:
+        """What it has come to by now."""
         t = self.tree.tree
-        self.out.applied, self.out.checked, self.out.missed = t.applied, t.checked, t.missed
-        self.out.last, self.out.newest = t.zxid, self.tree.newest()
         self.capture(t.zxid)
-        return self.out
+        return replace(
+            self.out, applied=t.applied, checked=t.checked, missed=t.missed, last=t.zxid, newest=self.tree.newest(),
+            episodes=[replace(e) for e in self.out.episodes if not (e is self.open and self.says_nothing)],
+            captured=dict(self.out.captured), states=list(self.out.states),
+        )  # fmt: skip
 
     def visit(self, s: Scan) -> None:
         """The entries of a piece of a file, up to each place at which the tree is another."""
@@ -220,40 +281,50 @@ class Replay:
                 self.open.zxid, self.open.place, self.open.file = zxid, s.place[entry], self.file
                 self.open.wanted, self.open.found = wanted & WORD, found & WORD
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether what differs now was never right, and the log does not go on behind all that the snapshot can hold
+        which it begins with: that was written while transactions came in."""
+        return self.open is not None and not self.open.settled and self.tree.tree.zxid <= self.segment_newest
+
     def end_segment(self) -> None:
-        """What was never right, from a snapshot that was written while transactions came in, says nothing unless
-        the log goes on behind all that it can hold."""
-        if self.open is not None and not self.open.settled and self.tree.tree.zxid <= self.segment_newest:
-            self.out.episodes.remove(self.open)
+        """Another tree begins."""
+        if self.says_nothing:
+            self.out.episodes = [e for e in self.out.episodes if e is not self.open]
         self.open = None
         self.settled = False
 
 
 def replayed(server: Server, wanted: Iterable[int]) -> Replayed:
     """A server's whole log, from the oldest beginning that there is."""
+    return replayed_on(server, wanted, None)[0]
+
+
+def replayed_on(server: Server, wanted: Iterable[int], kept: Replay | None) -> tuple[Replayed, Replay]:
+    """The same, on top of what was replayed before as far as that holds; and what is kept to go on from."""
+    if kept is not None and (out := kept.go_on(server, wanted)) is not None:
+        return out, kept
     replay = Replay(server, wanted)
     if not server.records:
-        return replay.out
+        return replay.out, replay
     replay.first_base()
-    return replay.run()
+    return replay.run(), replay
 
 
 def restarted(server: Server, base: Snapshot, wanted: Iterable[int] = ()) -> Replayed:
     """What a server has after a restart: a snapshot and all records behind it, whatever lies between."""
+    return restarted_on(server, base, wanted, None)[0]
+
+
+def restarted_on(server: Server, base: Snapshot, wanted: Iterable[int], kept: Replay | None) -> tuple[Replayed, Replay]:
+    """The same, on top of what was replayed before as far as that holds; and what is kept to go on from."""
+    if kept is not None and kept.base is base and (out := kept.go_on(server, wanted)) is not None:
+        return out, kept
     replay = Replay(server, wanted)
     replay.begin(base)
-    replay.resets = {}
-    start = max((n for n, f in enumerate(server.logs) if f.named <= base.zxid), default=0)
-    for n, f in enumerate(server.logs):
-        if n >= start and f.first_place:
-            replay.index, replay.file = n, f.path
-            read_log(f.path, f.named, replay.reader, replay.visit, until=f.end)
-    replay.end_segment()
-    t = replay.tree.tree
-    replay.out.last, replay.out.newest = t.zxid, replay.tree.newest()
-    replay.out.applied, replay.out.checked, replay.out.missed = t.applied, t.checked, t.missed
-    replay.capture(t.zxid)
-    return replay.out
+    replay.base = base
+    replay.start = first_file(server, base)
+    return replay.run(), replay
 
 
 def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]:

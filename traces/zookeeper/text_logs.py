@@ -19,7 +19,7 @@ from traces.tables.table import Rows
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.files import Unreadable, opened, reason
 
-__all__ = ["OBSERVES", "LogEvent", "TextHistory", "read_text_logs"]
+__all__ = ["OBSERVES", "Broken", "LogEvent", "TextHistory", "phase_text", "read_text_logs"]
 
 OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
@@ -42,7 +42,7 @@ LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("got trunc", re.compile(r"Truncating log to get in sync with the leader " + ZXID)),
     ("sends diff", re.compile(r"Sending DIFF zxid=" + ZXID + r" +for peer sid: ?(\d+)")),
     ("sends trunc", re.compile(r"Sending TRUNC (?:to follower )?zxid(?:ToSend)?=" + ZXID + r" +for peer sid: ?(\d+)")),
-    ("sends snap", re.compile(r"Sending snapshot last zxid of peer is " + ZXID)),
+    ("sends snap", re.compile(rf"Sending snapshot last zxid of peer is {ZXID}(?:.*?sen[dt] zxid of db as {ZXID})?")),
     ("newleader", re.compile(r"Learner received NEWLEADER message")),
     ("persisted", re.compile(r"txns have been persisted and it took|ms to persist and commit txns")),
     ("epoch set", re.compile(r"Set the current epoch to (\d+)")),
@@ -100,7 +100,7 @@ class TextHistory:
     """What text logs tell.
 
     Attributes:
-        phases: everything but proposals and commits, in order of time.
+        events: everything that lines tell, in order of time; `phases` all of it but proposals and commits.
         rows: of the event table; None: there are no proposals or commits (logs at INFO).
         lines: of a row, by process and position, the line that says it; None: it is a silent step.
     """
@@ -113,6 +113,7 @@ class TextHistory:
     proposals: int = 0
     commits: int = 0
     silent: int = 0
+    events: list[LogEvent] = field(default_factory=list)
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -161,6 +162,8 @@ def value_of(kind: str, found: re.Match[str]) -> tuple[int, str]:
         return -1, groups[0]
     if kind == "epoch set":
         return int(groups[0][:18]), ""
+    if kind == "sends snap":  # what it sends, and not what the peer has
+        return int(groups[1], 16) if groups[1] else -1, ""
     value = int(groups[0], 16) if groups and groups[0] else -1
     return value, groups[1] if len(groups) > 1 and groups[1] else ""
 
@@ -196,6 +199,7 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
         raise Unreadable(None, f"a log cannot be read to its end: {problem}") from None
     out = TextHistory({n: ", ".join(label[p] for p in ps) for n, ps in files.items()}, [], None)
     together = list(merge(*events.values(), key=lambda e: e.time))
+    out.events = together
     out.phases = [e for e in together if e.kind not in ("propose", "commit")]
     fill_rows(out, together)
     out.broken += two_leaders(out.phases) + durable_order(events)

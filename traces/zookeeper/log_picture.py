@@ -1,0 +1,263 @@
+"""What text logs tell, drawn by the pictures of traces: a lane a server, a row a line that tells a phase.
+
+Proposals and commits between two such lines are a row a server. The lines that a broken condition names have rows of
+their own. A synchronization is an arrow where both ends say the same zxid; what only one log says has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from traces.explain.flights import Fate, Flight
+from traces.pictures.picture import Arrow, Mark, Picture, Row, Stretch
+from traces.record.trace import Transmission
+from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory, phase_text
+
+__all__ = ["LogPicture", "page_of_logs", "picture_of_logs"]
+
+MOST_ROWS = 300
+NEAR = 10  # rows on either side of one that is named
+TALLIED = ("propose", "commit")
+SYNCS = {"diff": "DIFF", "snap": "SNAP", "trunc": "TRUNC"}
+ROLES = {
+    "looking": "LOOKING", "election": "LOOKING", "leading": "LEADING", "established": "LEADING",
+    "following": "FOLLOWING", "started": "",
+}  # fmt: skip
+FIELDS = {
+    "role": "what its log says that it is", "epoch": "the last one that its log says it has joined",
+    "proposed": "the last transaction that its log says it proposed", "committed": "and the last that it committed",
+}  # fmt: skip
+
+
+@dataclass
+class Item:
+    """A row to be: a line, or proposals or commits of one server that no other line stands between.
+
+    Attributes:
+        told: why it is drawn in any case: the sentences of the conditions that it breaks.
+    """
+
+    events: list[LogEvent]
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def last(self) -> LogEvent:
+        return self.events[-1]
+
+
+@dataclass(frozen=True)
+class LogPicture:
+    """A picture, and what a walk through it shows.
+
+    Attributes:
+        values: of each of `FIELDS`, of each lane: from which row on it has which value.
+    """
+
+    picture: Picture
+    values: dict[str, list[list[tuple[int, str]]]]
+
+
+def items_of(history: TextHistory, broken: Sequence[Broken]) -> list[Item]:
+    """Every row that there could be, in order of time."""
+    named: dict[tuple[str, int], list[str]] = {}
+    for b in broken:
+        for e in b.lines:
+            named.setdefault((e.file, e.line), []).append(b.sentence)
+    out: list[Item] = []
+    open_: dict[tuple[int, str], Item] = {}
+    for e in history.events:
+        told = named.get((e.file, e.line), [])
+        if e.kind in TALLIED and not told:
+            item = open_.get((e.server, e.kind))
+            if item is None:
+                item = open_[e.server, e.kind] = Item([])
+                out.append(item)
+            item.events.append(e)
+        else:
+            open_.clear()
+            out.append(Item([e], told))
+    return out
+
+
+def shown(items: list[Item]) -> list[Item | int]:
+    """The rows that are drawn: those that are named and what is near, then the last; and between them how many are
+    not."""
+    if len(items) <= MOST_ROWS:
+        return [*items]
+    keep: set[int] = set()
+    for n in (n for n, item in enumerate(items) if item.told):
+        near = set(range(max(0, n - NEAR), min(len(items), n + NEAR + 1)))
+        if len(keep | near) <= MOST_ROWS:
+            keep |= near
+    for n in reversed(range(len(items))):
+        if len(keep) >= MOST_ROWS:
+            break
+        keep.add(n)
+    out: list[Item | int] = []
+    for n, item in enumerate(items):
+        if n in keep:
+            out.append(item)
+        elif out and isinstance(out[-1], int):
+            out[-1] += 1
+        else:
+            out.append(1)
+    return out
+
+
+def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -> LogPicture:
+    """What there is to draw.
+
+    Args:
+        broken: the conditions that lines break; the first is said above the picture.
+        tool: the version of zabcheck.
+    """
+    items = items_of(history, broken)
+    servers = sorted(history.servers)
+    drawing = Drawing({server: k for k, server in enumerate(servers)})
+    left_out = 0
+    for item in shown(items):
+        if isinstance(item, int):
+            left_out += item
+            drawing.rows.append(gap(len(drawing.rows) + 1, item))
+        else:
+            drawing.add(item)
+    count = len(drawing.rows)
+    more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
+    size = f"{len(servers)} servers, {len(history.phases):,} phases, {history.proposals:,} proposals, "
+    size += f"{history.commits:,} commits" + (f"; {left_out:,} rows left out" if left_out else "")
+    picture = Picture(
+        f"{broken[0].rule}: broken" if broken else "What the logs tell",
+        broken[0].sentence + more if broken else "", "", "", size, (),
+        tuple(f"server {n}" for n in servers), tuple(drawing.stretches(count)), tuple(drawing.rows),
+        tuple(drawing.arrows), "epoch", "role", tool,
+    )  # fmt: skip
+    return LogPicture(picture, drawing.values)
+
+
+def gap(number: int, count: int) -> Row:
+    """Rows that are left out."""
+    said = f"{count:,} rows are left out"
+    return Row(number, (), said, "", False, (), (), False, (said,))
+
+
+class Drawing:
+    """Rows as they are put one behind the other.
+
+    Args:
+        lanes: of each server.
+    """
+
+    def __init__(self, lanes: dict[int, int]) -> None:
+        self.lanes = lanes
+        self.rows: list[Row] = []
+        self.arrows: list[Arrow] = []
+        self.values: dict[str, list[list[tuple[int, str]]]] = {name: [[(0, "")] for _ in lanes] for name in FIELDS}
+        self.sent: list[tuple[str, int, int, int, int]] = []  # which sync, its zxid, to whom (-1: not said), lane, row
+
+    def add(self, item: Item) -> None:
+        """A row more."""
+        e, number = item.last, len(self.rows) + 1
+        lane = self.lanes[e.server]
+        headline, label, mark = said_of(item, lane)
+        places = [e.place] if len(item.events) == 1 else [f"{item.events[0].place} to {e.place}"]
+        marks = (mark,) if mark is not None else ()
+        headline = f"{headline} ({places[0]})"
+        self.rows.append(Row(number, (lane,), headline, label, False, marks, tuple(item.told), False, tuple(places)))
+        self.note(item, lane, number)
+        if e.kind.startswith("sends "):
+            self.sent.append((e.kind[6:], e.value, int(e.detail or -1), lane, number))
+        elif e.kind.startswith("got "):
+            self.arrive(e.kind[4:], e, lane, number)
+
+    def note(self, item: Item, lane: int, number: int) -> None:
+        """What a server's log says of it from here on."""
+        e = item.last
+        role = e.detail.split()[0].upper() if e.kind == "phase" else ROLES.get(e.kind)
+        if role is not None:
+            self.put("role", lane, number, role)
+        if e.kind in ("propose", "commit"):
+            self.put("proposed" if e.kind == "propose" else "committed", lane, number, zxid_text(e.value))
+        if e.kind in ("established", "propose", "commit"):
+            self.put("epoch", lane, number, str(e.value >> 32))
+        elif e.kind == "epoch set":
+            self.put("epoch", lane, number, str(e.value))
+
+    def put(self, name: str, lane: int, number: int, value: str) -> None:
+        cell = self.values[name][lane]
+        if cell[-1][1] != value:
+            cell.append((number, value))
+
+    def arrive(self, what: str, e: LogEvent, lane: int, number: int) -> None:
+        """What a follower got, from the leader whose log says that it sent it: just one, and to nobody else."""
+        own = (lane, e.server)
+        found = [s for s in self.sent if s[:2] == (what, e.value) and s[2] in (-1, own[1]) and s[3] != lane]
+        if len({s[3] for s in found}) != 1:
+            return
+        sync = found[-1]
+        self.sent.remove(sync)
+        name = SYNCS[what]
+        message = Transmission(name, {"zxid": zxid_text(e.value)}, sync[3], lane, 0, 0)
+        text = f"{name} to {zxid_text(e.value)}"
+        flight = Flight(message, sync[4], number, Fate.RECEIVED)
+        self.arrows.append(Arrow(flight, name, text, e.value >> 32, bool(self.rows[-1].events)))
+
+    def stretches(self, count: int) -> Iterator[Stretch]:
+        """The parts of the lanes over which role and epoch are the same."""
+        for lane in range(len(self.lanes)):
+            changes = sorted({n for name in ("role", "epoch") for n, _ in self.values[name][lane]})
+            for start, end in zip(changes, [*changes[1:], count + 1], strict=True):
+                role, epoch = (self.at(name, lane, start) for name in ("role", "epoch"))
+                yield Stretch(lane, start, end, role, int(epoch) if epoch else None, False)
+
+    def at(self, name: str, lane: int, number: int) -> str:
+        return [value for n, value in self.values[name][lane] if n <= number][-1]
+
+
+def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
+    """A row's headline, its label beside the lane, and the sign that it has."""
+    e, first = item.last, item.events[0]
+    named = bool(item.told)
+    if e.kind in TALLIED:
+        verb, what = ("proposes", "abcast") if e.kind == "propose" else ("commits", "deliver")
+        zxids = zxid_text(first.value)
+        if len(item.events) > 1:
+            zxids += f" to {zxid_text(e.value)} ({len(item.events):,})"
+        return f"server {e.server} {verb} {zxids}", f"line {e.line}", Mark(what, lane, f"{verb} {zxids}", named)
+    headline = phase_text(e)
+    label = headline.partition(": ")[2]
+    if e.kind == "established":
+        text = f"is the established leader of epoch {e.value >> 32}"
+        return headline, f"line {e.line}", Mark("establish", lane, text, named)
+    return headline, label, None
+
+
+def page_of_logs(drawn: LogPicture) -> str:
+    """The page to walk through."""
+    from traces.pictures.html import drawn as diagram_of
+    from traces.pictures.html import environment, explained
+    from traces.pictures.svg import STYLE
+
+    picture = drawn.picture
+    steps = [
+        {
+            "number": row.number, "headline": row.headline, "named": row.named, "events": row.events,
+            "changes": (*row.events, *row.changes), "words": [], "message": "",
+        }
+        for row in picture.rows
+    ]  # fmt: skip
+    fields: list[dict[str, Any]] = [
+        {"name": name, "doc": doc, "of": "process", "kept": "process", "cells": drawn.values[name]}
+        for name, doc in FIELDS.items()
+    ]
+    run = {
+        "name": "", "picture": picture, "diagram": diagram_of(picture), "legend": explained(picture), "steps": steps,
+        "events": [(row.number, text) for row in picture.rows for text in row.events],
+        "data": {
+            "processes": list(picture.lanes), "named": [row.number for row in picture.rows if row.named],
+            "count": len(picture.rows), "fields": fields,
+        },
+    }  # fmt: skip
+    return environment().get_template("trace.html.j2").render(style=STYLE, run=run)
