@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,13 @@ import click
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, complain, one_line, say, write_file
 
 if TYPE_CHECKING:
-    from traces.zookeeper.text_logs import Broken, TextHistory
+    from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory
 
 __all__ = ["DRAWN", "judged_logs"]
 
 SHOWN = 200  # phases in the text
 DRAWN = ("html", "svg", "png")
-STEPS = {"propose": "l.3.1", "commit": "f.3.3"}  # what a line tells, as the paper calls it
+TXN = re.compile(r"<(\d+),(\d+)>")
 
 
 def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
@@ -99,6 +100,7 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
     from traces.judging.runs import JUDGED
     from traces.judging.single_run import judge_rows
     from traces.judging.tally import COUNTS
+    from traces.zookeeper.decode import zxid_text
     from traces.zookeeper.text_logs import OBSERVES, Broken
 
     tally = judge_rows(history.rows, OBSERVES)
@@ -113,11 +115,18 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
         for k, server in enumerate(sorted(history.servers)):
             why = why.replace(f"p{k} ", f"server {server} ")
         said = [e for e in lines if e is not None]
-        broken.append(Broken(v.property, STEPS.get(said[-1].kind, "") if said else "", why, said))
+        why = TXN.sub(lambda t: zxid_text(int(t[1]) << 32 | int(t[2])), why)
+        broken.append(Broken(v.property, step_of(said), why, said))
     out = {}
     for p, counts in zip(JUDGED, tally.counts, strict=True):
         out[p.name] = next((word for word, count in zip(COUNTS, counts, strict=True) if count), "not judged")
     return out, broken
+
+
+def step_of(lines: list[LogEvent]) -> str:
+    """The step that lines tell of, as the paper calls it: a commit, if there is one among them."""
+    kinds = {e.kind for e in lines}
+    return "f.3.3" if "commit" in kinds else "l.3.1" if "propose" in kinds else ""
 
 
 def as_json(history: TextHistory, judged: dict[str, str], found: list[dict[str, Any]], code: int) -> dict[str, Any]:

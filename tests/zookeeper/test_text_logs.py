@@ -53,7 +53,8 @@ def test_a_commit_that_is_not_there_is_told_with_its_lines(tmp_path: Path) -> No
     violations = answer["violations"]
     assert isinstance(violations, list)
     assert code == 1
-    assert any("<4,32>" in v["why"] and v["lines"] for v in violations)
+    assert any("server 1 delivered 4:20 before 4:21" in v["why"] and v["lines"] for v in violations)
+    assert {v["step"] for v in violations} == {"f.3.3"}
 
 
 def test_commits_in_another_order_are_told(tmp_path: Path) -> None:

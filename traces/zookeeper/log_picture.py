@@ -202,7 +202,7 @@ class Drawing:
         message = Transmission(name, {"zxid": zxid_text(e.value)}, sync[3], lane, 0, 0)
         text = f"{name} to {zxid_text(e.value)}"
         flight = Flight(message, sync[4], number, Fate.RECEIVED)
-        self.arrows.append(Arrow(flight, name, text, e.value >> 32, bool(self.rows[-1].events)))
+        self.arrows.append(Arrow(flight, name, text, e.value >> 32 or None, bool(self.rows[-1].events)))
 
     def stretches(self, count: int) -> Iterator[Stretch]:
         """The parts of the lanes over which role and epoch are the same."""

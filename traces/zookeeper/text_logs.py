@@ -325,4 +325,5 @@ def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
 def phase_text(e: LogEvent) -> str:
     """A line of the history of phases."""
     value = "" if e.value < 0 else f" {e.value}" if e.kind == "epoch set" else f" {zxid_text(e.value)}"
-    return f"server {e.server}: {e.kind}{value}{f' {e.detail}' if e.detail else ''}"
+    detail = f" to server {e.detail}" if e.kind.startswith("sends ") and e.detail else f" {e.detail}".rstrip()
+    return f"server {e.server}: {e.kind}{value}{detail}"
