@@ -18,7 +18,7 @@ from types import ModuleType
 import pytest
 
 from checker.explore.compiled import Compiled, full_namespace
-from invariants import PROPERTIES
+from invariants import properties_of
 from invariants.registry import Property
 from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, reference
 from zabspec.language.kinds import Kind, MessageUnion
@@ -28,7 +28,7 @@ from zabspec.protocols import zab_variants
 
 def judged(protocol: str) -> tuple[Property, ...]:
     """What is judged of a protocol unless one names properties."""
-    return tuple(p for p in PROPERTIES if p.default and p.judges(protocol))
+    return tuple(p for p in properties_of(protocol) if p.default and p.judges(protocol))
 
 
 DEFAULT = judged("zab")

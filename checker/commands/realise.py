@@ -61,7 +61,9 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
             import json
 
             return say(json.dumps({"property": given.property_name, "found": False, "attempts": found}), NO_VERDICT)
-        complain(f"none of {found:,} runs broke {given.property_name}; --attempts and --time-limit allow more")
+        lost = any(step.word.row.spends == "power_losses" for step in given.steps)
+        more = "; a plain run loses no power, as the counterexample does" if lost else ""
+        complain(f"none of {found:,} runs broke {given.property_name}; --attempts and --time-limit allow more{more}")
         return NO_VERDICT
     command = command_line(found.run)
     if as_json:

@@ -69,6 +69,10 @@ CRASHES = Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=1, partit
 UNORDERED = Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="unordered")
 DUPLICATING = Configuration(nodes=2, txns=2, timeouts=0, crashes=0, losses=0, network="duplicating", duplicates=1)
 DATAGRAMS = Configuration(protocol="db19", nodes=2, txns=1, timeouts=2)
+DISKS = Configuration(
+    str(Path(__file__).parents[1] / "own" / "texts" / "ledger.py"), "hasty", crashes=1, losses=1,
+    budgets="writes=2,elections=1",
+)  # fmt: skip
 OF_THE_MACHINE = ("seconds", "cpu_seconds", "compile_seconds", "memory", "properties", "engine", "fingerprint_bits")
 
 Case = tuple[Configuration, bool, dict[str, int], bool]
@@ -80,6 +84,7 @@ CASES: dict[str, Case] = {
     "crashes": (CRASHES, True, {"depth": 14}, False),
     "unordered, a step is broken": (UNORDERED, True, {}, True),
     "db19": (DATAGRAMS, False, {"depth": 14}, False),
+    "disks": (DISKS, False, {}, True),
 }
 
 
@@ -214,6 +219,12 @@ def test_parts_and_attempts_follow_from_the_master() -> None:
 def test_any_number_of_parts_and_bits_gives_the_same_answer(tmp_path: Path, parts: int, wide: bool) -> None:
     case = CASES["broken, all of it"]
     assert distributed(Here(), tmp_path, case, parts=parts, wide=wide) == local(*case)
+
+
+def test_disks_over_connections_give_the_same_answer(tmp_path: Path) -> None:
+    wanted = local(*CASES["disks"])
+    assert distributed(Here(), tmp_path, CASES["disks"]) == wanted
+    assert wanted["violations"].keys() == {"promises-are-kept"}
 
 
 @pytest.mark.slow(seconds=3)

@@ -15,9 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.commands.init import START
 from traces import write_trace
 from traces.judging.simulated import breaks, judge, judged_properties, verdicts
-from traces.shorten.realise import Realised, Wanted, attempt, command_line, realise
+from traces.shorten.realise import Realised, Wanted, attempt, command_line, realise, wanted_of
+from zabspec.model import Configuration
 
 LAB = Wanted("prefix", "db19", "", 3, "")
 
@@ -39,6 +41,30 @@ def test_the_printed_command_shows_it(name: str) -> None:
 def test_an_unsafe_variant_of_zab_is_realised() -> None:
     found = realise(Wanted("agreement", "zab", "small-quorum", 3, ""), 20_000, 120, 2)
     assert isinstance(found, Realised)
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_text_of_ones_own_is_realised_by_the_faults_that_its_question_has(tmp_path: Path) -> None:
+    """And the command that is printed shows it."""
+    text = tmp_path / "tpc.py"
+    text.write_text(START.read_text(encoding="utf-8"), encoding="utf-8")
+    wanted = wanted_of("agreement", Configuration(str(text), "hasty", crashes=0))
+    assert wanted.faults == {"cut", "heal"}, "nobody crashes, and it has no timers"
+    found = realise(wanted, 600, 120, 1)
+    assert isinstance(found, Realised)
+    words = shlex.split(command_line(found.run))
+    done = CliRunner().invoke(main, [*words[1:], "--json"])
+    said = {p["name"]: p for p in json.loads(done.stdout)["properties"]}
+    assert (done.exit_code, said["agreement"]["verdict"]) == (1, "violated")
+
+
+def test_what_a_run_of_ones_own_begins_in_and_what_befalls_it_are_the_questions() -> None:
+    text = str(Path(__file__).parents[1] / "own" / "texts" / "ledger.py")
+    wanted = wanted_of("promises-are-kept", Configuration(text, "idle", start="full", crashes=1, budgets="writes=3"))
+    runs = [attempt(wanted, 200 * roughness + k) for roughness in range(5) for k in range(20)]
+    assert {f.kind for run in runs for f in run.faults} == {"crash", "recover"}, "no connection is lost, nor cut"
+    assert all((run.start, run.budgets) == ("full", "writes=3,elections=1") for run in runs)
+    assert "--start full --budget writes=3 --budget elections=1" in command_line(runs[0])
 
 
 def test_zab_itself_is_not() -> None:

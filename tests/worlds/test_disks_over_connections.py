@@ -17,11 +17,14 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
+from checker.symbolic.transition import Transition
 from invariants import properties_of
+from invariants.binding import full_namespace
 from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
 from traces.record.trace import StepWord
 from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
+from zabspec.language.symbolic_memory import bytes_of, values_of
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.simulator.run import Fault, Run, play
 from zabspec.worlds import connections, disks, inside, over_connections, storage
@@ -243,3 +246,28 @@ def test_an_unordered_channel_has_as_many_places_as_a_word_can_say() -> None:
         Model(Configuration(str(TEXT), network="unordered", channel=33)).program  # noqa: B018
     assert Model(Configuration(str(TEXT), network="unordered", channel=33, power_losses=0)).program
     assert inside.PLACES == 32
+
+
+@pytest.mark.slow(seconds=2)
+def test_the_symbolic_world_takes_the_same_steps() -> None:
+    """In states that are known whole, of which its terms are numbers; every step that breaks off among them."""
+    c = asked(variant="hasty", crashes=1)
+    code, names = compiled(c, False, properties_of(str(TEXT))), full_namespace(Model(c))
+    transition, kinds = Transition(Model(c), names), set[int]()
+    size, initial = transition.layout.size, code.model.program.initial().key()
+    for seed in range(3):
+        data, chance = initial, random.Random(seed)
+        for _ in range(5):
+            values = values_of(transition.layout, data)
+            after = dict(code.next_states(data))
+            transition.emitted = []
+            transition.machine.on_states("enabled", [values], [[]])
+            there = [(k, a, b, n) for true, k, a, b, n in transition.emitted if true is True]
+            assert [k << 24 | a << 16 | b << 8 | n for k, a, b, n in there] == [w for w in after if not w >> 32]
+            for word in chance.sample(sorted(after), min(12, len(after))):
+                action = transition.action(word, True, values)
+                assert action.error == 0
+                assert bytes_of(transition.layout, action.after)[:size] == after[word][:size], hex(word)
+                kinds.add(word >> 24 & 255)
+            data = chance.choice([*after.values()] or [initial])[:size]
+    assert kinds >= {8, 24, 25, 26, 27, 29, 30}
