@@ -39,6 +39,7 @@ COMMANDS = {
     "check": "check",
     "audit": "audit",
     "zookeeper": "zookeeper",
+    "reenact": "reenact",
     "gallery": "gallery",
     "init": "init",
     "variants": "listings",

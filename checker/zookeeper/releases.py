@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zabspec.own.authoring import ConfigError
 
-__all__ = ["variant_of"]
+__all__ = ["release_of", "variant_of"]
 
 # Releases that are the same as regards ZAB (docs/zookeeper.md); empty: the text itself.
 VARIANTS = {
@@ -30,3 +30,9 @@ def variant_of(protocol: str, release: str) -> str:
             return variant
     known = ", ".join(n for numbers in VARIANTS.values() for n in numbers)
     raise ConfigError(f"there is no release {release!r} in this text; there are {known}")
+
+
+def release_of(variant: str) -> str:
+    """The release that a variant is of, whatever is repaired in it besides; of one that is of none, the newest."""
+    first = variant.split(",")[0]
+    return first if first in VARIANTS and first else VARIANTS[""][1]

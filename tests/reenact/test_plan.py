@@ -1,0 +1,109 @@
+"""What is decided before a server is started: the steps that there are on a release, and the servers' ids."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from schedules import zk_4394
+
+from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
+from traces.reenact.mapping import MAPPING, unforceable
+from traces.reenact.plan import decisive, plan_for
+from traces.reenact.player import Player
+from traces.reenact.rates import interval
+from traces.reenact.recording import Recording
+from traces.reenact.servers import Cannot, find_release
+from traces.reenact.zxids import Zxids
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zookeeper.state import WIDTH
+
+
+def test_a_run_is_fitted_to_a_release_with_another_order_of_writes() -> None:
+    trace = zk_4394()
+    same = plan_for(trace, "3.9.2")
+    assert (len(same.steps), same.broken, same.skipped, same.inserted) == (18, ("no-stop",), (), ())
+    older = plan_for(trace, "3.9.1")
+    assert older.broken == ("no-stop",)
+    assert older.inserted == ("write currentEpoch of p1 before step 11",)
+    labels = [s.label for s in older.steps]
+    assert labels.index("write currentEpoch") < labels.index("persist at NEWLEADER")
+    assert plan_for(trace, "").broken == ()  # the newest release has the same run, and it breaks nothing
+
+
+def test_a_control_run_leaves_out_the_last_fault() -> None:
+    trace = zk_4394()
+    assert decisive(trace) == 1
+    assert plan_for(trace, "3.9.2", 1).broken == ()
+
+
+def test_every_step_that_can_be_forced_names_how_and_what_shows_it() -> None:
+    for row in MAPPING.values():
+        assert row.forced
+        assert row.seen
+        assert callable(getattr(Player, row.play))
+
+
+def test_every_step_of_the_text_has_a_row_or_is_named() -> None:
+    trace = zk_4394()
+    actions = trace.model.program.actions
+    assert [name for name in actions if name not in MAPPING] == []
+    odd = replace(trace.steps[0], word=replace(trace.steps[0].word, kind="timeout"), label="timeout")
+    assert unforceable([odd]) == ["step 1, timeout: no way to force it is known"]
+    assert "zookeeper" in PROTOCOLS
+
+
+def test_a_trace_of_another_start_is_refused_before_anything_starts() -> None:
+    trace = zk_4394()
+    with pytest.raises(Cannot, match="from --start established"):
+        plan_for(replace(trace, configuration=replace(trace.configuration, start="")), "3.9.2")
+
+
+def test_zxids_are_those_of_the_model_shifted() -> None:
+    z = Zxids(0x300000002)
+    assert z.real(WIDTH + 1) == 0x300000002
+    assert z.real(WIDTH + 2) == 0x300000003
+    assert z.real(2 * WIDTH) == 0x400000000
+    assert [z.told(n) for n in (0x300000002, 0x300000003, 0x400000001, 0)] == ["<1,1>", "<1,2>", "<2,1>", "<0,0>"]
+    assert z.logged((0x300000001, 0x300000002, 0x300000003)) == ["<1,1>", "<1,2>"]
+
+
+class End:
+    """A thread's end of its question."""
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+
+    def sendall(self, data: bytes) -> None:
+        self.answers.append(data)
+
+
+def test_a_thread_stands_at_its_gate_until_it_is_opened(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    gates = Gates(tmp_path / "gate", "server 1", recording)
+    gates.close(SYNC)
+    ends = [End(), End(), End()]
+    for end, kind, thread in zip(ends, ("sync", "commit", "sync"), (7, 8, 9), strict=True):
+        gates.asked(Ask(thread, kind, "wake", "-", end))  # type: ignore[arg-type]
+    assert [e.answers for e in ends] == [[], [b"g"], []]
+    gates.outlive()  # both belong to an earlier term now, and are let go with it alone
+    gates.open(SYNC)
+    assert [e.answers for e in ends] == [[], [b"g"], []]
+    gates.open("sync thread of an earlier term", COMMIT)
+    assert [e.answers for e in ends] == [[b"g"], [b"g"], [b"g"]]
+    gates.end()
+    recording.close()
+
+
+def test_rates_have_intervals() -> None:
+    low, high = interval(10, 10)
+    assert 0.72 < low < 0.73
+    assert 0.999 < high <= 1.0
+    assert interval(0, 0) == (0.0, 1.0)
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Cannot, match="need Java"):
+        find_release("3.9.5")

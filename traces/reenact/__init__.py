@@ -1,0 +1,1 @@
+"""A trace of protocol zookeeper, played on real servers of ZooKeeper (docs/reenact.md)."""

@@ -1,0 +1,98 @@
+"""What became of the ensemble: everything is let go on, every server started, and clients read from each of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from traces.reenact.ensemble import Ensemble
+from traces.reenact.player import ROOT, Played
+from traces.reenact.servers import Cannot
+from traces.reenact.zxids import Zxids
+
+__all__ = ["Aftermath", "aftermath"]
+
+EXITED = re.compile(r"^.*(?:ERROR|FATAL).*$", re.M)
+SETTLES = 15.0  # seconds that an ensemble may take to serve again
+
+
+@dataclass
+class Aftermath:
+    """What is found afterwards.
+
+    Attributes:
+        trees: what a client reads under the run's node, of each server that serves.
+        refuses: servers that end when they are started, each with what its log says.
+        silent: servers that run and do not serve.
+        harm: what clients have lost, in sentences.
+    """
+
+    trees: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    refuses: dict[int, str] = field(default_factory=dict)
+    silent: list[int] = field(default_factory=list)
+    harm: list[str] = field(default_factory=list)
+
+
+def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
+    """Let the ensemble recover by itself, and look at it."""
+    out = Aftermath()
+    ensemble.recording.note("run", "over; everything is let go on")
+    for proxy in ensemble.quorum.values():
+        for c in proxy.connections:
+            if c.up.dead or c.down.dead:
+                c.close()
+    ensemble.open_all()
+    for n, s in ensemble.servers.items():
+        if not s.runs:
+            ensemble.start(n)
+    for n, s in ensemble.servers.items():
+        ensemble.recording.wait(lambda s=s: bool(s.status()[0]) or not s.runs, SETTLES)  # type: ignore[misc]
+        if not s.runs:
+            found = EXITED.findall(s.said())
+            out.refuses[n] = found[-1] if found else "it says nothing"
+    for n, s in ensemble.servers.items():
+        if not s.runs:
+            continue
+        try:
+            out.trees[n] = read(ensemble, n)
+        except Cannot:
+            out.silent.append(n)
+    ensemble.recording.note("run", f"read: {out.trees}; refuse to start: {out.refuses}; do not serve: {out.silent}")
+    out.harm = harm(out, played)
+    return out
+
+
+def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
+    """
+    Raises:
+        Cannot: it answers no client.
+    """
+    client: Any = ensemble.client(n, seconds=SETTLES)
+    try:
+        client.sync(ROOT)
+        return tuple(sorted(client.get_children(ROOT)))
+    except Exception as problem:
+        raise Cannot(f"server {n} answers a read with {type(problem).__name__}") from None
+
+
+def harm(a: Aftermath, played: Played) -> list[str]:
+    """What is broken, in the words of a report."""
+    out = [f"server {n} cannot be started any more: {why}" for n, why in sorted(a.refuses.items())]
+    for w in played.writes:
+        name, zxid = w.path.rsplit("/", 1)[1], Zxids.said(w.zxid)
+        without = [n for n, tree in sorted(a.trees.items()) if name not in tree]
+        if w.answered and without and len(without) == len(a.trees):
+            out.append(
+                f"the write of {w.path} ({zxid}) was acknowledged to its client at step {w.answered}, "
+                f"and is on none of the {len(a.trees)} servers that serve"
+            )
+        elif without and len(without) < len(a.trees):
+            there = [n for n in sorted(a.trees) if n not in without]
+            said = f"acknowledged at step {w.answered}" if w.answered else "never acknowledged"
+            out.append(f"servers differ: {w.path} ({zxid}, {said}) is on {listed(there)} and not on {listed(without)}")
+    return out
+
+
+def listed(numbers: list[int]) -> str:
+    return f"server{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"

@@ -1,0 +1,144 @@
+"""A server held against the model: where they differ, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from traces.record.trace import JsonState
+from traces.reenact.ensemble import Ensemble
+from traces.reenact.links import Connection, Stream
+from traces.reenact.packets import ACKEPOCH, NAMES, NEWLEADER, UPTODATE, Packet
+from traces.reenact.stores import read_disk
+from traces.reenact.zxids import Zxids
+from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
+
+__all__ = ["Comparison", "is_down"]
+
+NO_LINK, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = range(5)
+NUMBERS = {name: kind for kind, name in NAMES.items()}
+
+
+class Comparison:
+    """Compares an ensemble with states of the model.
+
+    Args:
+        ids: the server that each process is.
+    """
+
+    def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int]) -> None:
+        self.ensemble, self.zxids, self.ids = ensemble, zxids, ids
+
+    def connection(self, f: int, l: int) -> Connection | None:
+        """The newest connection of a follower to a leader."""
+        return self.ensemble.quorum[self.ids[f], self.ids[l]].newest
+
+    def differences(self, s: JsonState, process: int | None) -> list[str]:
+        """
+        Args:
+            process: who has taken the last step: it is also asked whom it is and what it has applied.
+        """
+        out: list[str] = []
+        for p in range(len(self.ids)):
+            out += self.of_disk(s, p)
+        for f in range(len(self.ids)):
+            for l in range(len(self.ids)):
+                if f != l:
+                    out += self.of_link(s, f, l)
+        if process is not None:
+            out += self.of_process(s, process)
+        return out
+
+    def of_disk(self, s: JsonState, p: int) -> list[str]:
+        """The four kinds of file."""
+        disk, z = read_disk(self.ensemble.servers[self.ids[p]].data), self.zxids
+        names = sorted(z.said(n) for n in s["snapshot_names"][p] if n)
+        pairs: list[tuple[str, Any, Any]] = [
+            ("log", [z.said(n) for n in s["log"][p]], z.logged(disk.log)),
+            ("snapshots", names, sorted(z.told(n) for n in disk.snapshots if n >= z.base)),
+            ("currentEpoch", z.epoch(s["current_epoch"][p]), disk.current),
+            ("acceptedEpoch", z.epoch(s["accepted_epoch"][p]), disk.accepted),
+        ]
+        return [self.sentence(p, what, model, real) for what, model, real in pairs if model != real]
+
+    def sentence(self, p: int, what: str, model: object, real: object) -> str:
+        return f"server {self.ids[p]} (p{p}), {what}: the model has {told(model)}, the server {told(real)}"
+
+    def of_link(self, s: JsonState, f: int, l: int) -> list[str]:
+        """What was sent and not received: the model's packets are the first that wait here. What a server sends before
+        the model does waits behind them."""
+        link, c = s["link"][f][l], self.connection(f, l)
+        if link == NO_LINK:
+            return []
+        out = []
+        where = f"link of server {self.ids[f]} (p{f}) to {self.ids[l]} (p{l})"
+        if c is None:
+            return [f"{where}: the model has a connection, the servers none"]
+        if link in (OPEN, LOST, LEADER_OPEN):
+            out += self.of_stream(s["to_leader"][f][l], f, l, c.up, where)
+        if link in (OPEN, LOST, FOLLOWER_OPEN) and s["leader"][f] == l:
+            out += self.of_stream(s["to_follower"][f], f, l, c.down, where.replace(" to ", " from "))
+        return out
+
+    def of_stream(self, messages: list[dict[str, Any]], f: int, l: int, stream: Stream, where: str) -> list[str]:
+        real = self.ensemble.quorum[self.ids[f], self.ids[l]].model_packets(stream)
+        if messages and messages[-1]["kind"] == "CLOSED":
+            messages = messages[:-1]
+            if not stream.ended:
+                return [f"{where}: the model's leader has closed it, the server's has not"]
+        expected = [self.message(m) for m in messages]
+        found = [self.packet(u) for u in real[: len(expected)]]
+        if expected == found:
+            return []
+        more = [self.packet(u) for u in real[len(expected) :]]
+        return [f"{where}: the model has {told(expected)}, the servers {told(found + more)}"]
+
+    def message(self, m: dict[str, Any]) -> str:
+        """A message of the model in words."""
+        z, kind = self.zxids, m["kind"]
+        if kind in ("NEWLEADER", "UPTODATE"):
+            return str(kind)
+        if kind == "FOLLOWERINFO":
+            return f"FOLLOWERINFO epoch {z.epoch(m['accepted'])}"
+        if kind == "LEADERINFO":
+            return f"LEADERINFO epoch {z.epoch(m['epoch'])}"
+        if kind == "ACKEPOCH":
+            return f"ACKEPOCH {z.told(z.real(m['zxid']))} epoch {z.epoch(m['current'])}"
+        return f"{kind} {z.told(z.real(m['zxid']))}"
+
+    def packet(self, u: Packet) -> str:
+        if u.kind in (NEWLEADER, UPTODATE):
+            return u.name
+        if u.name in ("FOLLOWERINFO", "LEADERINFO"):
+            return f"{u.name} epoch {u.zxid >> 32}"
+        if u.kind == ACKEPOCH:
+            return f"{u.name} {self.zxids.told(u.zxid)} epoch {u.number}"
+        return f"{u.name} {self.zxids.told(u.zxid)}"
+
+    def of_process(self, s: JsonState, p: int) -> list[str]:
+        """Role and last processed zxid of a server that serves; one that crashed or refused to start has ended."""
+        server = self.ensemble.servers[self.ids[p]]
+        if is_down(s, p) or s["refused"][p]:
+            return [self.sentence(p, "process", "ended", "running")] if server.runs else []
+        if not server.runs:
+            return [self.sentence(p, "process", "running", "ended")]
+        if s["phase"][p] != SERVING or s["role"][p] == LOOKING:
+            return []
+        mode, zxid = server.status()
+        wanted = "leader" if s["role"][p] == LEADING else "follower"
+        out = [] if mode == wanted else [self.sentence(p, "role", wanted, mode or "none")]
+        last = self.zxids.real(s["last_processed"][p])
+        return (
+            out
+            if zxid == last
+            else [*out, self.sentence(p, "lastProcessedZxid", self.zxids.told(last), self.zxids.told(zxid))]
+        )
+
+
+def is_down(s: JsonState, p: int) -> bool:
+    """Whether a process has crashed; where none can, the model has no field for it."""
+    return "crashed" in s and bool(s["crashed"][p])
+
+
+def told(value: object) -> str:
+    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, list) else str(value)

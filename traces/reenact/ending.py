@@ -1,0 +1,45 @@
+"""What the last step has done that no state of a disk shows: a server that leaves for a packet, an answer that is not
+counted, one that serves without its leader's history."""
+
+from __future__ import annotations
+
+import re
+
+from traces.reenact.plan import Plan
+from traces.reenact.player import Player
+from zabspec.protocols.zookeeper.state import SERVING
+
+__all__ = ["at_the_end"]
+
+THREW = re.compile(
+    r"^.*(?:Exception when following the leader|Unexpected exception).*\n((?:[\w.]+(?:Exception|Error)).*)$", re.M
+)
+OTHER_ANSWER = re.compile(r"^.*NEWLEADER ACK from sid.*$", re.M)
+
+
+def at_the_end(player: Player, plan: Plan) -> list[str]:
+    """What is broken at the last step, in sentences; of what can only be seen then."""
+    out: list[str] = []
+    step = plan.steps[-1]
+    if step.process is None:
+        return out
+    n = plan.ids[step.process]
+    said = player.said(step.process)
+    if "no-stop" in plan.broken and (found := THREW.search(said)) is not None:
+        out.append(f"server {n} ends its synchronization for a packet that its leader sent: {found[1].strip()}")
+    if "answers-count" in plan.broken and (line := OTHER_ANSWER.search(said)) is not None:
+        out.append(f"server {n} takes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")
+    if "initial-history" in plan.broken:
+        out += behind(player, plan)
+    return out
+
+
+def behind(player: Player, plan: Plan) -> list[str]:
+    s, z = plan.steps[-1].state, player.compare.zxids
+    out = []
+    for p, n in enumerate(plan.ids):
+        if s["phase"][p] == SERVING and (s["founded"][s["term"][p]] | s["tree"][p] | 1) != s["tree"][p] | 1:
+            mode, zxid = player.ensemble.servers[n].status()
+            what = f"server {n} serves clients as {mode or 'nothing'} at {z.told(zxid)}"
+            out.append(f"{what}, without all that its leader began with")
+    return out

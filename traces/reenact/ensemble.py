@@ -1,0 +1,164 @@
+"""Three real servers on loopback, with a proxy on every link and gates in every server."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from traces.reenact.gates import EVERY, Gates
+from traces.reenact.packets import FOLLOWERINFO
+from traces.reenact.quorum_links import ElectionProxy, QuorumProxy
+from traces.reenact.recording import Recording
+from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
+
+__all__ = ["Ensemble"]
+
+
+RETRY = {"max_tries": 3, "delay": 0.1, "max_delay": 0.5}
+
+
+class Ensemble:
+    """Servers by their numbers.
+
+    Attributes:
+        group: the servers whose votes reach each other.
+        writers: the client that has a session at each server.
+    """
+
+    def __init__(self, folder: Path, release: Release, numbers: Iterable[int] = (1, 2, 3)) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.recording = Recording(folder)
+        self.numbers = sorted(numbers)
+        self.group: set[int] = set()
+        self.sockets = Path(tempfile.mkdtemp(prefix="zabcheck-gates-"))
+        self.clients: list[Any] = []
+        self.session: tuple[int, bytes] | None = None
+        self.quorum: dict[tuple[int, int], QuorumProxy] = {}
+        self.election: dict[tuple[int, int], ElectionProxy] = {}
+        self.gates: dict[int, Gates] = {}
+        self.servers: dict[int, Server] = {}
+        try:
+            self.build(release)
+        except BaseException:
+            self.end()
+            raise
+
+    def build(self, release: Release) -> None:
+        shim = compiled_shim(self.sockets)
+        ports = free_ports(3 * len(self.numbers))
+        own = {n: (ports[3 * k], ports[3 * k + 1], ports[3 * k + 2]) for k, n in enumerate(self.numbers)}
+        for a in self.numbers:
+            for b in self.numbers:
+                if a != b:
+                    self.quorum[a, b] = QuorumProxy(a, b, own[b][1], self.recording)
+                    self.election[a, b] = ElectionProxy(a, b, own[b][2], self.recording, self.hear)
+        reached = {n: own[n][1:] for n in self.numbers}
+        for n in self.numbers:
+            proxies = {own[k][1]: self.quorum[n, k].port for k in self.numbers if k != n}
+            proxies |= {own[k][2]: self.election[n, k].port for k in self.numbers if k != n}
+            self.gates[n] = Gates(self.sockets / f"{n}", f"server {n}", self.recording)
+            self.servers[n] = Server(self.folder, n, release, own[n], reached, proxies, shim, self.gates[n].path)
+
+    def hear(self, a: int, b: int) -> bool:
+        """Whether the votes of two servers reach each other."""
+        return a in self.group and b in self.group
+
+    # --- what is done to it ------------------------------------------------------------------------
+
+    def regroup(self, members: Iterable[int]) -> None:
+        """Let the votes of these reach each other, and no others'."""
+        with self.recording.changed:
+            self.group = set(members)
+            self.recording.note("election", f"votes pass among {sorted(self.group)}")
+            for proxy in self.election.values():
+                proxy.flush_all()
+
+    def hold(self, held: bool) -> None:
+        """Hold every packet of the model, or let all through."""
+        with self.recording.changed:
+            for proxy in self.quorum.values():
+                proxy.held = held
+                for c in proxy.connections:
+                    for stream in (c.up, c.down):
+                        proxy.flush(stream)
+
+    def start(self, n: int) -> None:
+        self.recording.note(f"server {n}", "started")
+        self.servers[n].start()
+
+    def kill(self, n: int) -> None:
+        self.recording.note(f"server {n}", "killed")
+        self.servers[n].kill()
+        self.gates[n].died()
+
+    def end(self) -> None:
+        """End everything that was started. Nothing of it can fail."""
+        for s in self.servers.values():
+            with contextlib.suppress(Exception):
+                s.kill()
+        things: list[Gates | QuorumProxy | ElectionProxy] = [*self.gates.values(), *self.quorum.values()]
+        for thing in [*things, *self.election.values()]:
+            with contextlib.suppress(Exception):
+                thing.end()
+        for client in self.clients:
+            threading.Thread(target=closed, args=(client,), daemon=True).start()
+        self.clients.clear()
+        shutil.rmtree(self.sockets, ignore_errors=True)
+        self.recording.close()
+
+    # --- what is seen of it ------------------------------------------------------------------------
+
+    def registers(self, follower: int, leader: int) -> bool:
+        """Whether a follower's FOLLOWERINFO waits on its newest connection to a leader."""
+        c = self.quorum[follower, leader].newest
+        if c is None or c.up.dead or c.near_closed or c.up.destination is None:
+            return False
+        return any(u.kind == FOLLOWERINFO for u in self.quorum[follower, leader].model_packets(c.up))
+
+    # --- clients -----------------------------------------------------------------------------------
+
+    def client(self, n: int, again: bool = False, seconds: float = 30) -> Any:
+        """A client of one server.
+
+        Args:
+            again: with the session of the first one, so that no transaction opens one.
+
+        Raises:
+            Cannot: no session within that time.
+        """
+        import logging
+
+        kazoo = import_module("kazoo.client")
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+        identity = self.session if again else None
+        made = kazoo.KazooClient(
+            f"127.0.0.1:{self.servers[n].client}", timeout=300, client_id=identity, connection_retry=dict(RETRY)
+        )
+        self.clients.append(made)
+        try:
+            made.start(seconds)
+        except Exception as problem:
+            raise Cannot(f"a client got no session from server {n}: {type(problem).__name__}") from None
+        if not again and self.session is None:
+            self.session = made.client_id
+        return made
+
+    def open_all(self) -> None:
+        """Let everything go on."""
+        self.hold(False)
+        for gates in self.gates.values():
+            gates.open(*EVERY)
+        self.regroup(self.numbers)
+
+
+def closed(client: Any) -> None:
+    with contextlib.suppress(Exception):
+        client.stop()
+        client.close()

@@ -1,0 +1,149 @@
+"""Threads of a server, held where they ask (shim.c): nothing goes on but what is let."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from traces.reenact.recording import Recording
+
+__all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
+
+# What is held apart: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync thread, one that
+# has outlived its term, and the commit thread.
+SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT = (
+    "snapshot", "log", "currentEpoch", "send", "sync thread", "sync thread of an earlier term", "commit thread",
+)  # fmt: skip
+EVERY = (SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT)
+
+
+@dataclass(eq=False)
+class Ask:
+    """A thread that asks whether it may go on.
+
+    Attributes:
+        thread: its number.
+        kind: main, sync or commit.
+        what: begin, wake, open, pad, write, force, send.
+        name: of the file.
+    """
+
+    thread: int
+    kind: str
+    what: str
+    name: str
+    answer: socket.socket
+
+    def go(self, answer: bytes = b"g") -> None:
+        with contextlib.suppress(OSError):
+            self.answer.sendall(answer)
+
+
+class Gates:
+    """The gates of one server, in all its lives; all are open until they are shut.
+
+    Attributes:
+        fails: what the sync thread asks for room on the disk for, there is none: a record that has its room is only
+            buffered, and a write of it that fails is made again later.
+
+    Args:
+        path: of the socket that its threads ask over.
+        place: what the server is called in the recording.
+    """
+
+    def __init__(self, path: Path, place: str, recording: Recording) -> None:
+        self.path, self.place, self.recording = path, place, recording
+        self.shut: set[str] = set()
+        self.held: list[Ask] = []
+        self.stale: set[int] = set()
+        self.threads: set[int] = set()
+        self.fails = False
+        self.failed = 0
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(path))
+        self.listener.listen(64)
+        threading.Thread(target=self.accept, daemon=True, name="gates").start()
+
+    def accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                end, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(end,), daemon=True, name="gate").start()
+
+    def serve(self, end: socket.socket) -> None:
+        with contextlib.suppress(OSError, ValueError), end, end.makefile("rb") as lines:
+            for line in lines:
+                number, kind, what, name = line.decode(errors="replace").split(maxsplit=3)
+                self.asked(Ask(int(number), kind, what, name.strip(), end))
+
+    def gate_of(self, a: Ask) -> str:
+        """Which gate it stands at; empty: none."""
+        if a.kind == "main":
+            if a.what == "send":
+                return ACKNOWLEDGE
+            if a.name.startswith("log."):
+                return "" if a.what == "force" else LOG
+            if a.name.startswith("snapshot."):
+                return SNAPSHOT
+            return EPOCH if a.name.startswith("currentEpoch") else ""
+        if a.what not in ("begin", "wake"):
+            return ""
+        if a.kind == "commit":
+            return COMMIT
+        return STALE if a.thread in self.stale else SYNC
+
+    def asked(self, a: Ask) -> None:
+        with self.recording.changed:
+            if a.kind == "sync":
+                self.threads.add(a.thread)
+            gate = self.gate_of(a)
+            held = gate in self.shut
+            fails = self.fails and a.kind == "sync" and a.what in ("open", "pad")
+            if held:
+                self.held.append(a)
+            if held or fails or a.what == "force":
+                more = " and is held" if held else ", which fails" if fails else ""
+                self.recording.note(self.place, f"{a.kind} thread: {a.what} {a.name.strip('-')}{more}")
+            if fails:
+                self.failed += 1
+            if not held:
+                a.go(b"e" if fails else b"g")
+
+    def close(self, *names: str) -> None:
+        with self.recording.changed:
+            self.shut |= set(names)
+
+    def open(self, *names: str) -> None:
+        """Open gates: who stands there goes on."""
+        with self.recording.changed:
+            self.shut -= set(names)
+            going = [a for a in self.held if self.gate_of(a) in names]
+            self.held = [a for a in self.held if a not in going]
+        for a in going:
+            a.go()
+
+    def waiting(self, name: str) -> list[Ask]:
+        with self.recording.changed:
+            return [a for a in self.held if self.gate_of(a) == name]
+
+    def outlive(self) -> None:
+        """The sync threads that there are belong to an earlier term from now on."""
+        with self.recording.changed:
+            self.stale |= self.threads
+
+    def died(self) -> None:
+        """The process is no more."""
+        with self.recording.changed:
+            self.held.clear()
+            self.stale.clear()
+            self.threads.clear()
+            self.fails, self.failed = False, 0
+
+    def end(self) -> None:
+        self.open(*EVERY)
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()

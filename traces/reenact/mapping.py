@@ -1,0 +1,98 @@
+"""From steps of the model to what forces them on a real server and what shows that they were taken: the one table.
+
+A row's `play` names the method of `Player` that does it. What is not here cannot be forced, and is named before
+anything starts. Besides what a row says is seen, after every step the packets on all links, the four kinds of file of
+every server, and role and last processed zxid of one that serves, must be what the model has (`compare.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from traces.record.trace import Step
+
+__all__ = ["MAPPING", "Row", "row_of", "unforceable"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A step of the model.
+
+    Attributes:
+        forced: how it is made to happen.
+        seen: what shows that it has.
+        play: the method of `Player`.
+    """
+
+    forced: str
+    seen: str
+    play: str
+
+
+VOTE = "its log: New election, with its last processed zxid"
+MAPPING: dict[str, Row] = {
+    "crash": Row("SIGKILL", "the process has ended", "crash"),
+    "recover": Row("the server is started", f"{VOTE}; or it ends by itself, with a sentence in its log", "recover"),
+    "elect": Row(
+        "votes pass among the quorum alone; ids are given so that ties end as they do in the model",
+        "FOLLOWERINFO of each follower on its link to the leader; the leader's snapshot file", "elect",
+    ),
+    "join": Row("votes pass between the server and those behind the leader", "its FOLLOWERINFO", "join"),
+    "to_leader": Row(
+        "the first packet of that link is let through", "it is read off the socket; what the leader sends and writes",
+        "receive",
+    ),
+    "to_follower": Row(
+        "the first packet of that link is let through", "it is read off the socket; what the follower sends and writes",
+        "receive",
+    ),
+    "lose_connection": Row("what comes on that link from now on is dropped", "nothing: no server knows yet", "lose"),
+    "partition": Row("the same, of every link that is cut", "nothing: no server knows yet", "lose"),
+    "follower_learns": Row("the follower's end of the connection is closed", VOTE, "follower_learns"),
+    "leader_learns": Row(
+        "the leader's end of the connection is closed", "its log: GOODBYE; where it has no quorum, " + VOTE,
+        "leader_learns",
+    ),
+    "sync thread": Row(
+        "SyncRequestProcessor, held where it wakes, goes on", "the record in log.*; the ACK on the link", "sync_thread",
+    ),
+    "sync thread of an earlier term": Row(
+        "the old SyncRequestProcessor, held since its term ended, goes on", "the record in log.*", "stale_thread",
+    ),
+    "log write fails": Row(
+        "SyncRequestProcessor goes on, and what it writes to log.* fails with ENOSPC", VOTE, "log_fails",
+    ),
+    "commit thread": Row("CommitProcessor, held where it wakes, goes on", "srvr: Zxid", "commit_thread"),
+    "snapshot at NEWLEADER": Row(
+        "the main thread, held where it opens snapshot.*, goes on", "the file snapshot.*", "snapshot",
+    ),
+    "persist at NEWLEADER": Row(
+        "the main thread, held where it first touches log.*, goes on",
+        "the records in log.*; where the release hands them to the sync thread, nothing on the disk", "persist",
+    ),
+    "write currentEpoch": Row(
+        "the main thread, held where it opens currentEpoch.tmp, goes on", "the file currentEpoch", "write_epoch",
+    ),
+    "acknowledge NEWLEADER": Row(
+        "the main thread, held where it sends, goes on", "ACK(<e,0>) on the link", "acknowledge",
+    ),
+    "write own currentEpoch": Row(
+        "the leader's main thread, held where it opens currentEpoch.tmp, goes on", "the file currentEpoch",
+        "write_epoch",
+    ),
+    "startZkServer": Row(
+        "nothing: it follows from the last acknowledgement", "srvr: Mode leader; UPTODATE on links", "nothing",
+    ),
+    "propose": Row("a client that is connected to the leader writes", "PROPOSAL on the links", "propose"),
+}  # fmt: skip
+
+
+def row_of(step: Step) -> Row | None:
+    """The row of a step; none: it cannot be forced."""
+    return MAPPING.get(step.label if step.word.kind == "action" else step.word.kind)
+
+
+def unforceable(steps: Sequence[Step]) -> list[str]:
+    """The steps that have no row, each in a phrase."""
+    return [f"step {s.number}, {s.label}: no way to force it is known" for s in steps if row_of(s) is None]

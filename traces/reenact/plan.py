@@ -1,0 +1,183 @@
+"""A trace made ready to be played: its schedule in the model of the release that it is played on, and servers' ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from traces.record.runner import Runner
+from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
+from traces.record.values import state_json
+from traces.reenact.mapping import unforceable
+from traces.reenact.servers import Cannot
+from zabspec.model import Configuration, Model
+
+__all__ = ["FAULTS", "Plan", "decisive", "plan_for"]
+
+FAULTS = ("crash", "lose_connection", "partition", "timeout", "log write fails")
+OWN_EPOCH = "write own currentEpoch"
+INSIDE = (
+    "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch", "acknowledge NEWLEADER",
+    OWN_EPOCH, "startZkServer",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played.
+
+    Attributes:
+        configuration: the model that servers are held against.
+        ids: the server that each process is.
+        broken: what the model says is broken at its end: names of properties.
+        skipped, inserted: what had to be left out of the trace, and put in, for this release to have the run.
+    """
+
+    configuration: Configuration
+    initial: JsonState
+    steps: tuple[Step, ...]
+    ids: tuple[int, ...]
+    broken: tuple[str, ...]
+    skipped: tuple[str, ...]
+    inserted: tuple[str, ...]
+
+    @property
+    def states(self) -> list[JsonState]:
+        return [self.initial, *(s.state for s in self.steps)]
+
+
+def plan_for(trace: Trace, variant: str, without: int = 0) -> Plan:
+    """
+    Args:
+        variant: the release, as the text has it.
+        without: a step to leave out, by its number; 0: none.
+
+    Raises:
+        Cannot: the trace is not of ZooKeeper, or has what cannot be forced; every such step is named.
+    """
+    c = trace.configuration
+    if c.protocol != "zookeeper":
+        raise Cannot(f"a trace of protocol {c.protocol} cannot be played on ZooKeeper's servers")
+    if c.start != "established" or c.nodes != 3:
+        raise Cannot("only traces of three servers from --start established are played yet")
+    if bad := unforceable(trace.steps):
+        raise Cannot("; ".join(bad))
+    configuration = replace(c, variant=variant)
+    model = Model(configuration)
+    fitted = fit(model, [s for s in trace.steps if s.number != without])
+    steps = fitted.steps
+    ids = numbered([fitted.initial, *(s.state for s in steps)], steps)
+    return Plan(
+        configuration, fitted.initial, tuple(steps), ids, fitted.broken, tuple(fitted.skipped), tuple(fitted.inserted)
+    )
+
+
+@dataclass
+class Fitted:
+    """A schedule as a model can take it."""
+
+    initial: JsonState
+    steps: list[Step]
+    skipped: list[str]
+    inserted: list[str]
+    broken: tuple[str, ...] = ()
+
+
+def fit(model: Model, asked: Sequence[Step]) -> Fitted:
+    """The schedule in another model: a step that is not possible waits for the steps that its process takes by itself
+    first (of NEWLEADER, of beginning to serve), or is left out."""
+    from invariants import properties_of
+
+    runner = Runner(model)
+    out = Fitted(state_json(runner.state), [], [], [])
+    names = list(model.program.actions)
+    judged = properties_of("zookeeper")
+    found: dict[str, None] = {}
+    early: list[tuple[int | None, str]] = []  # taken before the trace has them
+
+    def take(word: StepWord) -> None:
+        out.steps.append(runner.step(word.word))
+        found.update((p.name, None) for p in judged if not runner.keeps(p))
+
+    for step in asked:
+        word, p = same(step, names), step.word.process
+        if step.word.kind == "leader_learns" and p is not None and writes_own_epoch(runner, p, names):
+            early.append((p, OWN_EPOCH))
+            out.inserted.append(f"{OWN_EPOCH} of p{p} before step {step.number}")
+            take(by_itself(runner, p, names) or word)
+        if (p, step.label) in early and not possible(runner, word):
+            early.remove((p, step.label))
+            continue
+        while not possible(runner, word) and p is not None and (more := by_itself(runner, p, names)) is not None:
+            early.append((p, names[more.operands["which"]]))
+            out.inserted.append(f"{early[-1][1]} of p{p} before step {step.number}")
+            take(more)
+        if possible(runner, word):
+            try:
+                take(word)
+            except TraceError as problem:
+                raise Cannot(f"the run leaves what this model has room for: {problem}") from None
+        else:
+            out.skipped.append(f"step {step.number}, {called(step)}")
+    out.broken = tuple(found)
+    return out
+
+
+def writes_own_epoch(runner: Runner, p: int, names: Sequence[str]) -> bool:
+    """Whether a leader's main thread is about to write currentEpoch: in the model it may learn of a loss before, on a
+    server the same thread does both, one after the other."""
+    word = by_itself(runner, p, names)
+    return word is not None and names[word.operands["which"]] == OWN_EPOCH
+
+
+def same(step: Step, names: Sequence[str]) -> StepWord:
+    """The word of a step in a model whose actions have these names."""
+    if step.word.kind != "action":
+        return step.word
+    return StepWord("action", {**step.word.operands, "which": names.index(step.label.split(", ")[0])}, step.word.choice)
+
+
+def called(step: Step) -> str:
+    """A step in a phrase."""
+    operands = ", ".join(f"{k} {v}" for k, v in step.word.operands.items() if k not in ("which", "place"))
+    return f"{step.label} ({operands})"
+
+
+def possible(runner: Runner, word: StepWord) -> bool:
+    return word.word & 0xFFFFFFFF in runner.possible()
+
+
+def by_itself(runner: Runner, p: int, names: Sequence[str]) -> StepWord | None:
+    """What a process does next without anybody: of NEWLEADER, of the leader's own epoch, of beginning to serve."""
+    for w in runner.possible():
+        word = StepWord.of(w)
+        if word.kind == "action" and word.process == p and names[word.operands["which"]] in INSIDE:
+            return word
+    return None
+
+
+def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, ...]:
+    """Which server each process is, so that where votes are equal the larger id is the model's leader.
+
+    Raises:
+        Cannot: no ids do.
+    """
+    larger: list[tuple[int, int]] = []
+    for before, s in zip(states, steps, strict=False):
+        if s.word.kind == "elect":
+            l, quorum = s.word.operands["leader"], s.word.operands["quorum"]
+            for f in range(3):
+                if quorum >> f & 1 and all(before[k][f] == before[k][l] for k in ("current_epoch", "last_processed")):
+                    larger.append((l, f))
+    for ids in sorted(permutations((1, 2, 3)), key=lambda i: -i[0]):
+        if ids[0] > 1 and all(ids[l] > ids[f] for l, f in larger):
+            return ids
+    ties = ", ".join(f"p{l} over p{f}" for l, f in larger)
+    raise Cannot(f"no ids of servers decide the elections between equal votes as the trace has them: {ties}")
+
+
+def decisive(trace: Trace) -> int:
+    """The step that a control run leaves out: the last fault; where there is none, the last step."""
+    found = [s.number for s in trace.steps if s.word.kind in FAULTS or s.label in FAULTS]
+    return found[-1] if found else len(trace.steps)

@@ -1,0 +1,370 @@
+"""The player: one step of a plan after the other on real servers, each forced, seen, and held against the model."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from traces.record.trace import JsonState, Step
+from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
+from traces.reenact.ensemble import Ensemble
+from traces.reenact.gates import ACKNOWLEDGE, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC
+from traces.reenact.links import Stream
+from traces.reenact.mapping import row_of
+from traces.reenact.plan import Plan
+from traces.reenact.servers import Cannot
+from traces.reenact.stores import read_disk
+from traces.reenact.zxids import Zxids
+from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
+
+__all__ = ["Played", "Player", "Write"]
+
+ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
+ROOT = "/zabcheck"
+OF_NEWLEADER = {ACKNOWLEDGE, LOG}  # held between NEWLEADER and its acknowledgement alone: TRUNC opens the log as well
+
+
+@dataclass
+class Write:
+    """A write that a client made for a transaction of the model.
+
+    Attributes:
+        result: kazoo's; ready when the client has an answer.
+        answered: after which step it had one; 0: none, or not before the end.
+    """
+
+    zxid: int
+    path: str
+    result: Any
+    answered: int = 0
+
+
+@dataclass
+class Played:
+    """What came of a run.
+
+    Attributes:
+        steps: how many were forced and seen, and agreed.
+        differs: at the step after those: where server and model differ; empty: nowhere.
+        seconds: of each step.
+        writes: what clients wrote.
+    """
+
+    steps: int = 0
+    differs: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+
+
+class Player:
+    """Plays a plan.
+
+    Args:
+        patience: seconds that an effect may take.
+    """
+
+    def __init__(self, ensemble: Ensemble, plan: Plan, patience: float = 20.0) -> None:
+        self.ensemble, self.plan, self.ids, self.patience = ensemble, plan, plan.ids, patience
+        self.played = Played()
+        self.compare = Comparison(ensemble, Zxids(0), plan.ids)
+        self.since: dict[int, int] = {}
+        self.size = 12000 if any(s.label == "log write fails" for s in plan.steps) else 1
+        self.step: Step
+        self.before = self.after = plan.initial
+
+    # --- the start ---------------------------------------------------------------------------------
+
+    def wait(self, seen: Callable[[], bool], what: str, seconds: float = 0) -> None:
+        """
+        Raises:
+            Cannot: it is not seen in time.
+        """
+        if not self.ensemble.recording.wait(seen, seconds or self.patience):
+            raise Cannot(f"not seen within {seconds or self.patience:g} s: {what}")
+
+    def establish(self) -> None:
+        """The established start: p0 leads, <1,1> is everywhere, <1,2> is proposed and nowhere logged.
+
+        Raises:
+            Cannot: the servers do not come to it.
+        """
+        e, (a, b, c) = self.ensemble, self.ids
+        first = b if b < a else c
+        last = c if first == b else b
+        e.regroup((a, first))
+        for n in self.ids:
+            e.start(n)
+        self.wait(lambda: e.servers[a].status()[0] == "leader", f"server {a} leads", 60)
+        e.regroup(e.numbers)
+        for n in (first, last):
+            self.wait(lambda n=n: e.servers[n].status()[0] == "follower", f"server {n} follows", 60)  # type: ignore[misc]
+        client = e.client(a)
+        client.create(ROOT, ROOT.encode() * self.size)
+        base = client.exists(ROOT).czxid
+        for n in self.ids:
+            self.wait(lambda n=n: e.servers[n].status()[1] == base, f"server {n} has applied {base:#x}")  # type: ignore[misc]
+            self.wait(lambda n=n: base in read_disk(e.servers[n].data).log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
+        self.compare.zxids = Zxids(base)
+        time.sleep(0.05)  # so that acknowledgements that are on their way are in before links are held
+        e.hold(True)
+        for gates in e.gates.values():
+            gates.close(*(set(EVERY) - OF_NEWLEADER))
+        e.recording.note("run", f"held; <1,1> is {base:#x}")
+        self.write(client, 8)
+        self.settle(self.plan.initial, 0)
+        e.recording.note("run", "established, as the model is")
+
+    def write(self, client: Any, model: int) -> None:
+        """A client writes, and does not wait for the answer. Where a write of the log fails, it writes so much that
+        the log needs more room."""
+        path = f"{ROOT}/{Zxids.said(model).strip('<>').replace(',', '-')}"
+        self.played.writes.append(Write(model, path, client.create_async(path, path.encode() * self.size)))
+
+    # --- the steps ---------------------------------------------------------------------------------
+
+    def play(self) -> Played:
+        """All steps, or up to the first that differs."""
+        before = self.plan.initial
+        for step in self.plan.steps:
+            began = time.monotonic()
+            self.before, self.after, self.step = before, step.state, step
+            self.ensemble.recording.note("step", f"{step.number}: {step.label} {dict(step.word.operands)}")
+            self.since = {n: len(s.said().encode()) for n, s in self.ensemble.servers.items()}
+            row = row_of(step)
+            assert row is not None
+            try:
+                getattr(self, row.play)(*[step.word.operands[k] for k in operands(step)])
+                self.settle(step.state, step.process)
+            except Cannot as problem:
+                differs = self.compare.differences(step.state, step.process)
+                self.played.differs = [*([] if str(problem) in differs else [str(problem)]), *differs]
+                self.ensemble.recording.note("run", "differs: " + "; ".join(self.played.differs))
+                return self.played
+            self.cut_lost(step.state)
+            for w in self.played.writes:
+                if not w.answered and w.result.ready() and w.result.successful():
+                    w.answered = step.number
+            self.played.steps += 1
+            self.played.seconds.append(time.monotonic() - began)
+            before = step.state
+        return self.played
+
+    def settle(self, s: JsonState, process: int | None) -> None:
+        """Wait until servers and model are the same.
+
+        Raises:
+            Cannot: they do not come to be.
+        """
+        found: list[str] = []
+
+        def same() -> bool:
+            found[:] = self.compare.differences(s, process)
+            return not found
+
+        if not self.ensemble.recording.wait(same, self.patience):
+            raise Cannot(found[0])
+
+    def cut_lost(self, s: JsonState) -> None:
+        """Of a connection that is lost only what the model has in flight still arrives."""
+        for f in range(3):
+            for l in range(3):
+                c = self.compare.connection(f, l) if f != l else None
+                if c is None or s["link"][f][l] == OPEN:
+                    continue
+                up = len(s["to_leader"][f][l]) if s["link"][f][l] in (LOST, LEADER_OPEN) else 0
+                down = len(s["to_follower"][f]) if s["link"][f][l] and s["leader"][f] == l else 0
+                for stream, kept in ((c.up, up), (c.down, down)):
+                    if not stream.dead:
+                        self.keep(stream, kept)
+
+    def keep(self, stream: Stream, count: int) -> None:
+        proxy = stream.connection.proxy
+        kept = proxy.model_packets(stream)[:count]  # type: ignore[attr-defined]
+        with self.ensemble.recording.changed:
+            stream.waiting[:] = kept
+            stream.cut(count)
+
+    def server(self, p: int) -> Any:
+        return self.ensemble.servers[self.ids[p]]
+
+    def gates(self, p: int) -> Any:
+        return self.ensemble.gates[self.ids[p]]
+
+    def said(self, p: int) -> str:
+        """What a server's log says since the step began."""
+        return str(self.server(p).said(self.since[self.ids[p]]))
+
+    # --- faults, elections -------------------------------------------------------------------------
+
+    def crash(self, p: int) -> None:
+        self.leave(p)
+        self.ensemble.kill(self.ids[p])
+        self.gates(p).open(*OF_NEWLEADER)
+
+    def leave(self, p: int) -> None:
+        self.ensemble.regroup(self.ensemble.group - {self.ids[p]})
+
+    def recover(self, p: int) -> None:
+        self.ensemble.start(self.ids[p])
+        if self.after["refused"][p]:
+            self.wait(lambda: not self.server(p).runs, f"server {self.ids[p]} ends by itself", 3 * self.patience)
+        else:
+            self.votes(p, 3 * self.patience)
+
+    def votes(self, p: int, seconds: float = 0) -> None:
+        """It looks for a leader, and says with which zxid.
+
+        Raises:
+            Cannot: it does not, or with another one.
+        """
+        self.wait(
+            lambda: bool(ELECTION.search(self.said(p))), f"server {self.ids[p]} (p{p}) votes in a new election", seconds
+        )
+        found = ELECTION.search(self.said(p))
+        assert found is not None
+        z, model = self.compare.zxids, self.after["last_processed"][p]
+        if int(found[1], 16) != z.real(model):
+            raise Cannot(
+                self.compare.sentence(p, "lastProcessedZxid, as it votes", z.said(model), z.told(int(found[1], 16)))
+            )
+
+    def elect(self, l: int, quorum: int) -> None:
+        members = [p for p in range(3) if p == l or quorum >> p & 1]
+        self.gates(l).open(SNAPSHOT)
+        self.ensemble.regroup(self.ids[p] for p in members)
+        for f in members:
+            if f != l:
+                self.registers(f, l)
+        self.settle(self.after, l)
+        self.gates(l).close(SNAPSHOT)
+
+    def registers(self, f: int, l: int) -> None:
+        a, b = self.ids[f], self.ids[l]
+        self.wait(lambda: self.ensemble.registers(a, b), f"server {a} (p{f}) registers with {b} (p{l})")
+
+    def join(self, p: int, l: int) -> None:
+        behind = {self.ids[q] for q in range(3) if self.before["leader"][q] == l} | {self.ids[l]}
+        self.ensemble.regroup(self.ensemble.group | behind | {self.ids[p]})
+        self.registers(p, l)
+
+    def lose(self, *_: int) -> None:
+        """What comes from now on is dropped (`cut_lost`)."""
+
+    def follower_learns(self, f: int, l: int) -> None:
+        c = self.compare.connection(f, l)
+        assert c is not None
+        self.ends(f, c.close_near)
+
+    def leader_learns(self, l: int, f: int) -> None:
+        c = self.compare.connection(f, l)
+        assert c is not None
+        if self.after["role"][l] == LOOKING:
+            self.ends(l, c.close_far)
+        else:
+            c.close_far()
+            self.wait(lambda: "GOODBYE" in self.said(l), f"server {self.ids[l]} (p{l}) gives up the connection")
+
+    def ends(self, p: int, cause: Callable[[], object]) -> None:
+        """A server's term ends: what the model drains is let go on, and it votes."""
+        self.leave(p)
+        gates = self.gates(p)
+        if self.after["stale_queue"][p] or self.before["phase"][p] != SERVING:
+            gates.outlive()  # nothing joins the thread of a server that does not run yet: it stays where it is
+        else:
+            gates.open(SYNC)
+        gates.open(ACKNOWLEDGE, SNAPSHOT, LOG, EPOCH)
+        cause()
+        self.votes(p)
+        gates.open(COMMIT)
+        time.sleep(0.02)  # threads whose term has ended leave
+        gates.close(COMMIT, SYNC, SNAPSHOT, EPOCH)
+
+    # --- packets -----------------------------------------------------------------------------------
+
+    def receive(self, p: int, q: int, place: int = 0) -> None:
+        """p receives the first packet of q."""
+        leads = self.before["role"][p] == LEADING
+        f, l = (q, p) if leads else (p, q)
+        proxy = self.ensemble.quorum[self.ids[f], self.ids[l]]
+        c = proxy.newest
+        assert c is not None
+        assert self.step.message is not None
+        stream = c.up if leads else c.down
+        kind = self.step.message.kind
+        if kind == "NEWLEADER":
+            self.gates(p).close(*OF_NEWLEADER)
+        if kind == "CLOSED":
+            self.ends(p, c.close_near)
+        elif self.after["role"][p] == LOOKING and self.before["role"][p] != LOOKING:
+            self.ends(p, partial(proxy.let_one, stream))
+        else:
+            sent = proxy.let_one(stream)
+            self.wait(lambda: stream.read(sent), f"server {self.ids[p]} (p{p}) reads the {kind}")
+
+    # --- threads -----------------------------------------------------------------------------------
+
+    def through(self, p: int, gate: str) -> None:
+        """Let a thread go on until server and model are the same, and hold it where it next asks."""
+        self.gates(p).open(gate)
+        try:
+            self.settle(self.after, p)
+        finally:
+            self.gates(p).close(gate)
+
+    def held(self, p: int, gate: str) -> None:
+        """
+        Raises:
+            Cannot: no thread stands there.
+        """
+        where = f"server {self.ids[p]} (p{p}): its thread comes to {gate}"
+        self.wait(lambda: bool(self.gates(p).waiting(gate)), where)
+
+    def sync_thread(self, p: int, which: int) -> None:
+        self.held(p, SYNC)
+        self.through(p, SYNC)
+
+    def stale_thread(self, p: int, which: int) -> None:
+        self.held(p, STALE)
+        self.through(p, STALE)
+
+    def commit_thread(self, p: int, which: int) -> None:
+        self.held(p, COMMIT)
+        self.through(p, COMMIT)
+
+    def log_fails(self, p: int, which: int) -> None:
+        self.held(p, SYNC)
+        gates = self.gates(p)
+        gates.fails = True
+        self.ends(p, lambda: None)
+        gates.fails = False
+
+    def snapshot(self, p: int, which: int) -> None:
+        self.held(p, SNAPSHOT)
+        self.through(p, SNAPSHOT)
+
+    def persist(self, p: int, which: int) -> None:
+        if self.before["log"][p] != self.after["log"][p]:
+            self.held(p, LOG)
+            self.through(p, LOG)
+
+    def write_epoch(self, p: int, which: int) -> None:
+        self.held(p, EPOCH)
+        self.through(p, EPOCH)
+
+    def acknowledge(self, p: int, which: int) -> None:
+        self.held(p, ACKNOWLEDGE)
+        self.gates(p).open(*OF_NEWLEADER)
+
+    def nothing(self, p: int, which: int) -> None:
+        """It comes by itself."""
+
+    def propose(self, l: int, which: int) -> None:
+        self.write(self.ensemble.client(self.ids[l], again=True), self.after["last_proposed"][l])
+
+
+def operands(step: Step) -> list[str]:
+    return [k for k in step.word.operands if k != "choice"]

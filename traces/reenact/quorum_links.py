@@ -1,0 +1,125 @@
+"""The links of the quorum protocol, held packet by packet, and those of the election, where the newest vote waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from traces.reenact.links import Connection, Proxy, Stream, Unit
+from traces.reenact.notifications import Greeting, NotificationReader
+from traces.reenact.packets import ACK, OUTSIDE, UPTODATE, Packet, PacketReader
+from traces.reenact.recording import Recording
+
+__all__ = ["ElectionProxy", "QuorumProxy", "counts"]
+
+COUNTER = (1 << 32) - 1
+
+
+def counts(packet: Unit, said_uptodate: bool) -> bool:
+    """Whether a packet is one of the model's. Not: pings and what is of clients, and the second ACK(<e,0>), behind
+    UPTODATE, which Leader.processAck ignores."""
+    assert isinstance(packet, Packet)
+    if packet.kind in OUTSIDE:
+        return False
+    return not (packet.kind == ACK and packet.zxid & COUNTER == 0 and said_uptodate)
+
+
+class QuorumProxy(Proxy):
+    """The connections that a follower opens to a leader.
+
+    Attributes:
+        held: packets of the model wait to be let through; else all passes.
+    """
+
+    def __init__(self, source: int, target: int, port_behind: int, recording: Recording) -> None:
+        self.held = False
+        super().__init__("quorum", source, target, port_behind, recording, packets)
+
+    def on_unit(self, stream: Stream) -> None:
+        self.flush(stream)
+
+    def on_connected(self, connection: Connection) -> None:
+        with self.recording.changed:
+            self.flush(connection.up)
+
+    def flush(self, stream: Stream) -> None:
+        """Let through what need not wait, from the front."""
+        if stream.destination is None:
+            return
+        while stream.waiting and (not self.held or not counts(stream.waiting[0], uptodate_passed(stream))):
+            self.note_uptodate(stream)
+            stream.let()
+
+    def note_uptodate(self, stream: Stream) -> None:
+        if isinstance(u := stream.waiting[0], Packet) and u.kind == UPTODATE:
+            stream.connection.told_uptodate = True
+
+    def model_packets(self, stream: Stream) -> list[Packet]:
+        """What waits and is of the model."""
+        with self.recording.changed:
+            return [u for u in stream.waiting if isinstance(u, Packet) and counts(u, uptodate_passed(stream))]
+
+    def let_one(self, stream: Stream) -> int:
+        """Let the first packet of the model through, and what is before it and after it and need not wait; how many
+        bytes were let through up to the end of that packet."""
+        with self.recording.changed:
+            self.flush(stream)
+            self.note_uptodate(stream)
+            stream.let()
+            sent = stream.sent
+            self.flush(stream)
+            return sent
+
+    def on_end(self, stream: Stream) -> None:
+        if not self.held:
+            stream.connection.close()
+
+
+def uptodate_passed(stream: Stream) -> bool:
+    return stream.connection.told_uptodate
+
+
+def packets(opened: bool) -> Callable[[bytes], list[Unit]]:
+    reader = PacketReader()
+    return lambda data: list(reader.feed(data))
+
+
+class ElectionProxy(Proxy):
+    """The connections between two servers' election ports."""
+
+    impatient = True
+
+    def __init__(
+        self, source: int, target: int, port_behind: int, recording: Recording, passes: Callable[[int, int], bool]
+    ) -> None:
+        self.passes = passes
+        super().__init__("election", source, target, port_behind, recording, notifications)
+
+    def on_unit(self, stream: Stream) -> None:
+        self.flush(stream)
+
+    def on_connected(self, connection: Connection) -> None:
+        with self.recording.changed:
+            self.flush(connection.up)
+
+    def flush(self, stream: Stream) -> None:
+        """Let through what may pass; of votes that may not, the newest stays, as QuorumCnxManager keeps one."""
+        if stream.destination is None:
+            return
+        open_now = self.passes(self.source, self.target)
+        while stream.waiting and (open_now or isinstance(stream.waiting[0], Greeting)):
+            stream.let()
+        del stream.waiting[:-1]
+
+    def flush_all(self) -> None:
+        with self.recording.changed:
+            for c in self.connections:
+                self.flush(c.up)
+                self.flush(c.down)
+
+    def on_end(self, stream: Stream) -> None:
+        stream.connection.close()
+
+
+def notifications(opened: bool) -> Callable[[bytes], list[Unit]]:
+    reader = NotificationReader(opened)
+    return lambda data: list(reader.feed(data))

@@ -1,0 +1,25 @@
+"""How often of how many times, with what that says of the rate."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+__all__ = ["interval", "told_rate"]
+
+Z = 1.959963984540054  # 95 %
+
+
+def interval(hits: int, times: int) -> tuple[float, float]:
+    """Wilson's interval of 95 % for a rate."""
+    if not times:
+        return 0.0, 1.0
+    rate, n = hits / times, times
+    middle = rate + Z * Z / (2 * n)
+    spread = Z * sqrt(rate * (1 - rate) / n + Z * Z / (4 * n * n))
+    scale = 1 + Z * Z / n
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def told_rate(hits: int, times: int) -> str:
+    low, high = interval(hits, times)
+    return f"{hits} of {times} (95 %: {low:.2f} to {high:.2f})"

@@ -1,0 +1,90 @@
+"""A trace played on real servers, from the first process started to the last ended, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from traces.reenact.aftermath import Aftermath, aftermath
+from traces.reenact.ending import at_the_end
+from traces.reenact.ensemble import Ensemble
+from traces.reenact.plan import Plan
+from traces.reenact.player import Played, Player
+from traces.reenact.servers import Cannot, Release
+
+__all__ = ["Run", "play", "tried"]
+
+
+@dataclass
+class Run:
+    """What came of one time.
+
+    Attributes:
+        trouble: the servers did not come to where the trace begins: nothing is said of it; empty: they did.
+        harm: what is broken on the real servers.
+    """
+
+    played: Played
+    after: Aftermath | None
+    harm: list[str] = field(default_factory=list)
+    trouble: str = ""
+    seconds: float = 0.0
+
+    @property
+    def agreed(self) -> bool:
+        """Every step was forced, seen, and as the model has it."""
+        return not self.trouble and not self.played.differs
+
+
+def play(folder: Path, release: Release, plan: Plan, patience: float = 20.0) -> Run:
+    """Play a plan once.
+
+    Args:
+        folder: it leaves there what happened, the servers' logs and their data.
+    """
+    began = time.monotonic()
+    ensemble = Ensemble(folder, release)
+    player = Player(ensemble, plan, patience)
+    after, harm, trouble = None, [], ""
+    try:
+        try:
+            player.establish()
+        except Cannot as problem:
+            trouble = str(problem)
+        else:
+            player.play()
+            if not player.played.differs:
+                harm = at_the_end(player, plan) if plan.steps else []
+                after = aftermath(ensemble, player.played)
+                harm += after.harm
+    finally:
+        ensemble.end()
+    run = Run(player.played, after, harm, trouble, time.monotonic() - began)
+    (folder / "result.json").write_text(json.dumps(as_dict(plan, run), indent=1) + "\n")
+    return run
+
+
+def as_dict(plan: Plan, run: Run) -> dict[str, object]:
+    return {
+        "ids": plan.ids, "steps": len(plan.steps), "agreed": run.played.steps, "differs": run.played.differs,
+        "trouble": run.trouble, "harm": run.harm, "model_breaks": plan.broken, "skipped": plan.skipped,
+        "inserted": plan.inserted, "seconds": round(run.seconds, 2),
+        "step_seconds": [round(s, 3) for s in run.played.seconds],
+        "writes": [{"path": w.path, "acknowledged_at": w.answered} for w in run.played.writes],
+        "trees": {} if run.after is None else {str(n): t for n, t in run.after.trees.items()},
+    }  # fmt: skip
+
+
+def tried(
+    folder: Path, release: Release, plan: Plan, retries: int, patience: float, say: Callable[[str], None]
+) -> tuple[Run, int]:
+    """Play a plan until every step agrees, or as often as there are retries; the last run and how many there were."""
+    for again in range(retries + 1):
+        run = play(folder / f"try{again + 1}", release, plan, patience)
+        if run.agreed or again == retries:
+            break
+        say(f"try {again + 1}: {run.trouble or run.played.differs[0]}")
+    return run, again + 1

@@ -1,0 +1,205 @@
+"""Where real servers come from, and one of them as a process: started, killed, read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["Cannot", "Release", "Server", "find_release", "free_ports"]
+
+HERE = Path(__file__).parent
+NEEDED = ("slf4j-api", "netty-handler", "metrics-core", "snappy-java", "commons-io", "commons-cli")
+OPTIONS = (
+    "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=64",
+    "-Dzookeeper.snapCount=100000", "-Dzookeeper.snapshotSizeFactor=-1",
+    "-Dzookeeper.commitProcessor.numWorkerThreads=0", "-Dzookeeper.fastleader.maxNotificationInterval=400",
+)  # fmt: skip
+
+
+class Cannot(Exception):
+    """Real servers cannot be run here, or did not do what servers do; says why in a sentence."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """Servers to be started.
+
+    Attributes:
+        name: as the user says.
+        command: of a server, before the path of its configuration.
+        environment: more of it.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def find_release(release: str, folder: str = "", jar: str = "") -> Release:
+    """
+    Args:
+        folder: a build or an unpacked distribution of ZooKeeper.
+        jar: a server's jar, in place of the release's.
+
+    Raises:
+        Cannot: something is missing.
+    """
+    if shutil.which("java") is None:
+        raise Cannot("real ZooKeeper servers need Java, and there is no `java` here")
+    if find_spec("kazoo") is None:
+        raise Cannot("clients need the package kazoo, which is not installed")
+    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        raise Cannot("holding a server's threads needs a C compiler, and there is no `cc`, `gcc` or `clang` here")
+    if folder:
+        return built(Path(folder))
+    own = Path(os.environ.get("ZABCHECK_ZOOKEEPER", HERE.parents[2] / "shared" / "zookeeper" / "servers"))
+    script, java = own / "run-zookeeper", Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
+    if not script.exists():
+        raise Cannot(f"there are no servers: no {script.name} in {own} (ZABCHECK_ZOOKEEPER names their folder)")
+    for name in NEEDED:
+        if not (java / f"{name}.jar").exists():
+            raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
+    given = Path(jar).resolve() if jar else own / f"zookeeper-server-{release}.jar"
+    if not given.exists() and release != "debian":
+        have = sorted(p.stem.removeprefix("zookeeper-server-") for p in own.glob("zookeeper-server-*.jar"))
+        raise Cannot(f"there is no server {given.name}; there are {', '.join(have)}")
+    if release == "debian" and not jar and not (java / "zookeeper.jar").exists():
+        raise Cannot(f"Debian's ZooKeeper is not installed: there is no zookeeper.jar in {java}")
+    word = str(given) if jar else release
+    return Release(release, (str(script), word), {"JAVA_DIR": str(java)})
+
+
+def built(folder: Path) -> Release:
+    """A build of the user's own.
+
+    Raises:
+        Cannot: this is none.
+    """
+    places = [folder / "lib", folder / "zookeeper-server" / "target" / "lib", folder / "zookeeper-server" / "target"]
+    jars = [p for place in places for p in sorted(place.glob("*.jar"))]
+    if not any(p.name.startswith("zookeeper") for p in jars):
+        raise Cannot(
+            f"{folder} is no build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
+        )
+    classes = ":".join(str(p.resolve()) for p in jars)
+    return Release(folder.name, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, below those that connections get: a server that starts again finds its own."""
+    try:
+        first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError):
+        first = 32768
+    ports: list[int] = []
+    for port in random.sample(range(10000, max(first, 20000)), 1000):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+        if len(ports) == count:
+            break
+    return ports
+
+
+def compiled_shim(folder: Path) -> Path:
+    """The library that makes threads ask (shim.c).
+
+    Raises:
+        Cannot: it does not compile.
+    """
+    out = folder / "shim.so"
+    compiler = next(name for name in ("cc", "gcc", "clang") if shutil.which(name))
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(out), str(HERE / "shim.c"), "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Cannot(f"the library that holds threads does not compile: {done.stderr.strip().splitlines()[-1]}")
+    return out
+
+
+class Server:
+    """One server: its folder, its configuration, and the process, if it runs.
+
+    Args:
+        number: its id.
+        client, quorum, election: its own ports.
+        servers: the quorum and election ports of all.
+        proxies: for each of these ports of others the one to connect to instead.
+        gate: the socket that its threads ask over.
+    """
+
+    def __init__(
+        self, folder: Path, number: int, release: Release, ports: tuple[int, int, int],
+        servers: dict[int, tuple[int, int]], proxies: dict[int, int], shim: Path, gate: Path,
+    ) -> None:  # fmt: skip
+        self.folder, self.number, self.release, self.shim, self.gate = folder, number, release, shim, gate
+        self.client, self.quorum, self.election = ports
+        self.proxies = proxies
+        self.data, self.log = folder / f"server{number}", folder / f"log{number}.txt"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.data.mkdir(parents=True)
+        (self.data / "myid").write_text(str(number))
+        lines = [
+            "tickTime=500", "initLimit=30", "syncLimit=60", f"dataDir={self.data}", f"clientPort={self.client}",
+            "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
+            "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
+        ]  # fmt: skip
+        lines += [f"server.{k}=127.0.0.1:{q}:{e}" for k, (q, e) in sorted(servers.items())]
+        self.configuration = folder / f"zoo{number}.cfg"
+        self.configuration.write_text("\n".join(lines) + "\n")
+
+    def start(self) -> None:
+        env = os.environ | self.release.environment
+        env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
+        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_GATE": str(self.gate)}
+        options = (*OPTIONS, f"-agentpath:{self.shim}")
+        if self.release.command[0] == "java":
+            command = ["java", *options, *self.release.command[1:], str(self.configuration)]
+        else:
+            command = [*self.release.command, str(self.configuration), *options]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, cwd=self.folder,
+                start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def runs(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def said(self, since: int = 0) -> str:
+        """Its log, from a place on."""
+        with contextlib.suppress(OSError), self.log.open("rb") as lines:
+            lines.seek(since)
+            return lines.read().decode(errors="replace")
+        return ""
+
+    def asked(self, word: str = "srvr") -> str:
+        """The answer to a word of four letters; empty: there is none."""
+        out = b""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.client), 1) as s:
+            s.settimeout(1)
+            s.sendall(word.encode())
+            while part := s.recv(4096):
+                out += part
+        return out.decode(errors="replace")
+
+    def status(self) -> tuple[str, int]:
+        """leader, follower or nothing, and its last processed zxid."""
+        said = self.asked()
+        mode, zxid = re.search(r"^Mode: (\w+)", said, re.M), re.search(r"^Zxid: 0x([0-9a-f]+)", said, re.M)
+        return (mode[1] if mode else "", int(zxid[1], 16) if zxid else -1)

@@ -1,0 +1,56 @@
+"""What is on the disk of a server, as the audit reads it: logged zxids, snapshots, epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from traces.zookeeper.logs import Reader, read_log
+from traces.zookeeper.memory import Scan
+from traces.zookeeper.server import NotOne, find_directory
+
+__all__ = ["Disk", "read_disk"]
+
+_readers: list[Reader] = []
+
+
+@dataclass(frozen=True)
+class Disk:
+    """What a server would find if it started.
+
+    Attributes:
+        log: the zxids of its records, in the order in which they stand, and of its files.
+        snapshots: the zxids that snapshots are named after, ascending.
+        current, accepted: the epochs; -1: there is no such file, or none that says a number.
+    """
+
+    log: tuple[int, ...]
+    snapshots: tuple[int, ...]
+    current: int
+    accepted: int
+
+
+def read_disk(folder: Path) -> Disk:
+    if not _readers:
+        _readers.append(Reader(1 << 16))
+    zxids: list[int] = []
+
+    def visit(s: Scan) -> None:
+        zxids.extend(s.zxid[n] for n in range(s.count))
+
+    try:
+        directory = find_directory([folder], folder.name)
+    except NotOne:
+        return Disk((), (), -1, -1)
+    for named, path in directory.logs:
+        read_log(path, named, _readers[0], visit)
+    snapshots = tuple(sorted({zxid for zxid, path in directory.snapshots if path.exists() and path.stat().st_size}))
+    epochs = [number(directory.epochs.get(name)) for name in ("currentEpoch", "acceptedEpoch")]
+    return Disk(tuple(zxids), snapshots, epochs[0], epochs[1])
+
+
+def number(text: bytes | None) -> int:
+    try:
+        return int(text or b"")
+    except ValueError:
+        return -1

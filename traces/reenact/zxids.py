@@ -1,0 +1,52 @@
+"""The model's zxids and epochs, and the servers'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zabspec.protocols.zookeeper.state import WIDTH, counter_of, epoch_of
+
+__all__ = ["Zxids"]
+
+
+@dataclass(frozen=True)
+class Zxids:
+    """Epochs differ by a constant. <1,1> stands for all that was there when the run began; later counters of epoch 1
+    count on from it, and those of later epochs are the same.
+
+    Attributes:
+        base: the servers' zxid for <1,1>.
+    """
+
+    base: int
+
+    def epoch(self, model: int) -> int:
+        """A server's epoch for a model's; -1 and 0 are themselves."""
+        return model if model <= 0 else model - 1 + (self.base >> 32)
+
+    def real(self, model: int) -> int:
+        e, n = epoch_of(model), counter_of(model)
+        if not e:
+            return 0
+        if e == 1 and n:
+            return self.base + n - 1
+        return self.epoch(e) << 32 | n
+
+    def logged(self, log: tuple[int, ...]) -> list[str]:
+        """A server's log in the model's words: what there was before the run is one transaction."""
+        out = ["<1,1>"] if any(z == self.base for z in log) else []
+        return out + [self.told(z) for z in log if z > self.base]
+
+    def told(self, real: int) -> str:
+        """A server's zxid in the model's words."""
+        e, n = real >> 32, real & 0xFFFFFFFF
+        first = self.base >> 32
+        if e < first or (e == first and n > 0 and real < self.base):
+            return f"before the run ({real:#x})" if real else "<0,0>"
+        if e == first and n:
+            return f"<1,{real - self.base + 1}>"
+        return f"<{e - first + 1},{n}>"
+
+    @staticmethod
+    def said(model: int) -> str:
+        return f"<{model // WIDTH},{model % WIDTH}>"
