@@ -8,7 +8,7 @@ __all__ = ["NOT_FOUND", "ROWS", "USUAL", "Row"]
 
 # Repairs that neither contain the fix of another row that names them nor are contained in it. What is left out beside a
 # row's own fix is what contains it: 3911 is in 4646, which is in 4394, and 4837's hole is 1558's.
-OTHERS = ("4643", "4925", "4712", "3642", "2355", "4837", "1558", "trunc", "2354")
+OTHERS = ("4643", "4925", "4712", "3642", "2355", "4837", "1558", "trunc", "5094", "2354")
 USUAL = {"crashes": 2, "losses": 1, "timeouts": 0, "elections": 2, "proposals": 0}
 CUT = {"losses": 0, "partitions": 1, "crashes": 1, "elections": 1, "proposals": 1}
 
@@ -168,6 +168,20 @@ ROWS = (
         CUT | {"partitions": 2, "crashes": 0, "elections": 2, "proposals": 0}, 32, True, "",
     ),
     Row(
+        "5094", "3.9.4", others("5094"), ("5094",), "memory-is-the-disk",
+        "A connection breaks after TRUNC and before NEWLEADER: what was committed behind the TRUNC is in the tree "
+        "and on no disk, and the database is kept; the follower votes with what a crash takes away.",
+        "f.2.1: the history is replaced as a whole, on the disk",
+        {"losses": 1, "partitions": 1, "crashes": 0, "elections": 1, "proposals": 1}, 32, True, "",
+    ),
+    Row(
+        "1282", "before-1282", others("4643"), ("1282",), "epoch-is-on-a-quorum",
+        "A follower acknowledges NEWLEADER and writes currentEpoch at UPTODATE: a leader is established in an "
+        "epoch that no quorum has on its disks.",
+        "f.2.1: a follower sets its epoch, on the disk, and acknowledges NEWLEADER after that",
+        {"losses": 0, "partitions": 1, "crashes": 0, "elections": 1, "proposals": 1}, 14, True, "",
+    ),
+    Row(
         "trunc", "3.9.4", others("trunc"), ("trunc",), "acknowledged-survives",
         "A follower has logged and acknowledged a proposal of the running epoch, reconnects, and is told to "
         "TRUNC it since the leader has committed it and not yet applied it; the leader, and with it the only "
@@ -180,7 +194,6 @@ ROWS = (
 # Rows of BUGS.tsv that there is none for, with why.
 NOT_FOUND = {
     "2678": "it is what makes others possible, and no bug by itself",
-    "1282": "with the usual budget nothing breaks without it",
     "3642": "at the two proposals that it needs, a minute was not enough",
     "2872": "loss of power is not in this text yet",
     "3104": "a SNAP is one step here, not streamed while commits go on",
@@ -193,7 +206,6 @@ NOT_FOUND = {
     "1549": "it is 1558 and 4837",
     "1653": "it is 2354 on 3.4",
     "4352": "its mechanism is unknown",
-    "5094": "nothing is known of it here",
     "1154": "it is of releases before 3.4.10",
     "1156": "it is of releases before 3.4.10",
     "962": "it is of releases before 3.4.10",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import Node, State
 from zabspec.own.authoring import action
-from zabspec.protocols.zookeeper.observed import exposes
+from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of
 from zabspec.protocols.zookeeper.storage import apply_txn
@@ -19,6 +19,7 @@ def may_propose(s: State, l: Node) -> bool:
 def propose(s: State, l: Node) -> None:
     """ProposalRequestProcessor.processRequest, Leader.propose: sent to who is forwarded to before it is logged here."""
     zxid = s.last_proposed[l] + 1
+    proposes(s, zxid, s.term[l])
     s.last_proposed[l] = zxid
     s.outstanding[l].append(zxid)
     for f in range(s.NODES):

@@ -25,18 +25,9 @@ def established(s: State) -> None:
             s.linked[0].add(p)
             s.forwarding[0].add(p)
             s.looping[0].add(p)
-    s.snapshot_names[0].append(0)  # ZooKeeperServer.loadData, when it was elected
-    s.snapshot_trees[0].append(0)
     s.role[0] = LEADING
-    s.heard[0].add(0)
-    s.agreed[0].add(0)
-    s.new_leader_acks[0].add(0)
     for f in range(s.NODES):
         if f != 0:
-            s.heard[0].add(f)
-            s.agreed[0].add(f)
-            s.answered[0].add(f)
-            s.new_leader_acks[0].add(f)
             send_to_follower(s, 0, f, PROPOSAL(zxid=first + 2))
     s.outstanding[0].append(first + 2)
     s.sync_queue[0].append(first + 2)

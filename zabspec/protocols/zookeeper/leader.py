@@ -45,7 +45,7 @@ def load_data(s: State, l: Node) -> None:
 def on_followerinfo(s: State, l: Node, f: Node, m: FOLLOWERINFO) -> None:
     """LearnerHandler.run, Leader.getEpochToPropose: whichever thread completes the quorum writes the leader's
     acceptedEpoch, then all get LEADERINFO. A crash between is one before the write as others see it, and one after
-    LEADERINFO that nobody received."""
+    LEADERINFO that nobody received. Nobody looks at connectingFollowers again."""
     s.linked[l].add(f)
     if s.phase[l] == CHOOSING_EPOCH:
         s.term[l] = max(s.term[l], m.accepted + 1)
@@ -53,6 +53,7 @@ def on_followerinfo(s: State, l: Node, f: Node, m: FOLLOWERINFO) -> None:
         if len(s.heard[l]) >= s.MAJORITY:
             store_proposed(s, l)
             s.phase[l] = AWAITING_EPOCH_ACKS
+            s.heard[l].clear()
             s.agreed[l].add(l)
             for q in range(s.NODES):
                 if q in s.linked[l]:
@@ -72,9 +73,10 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
     leader is sent away (StateSummary.isMoreRecentThan)."""
     s.peer_last[l][f] = m.zxid
     if s.phase[l] != AWAITING_EPOCH_ACKS:
-        sync_follower(s, l, f)
+        sync_learner(s, l, f)
     elif m.current > s.current_epoch[l] or (m.current == s.current_epoch[l] and m.zxid > s.last_processed[l]):
         s.linked[l].discard(f)
+        s.peer_last[l][f] = 0
         send_to_follower(s, l, f, CLOSED())
     else:
         s.answered[l].add(f)
@@ -82,9 +84,17 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
             s.agreed[l].add(f)
         if len(s.agreed[l]) >= s.MAJORITY:
             s.phase[l] = TO_WRITE_OWN_EPOCH
+            s.agreed[l].clear()
             for q in range(s.NODES):
                 if q in s.answered[l]:
-                    sync_follower(s, l, q)
+                    sync_learner(s, l, q)
+            s.answered[l].clear()
+
+
+def sync_learner(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.run, from waitForEpochAck on; its peerLastZxid is not looked at again."""
+    sync_follower(s, l, f)
+    s.peer_last[l][f] = 0
 
 
 def at_own_epoch(s: State, l: Node) -> bool:
@@ -98,6 +108,7 @@ def write_own_epoch(s: State, l: Node) -> None:
     s.current_epoch[l] = s.term[l]
     s.phase[l] = AWAITING_ACKS
     s.new_leader_acks[l].add(l)
+    quorum_may_be_complete(s, l)
 
 
 def receivable(s: State, l: Node, f: Node, m: ACK) -> bool:
@@ -112,16 +123,21 @@ def on_ack(s: State, l: Node, f: Node, m: ACK) -> None:
     says an error of another one, does not count it, and returns."""
     if f in s.unsettled[l]:
         s.unsettled[l].discard(f)
-        if m.zxid == first_of(s.term[l]):
-            s.new_leader_acks[l].add(f)
-        else:
+        if m.zxid != first_of(s.term[l]):
             swallows(s)
         if s.phase[l] == SERVING:
             open_to(s, l, f)
         else:
             s.settled[l].add(f)
+            if m.zxid == first_of(s.term[l]):
+                s.new_leader_acks[l].add(f)
+                quorum_may_be_complete(s, l)
     elif f in s.looping[l]:
         process_ack(s, l, f, m.zxid)
+
+
+def quorum_may_be_complete(s: State, l: Node) -> None:
+    """The main thread, which waits for the quorum, goes on in a step of its own."""
 
 
 def open_to(s: State, l: Node, f: Node) -> None:
@@ -149,6 +165,7 @@ def start_serving(s: State, l: Node) -> None:
         if f in s.settled[l]:
             open_to(s, l, f)
     s.settled[l].clear()
+    s.new_leader_acks[l].clear()
 
 
 def on_follower_lost(s: State, l: Node, f: Node) -> None:
@@ -157,6 +174,7 @@ def on_follower_lost(s: State, l: Node, f: Node) -> None:
     or when initLimit has passed; the sets of discovery and of NEWLEADER keep who was in them."""
     s.linked[l].discard(f)
     s.answered[l].discard(f)
+    s.peer_last[l][f] = 0
     s.forwarding[l].discard(f)
     s.unsettled[l].discard(f)
     s.settled[l].discard(f)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import State
 from zabspec.own.authoring import observation
+from zabspec.protocols.zookeeper.state import epoch_of
 
 
 @observation
@@ -18,6 +19,14 @@ def founds(s: State, epoch: int, tree: int) -> None:
     if s.founded[epoch] != 0:
         s.twice = True
     s.founded[epoch] = tree | 1
+
+
+@observation
+def proposes(s: State, zxid: int, epoch: int) -> None:
+    """A leader gives a transaction its zxid. That no zxid is given twice follows from this, from one leader an epoch
+    and from zxids that ascend."""
+    if epoch_of(zxid) != epoch:
+        s.strayed = True
 
 
 @observation

@@ -1,6 +1,5 @@
 """What must hold of ZooKeeper. Delivered means: applied to the tree of a server that serves. A transferred tree is
-delivered
-when its server begins to serve."""
+delivered when its server begins to serve."""
 
 from __future__ import annotations
 
@@ -49,8 +48,7 @@ def trees_agree(s: State) -> bool:
 
 def is_prefix(a: int, b: int) -> bool:
     """Whether one of two sets of transactions is a beginning of the other: whoever lacks the first that is not in
-    both has
-    none after it."""
+    both has none after it."""
     d = a ^ b
     low = d & (0 - d)
     return d == 0 or a < low or b < low
@@ -58,8 +56,10 @@ def is_prefix(a: int, b: int) -> bool:
 
 @safety(witness=two_serve)
 def initial_history(s: State) -> bool:
-    """A server that serves in an epoch has applied what its leader had when it was established."""
+    """A server serves only in an epoch whose leader is established, and has applied what that leader began with."""
     for p in range(s.NODES):
+        if s.phase[p] == SERVING and s.founded[s.term[p]] == 0:
+            return broken(f"p{p} serves in epoch {s.term[p]}, whose leader is not established")
         if s.phase[p] == SERVING and (s.founded[s.term[p]] | s.tree[p] | 1) != (s.tree[p] | 1):
             return broken(f"p{p} serves in epoch {s.term[p]} without all of its initial history")
     return True
@@ -78,6 +78,14 @@ def one_leader_an_epoch(s: State) -> bool:
     """No two leaders are established in one epoch."""
     if s.twice:
         return broken("two leaders were established in one epoch")
+    return True
+
+
+@safety(over="history", witness=one_founded)
+def zxids_are_of_their_epoch(s: State) -> bool:
+    """A leader proposes zxids of its own epoch, as no other leader does."""
+    if s.strayed:
+        return broken("a leader has proposed a zxid of another epoch than its own")
     return True
 
 

@@ -10,7 +10,17 @@ from zabspec.language.lang import Node, State
 from zabspec.own.authoring import Variant
 from zabspec.protocols.zookeeper.learner import is_gap, log_request, persist_received
 from zabspec.protocols.zookeeper.shutdown import drain
-from zabspec.protocols.zookeeper.state import DIFF, TO_ACK, TO_PERSIST, TO_WRITE_EPOCH, TRUNC, WIDTH, epoch_of
+from zabspec.protocols.zookeeper.state import (
+    DIFF,
+    SNAPS,
+    TO_ACK,
+    TO_PERSIST,
+    TO_WRITE_EPOCH,
+    TRUNC,
+    TRUNCS,
+    WIDTH,
+    epoch_of,
+)
 from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, load_newest, restore
 from zabspec.protocols.zookeeper.sync import start_forwarding
 from zabspec.worlds.actor import send_to_follower
@@ -126,6 +136,12 @@ def kept_when_interrupted(s: State, p: Node) -> None:
 def cleared_when_interrupted(s: State, p: Node) -> None:
     """Learner.shutdown: syncMode is SNAP, and zk.shutdown(true) clears the database."""
     restore(s, p)
+
+
+def half_made_by_trunc_too(s: State, p: Node) -> bool:
+    """Pull request of ZOOKEEPER-5094 (#2459): an interrupted TRUNC clears the database as an interrupted SNAP does,
+    since what was committed behind it is in the tree and on no disk."""
+    return s.sync_mode[p] == SNAPS or s.sync_mode[p] == TRUNCS
 
 
 def forward_or_reload(s: State, p: Node) -> None:
@@ -310,5 +326,6 @@ REPAIRS = (
     repair("4837", "after TRUNC only what is up to the cut is read", {"reload_after_cut": reload_up_to_cut}),
     repair("1558", "a leader takes no snapshot before discovery", {"load_data": no_snapshot_before_discovery}),
     repair("trunc", "what is acknowledged in the running epoch is not cut", {"send_ahead": keeps_what_it_acknowledged}),
+    repair("5094", "an interrupted TRUNC clears the database", {"is_half_made": half_made_by_trunc_too}),
     repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),
 )

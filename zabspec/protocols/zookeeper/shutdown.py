@@ -37,8 +37,13 @@ def end_running(s: State, p: Node) -> None:
 def end_starting(s: State, p: Node) -> None:
     """The server does not run yet: nothing, but that an interrupted SNAP clears the database (3.6.3: ZOOKEEPER-3642).
     It is read from the disk again when the next election begins."""
-    if s.sync_mode[p] == SNAPS:
+    if is_half_made(s, p):
         clear_interrupted(s, p)
+
+
+def is_half_made(s: State, p: Node) -> bool:
+    """Learner.shutdown: zk.shutdown(getSyncMode() == SNAP). What a TRUNC has applied since is kept (ZOOKEEPER-5094)."""
+    return s.sync_mode[p] == SNAPS
 
 
 def clear_interrupted(s: State, p: Node) -> None:

@@ -98,6 +98,7 @@ def state(size: Size) -> list[Field]:
         ghost("exposed", tree, "of each epoch: what a serving server of it had applied", epochs(size) + 1),
         ghost("founded", tree, "of each epoch: what its leader was established with, and bit 0", epochs(size) + 1),
         ghost("twice", Bool(), "two leaders were established in one epoch"),
+        ghost("strayed", Bool(), "a leader gave a transaction a zxid of another epoch"),
         ghost("threw", Bool(), "a server stopped for a packet that its peer may send"),
         ghost("swallowed", Bool(), "an acknowledgement was taken for that of NEWLEADER"),
     ]  # fmt: skip

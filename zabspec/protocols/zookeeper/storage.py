@@ -29,17 +29,30 @@ def fast_forward(s: State, p: Node) -> None:
 def load_newest(s: State, p: Node, limit: int) -> None:
     """FileTxnSnapLog.restore: the newest snapshot whose name is at most `limit`, then what the log has after it."""
     s.committed_log[p].clear()
-    newest = 0
-    s.tree[p] = 0
-    for k in range(len(s.snapshot_names[p])):
-        name = s.snapshot_names[p][k]
-        if name >= newest and name <= limit:
-            newest = name
-            s.tree[p] = s.snapshot_trees[p][k]
+    newest = newest_snapshot(s, p, limit)
+    s.tree[p] = saved_tree(s, p, newest)
     s.last_processed[p] = newest
     for zxid in s.log[p]:
         if zxid > s.last_processed[p] and zxid <= limit:
             apply_txn(s, p, zxid)
+
+
+def newest_snapshot(s: State, p: Node, limit: int) -> int:
+    """The name of the newest snapshot up to a limit; 0: there is none."""
+    newest = 0
+    for name in s.snapshot_names[p]:
+        if name <= limit:
+            newest = max(newest, name)
+    return newest
+
+
+def saved_tree(s: State, p: Node, name: int) -> int:
+    """What snapshot.<name> holds; nothing where there is none of that name."""
+    tree = 0
+    for k in range(len(s.snapshot_names[p])):
+        if s.snapshot_names[p][k] == name:
+            tree = s.snapshot_trees[p][k]
+    return tree
 
 
 def restore(s: State, p: Node) -> None:
@@ -53,8 +66,9 @@ def last_zxid(s: State) -> int:
 
 
 def take_snapshot(s: State, p: Node) -> None:
-    """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>; one of that name is written over."""
-    there = False
+    """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>; one of that name is written over. Left out is one of
+    an empty tree at <0,0>: a start without it begins with just that."""
+    there = s.tree[p] == 0 and s.last_processed[p] == 0
     for k in range(len(s.snapshot_names[p])):
         if s.snapshot_names[p][k] == s.last_processed[p]:
             s.snapshot_trees[p][k] = s.tree[p]
@@ -80,6 +94,5 @@ def cut_log(s: State, p: Node, zxid: int) -> bool:
 
 def reload_after_cut(s: State, p: Node, zxid: int) -> None:
     """ZKDatabase.truncateLog, after the log was cut: loadDataBase takes the newest snapshot, also one later than the
-    cut
-    (ZOOKEEPER-4837)."""
+    cut (ZOOKEEPER-4837)."""
     restore(s, p)

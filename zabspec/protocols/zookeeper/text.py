@@ -7,12 +7,14 @@ from zabspec.protocols.zookeeper.broadcast import *
 from zabspec.protocols.zookeeper.established import *
 from zabspec.protocols.zookeeper.leader import *
 from zabspec.protocols.zookeeper.learner import *
+from zabspec.protocols.zookeeper.mutants import *
 from zabspec.protocols.zookeeper.observed import *
 from zabspec.protocols.zookeeper.properties import *
 from zabspec.protocols.zookeeper.releases import *
 from zabspec.protocols.zookeeper.shutdown import *
 from zabspec.protocols.zookeeper.state import *
 from zabspec.protocols.zookeeper.storage import *
+from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
 
 
@@ -40,5 +42,5 @@ PROTOCOL = declare(
         Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established)
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS],
+    variants=[*RELEASES, *REPAIRS, *MUTANTS],
 )
