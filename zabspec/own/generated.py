@@ -31,7 +31,8 @@ def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterabl
     if down:
         parts += [
             "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
-            "def went_down(s: State, p: Node) -> None:\n    s.crashed[p] = True",
+            "def went_down(s: State, p: Node) -> None:\n    if starts_at_once(s, p):\n        on_recovery(s, p)\n"
+            "    else:\n        s.crashed[p] = True",
             "def came_up(s: State, p: Node) -> None:\n    s.crashed[p] = False",
         ]
     for s in text.declared.starts:

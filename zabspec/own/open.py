@@ -74,7 +74,7 @@ HOOKS = (
     - WRITTEN
 )
 # Hooks that look, and write nothing.
-LOOKING = frozenset({"may_receive", "may_vote", "receivable", "recovering", "may_time_out"})
+LOOKING = frozenset({"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"})
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
 USUAL_FLIGHT = 32  # messages in flight
 

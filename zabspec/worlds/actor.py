@@ -93,6 +93,12 @@ def on_recovery(s: State, p: Node) -> None:
     """Process p, which had crashed, starts again."""
 
 
+def starts_at_once(s: State, p: Node) -> bool:
+    """Whether process p, which crashes, starts again in the same step. A process that looks for a leader, and never
+    finds one, does as little as one that is down; so nothing is lost by it but the states in which p is down."""
+    return False
+
+
 # --- over connections ----------------------------------------------------------------------------
 
 

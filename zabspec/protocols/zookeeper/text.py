@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zabspec.own.authoring import Size, Start, declare
 from zabspec.protocols.zookeeper.broadcast import *
+from zabspec.protocols.zookeeper.coarse import *
 from zabspec.protocols.zookeeper.established import *
 from zabspec.protocols.zookeeper.leader import *
 from zabspec.protocols.zookeeper.learner import *
@@ -42,5 +43,5 @@ PROTOCOL = declare(
         Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established)
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *MUTANTS],
+    variants=[*RELEASES, *REPAIRS, *COARSE, *MUTANTS],
 )
