@@ -9,6 +9,16 @@ from zabspec.protocols.zookeeper.leader import has_acks, start_serving
 from zabspec.protocols.zookeeper.learner import acknowledge, after_epoch, after_snapshot, persist, save_snapshot
 from zabspec.protocols.zookeeper.state import DIFFS, NEWLEADER, TO_ACK, TO_PERSIST, TO_SNAPSHOT
 
+# The order of a text's actions is that of its names: those of other modules come from there.
+__all__ = [
+    "COARSE",
+    "OVERRIDES",
+    "received_and_written",
+    "restarted",
+    "serves_when_complete",
+    "written_and_acknowledged",
+]
+
 
 def restarted(s: State, p: Node) -> bool:
     """A crash and the start after it are one step. A server that is down is one that looks for a leader and finds none:

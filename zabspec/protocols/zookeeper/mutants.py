@@ -39,6 +39,36 @@ from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, newest
 from zabspec.protocols.zookeeper.sync import send_committed, start_forwarding
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
+# The order of a text's actions is that of its names: those of other modules come from there.
+__all__ = [
+    "MUTANTS",
+    "accepted_in_memory",
+    "acknowledged_before_logged",
+    "ahead_gets_diff",
+    "applied_when_proposed",
+    "applied_without_a_record",
+    "commits_alone",
+    "diverged_gets_diff",
+    "forwards_after_newleader",
+    "forwards_what_is_committed",
+    "forwards_what_is_outstanding",
+    "goes_on_counting",
+    "keeps_its_log",
+    "load_keeps_committed_log",
+    "mutant",
+    "no_snapshot_at_newleader",
+    "not_forwarded",
+    "not_in_the_leaders_log",
+    "only_the_tree",
+    "proposed_without_a_write",
+    "received_kept_after_uptodate",
+    "recorded_and_not_applied",
+    "serves_alone",
+    "snap_keeps_committed_log",
+    "uncommitted_too",
+    "uptodate_at_once",
+]
+
 # --- two writes swapped ---------------------------------------------------------------------------
 
 

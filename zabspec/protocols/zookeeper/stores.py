@@ -21,6 +21,24 @@ from zabspec.protocols.zookeeper.state import (
 from zabspec.protocols.zookeeper.storage import last_zxid, newest_snapshot, saved_tree
 from zabspec.worlds.actor import is_down
 
+# The order of a text's actions is that of its names: those of other modules come from there.
+__all__ = [
+    "CONNECTED",
+    "NOT_CONNECTED",
+    "committed_log_is_whole",
+    "epoch_has_its_history",
+    "epoch_is_on_a_quorum",
+    "has_several",
+    "is_idle",
+    "looks_again",
+    "memory_is_the_disk",
+    "nothing_moves",
+    "on_disk",
+    "one_lacks_what_is_served",
+    "quiet_servers_agree",
+    "served_is_on_a_quorum",
+]
+
 NOT_CONNECTED, CONNECTED = 0, 1  # what the world's `link` says; else there is something to learn yet
 
 
