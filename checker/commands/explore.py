@@ -177,7 +177,7 @@ def explored_once(
     reduce = not reduction_off(model, limits, options)
     most = min(limits.max_states or SMALL, SMALL) if reduce else limits.max_states
     exploration = run_engine(engine, replace(limits, max_states=most), options)
-    exploration.compile_seconds = ready
+    exploration.compile_seconds += ready
     if reduce and exploration.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL:
         exploration = again_reduced(code, engine, limits, options, started)
     return exploration, threads, symmetry_off
@@ -244,7 +244,7 @@ def again_reduced(
     explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
     ready = time.perf_counter() - started
     exploration = run_engine(explorer, replace(limits, spent=ready), options)
-    exploration.compile_seconds = ready - so_far
+    exploration.compile_seconds += ready - so_far
     exploration.seconds += so_far
     return exploration
 

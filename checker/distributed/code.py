@@ -29,6 +29,7 @@ class Code(Compiled):
     """With fingerprints of 64 bits."""
 
     wide = False
+    quick = False  # what a task does is large, and there are many at once
     also_modules = (kernel,)
     exports = {name: of for name, of in compiled.EXPORTS.items() if name not in ("insert", "rehash")} | {
         "columns": (None, PTR, I64, I64, I64, PTR, PTR),

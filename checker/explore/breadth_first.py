@@ -19,7 +19,7 @@ from typing import IO, Protocol
 
 from checker.explore import kernel
 from checker.explore.compiled import Compiled
-from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes
+from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes, resident_bytes
 from checker.explore.result import Exploration, Found, Limits
 from invariants.registry import STEP
 
@@ -33,6 +33,7 @@ FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
 DISK = "/var/tmp"  # where a frontier goes for which there is no memory: /tmp may be memory, too
+COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
 
 
@@ -210,8 +211,8 @@ class Explorer:
             progress: called after each batch.
             keeper: keeps each level, or gives the one to go on from.
         """
-        started, cpu = time.perf_counter(), time.process_time()
-        self.cpu_started = cpu
+        started = time.perf_counter()
+        self.cpu_started = self.cpu_counted = time.process_time()
         result = Exploration(self.code.properties, self.code.symmetry)
         self.result, self.limits = result, limits
         self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
@@ -231,7 +232,7 @@ class Explorer:
                 pool.shutdown(wait=True, cancel_futures=True)
         self.collect_counts()
         result.seconds = time.perf_counter() - self.started
-        result.cpu_seconds += time.process_time() - cpu
+        result.cpu_seconds += time.process_time() - self.cpu_started
         result.memory = peak_bytes()
         return result
 
@@ -326,7 +327,21 @@ class Explorer:
                 self.progress(r, expanded, size)
             if self.cut_short():
                 return
+            self.count_work()
             batch = list(islice(units, BATCH))
+
+    def count_work(self) -> None:
+        """Tell the code how long it has worked. If that makes it take thorough code, the time for this is not the
+        exploration's, but its memory is."""
+        at, cpu = time.perf_counter(), time.process_time()
+        in_use = resident_bytes()
+        room = self.budget.limit - max(in_use, self.budget.spent)
+        if room > COMPILING and self.code.worked(cpu - self.cpu_counted, self.deadline - at):
+            self.budget.add(max(0, resident_bytes() - in_use))
+        spent, self.cpu_counted = time.perf_counter() - at, time.process_time()
+        self.result.compile_seconds += spent
+        self.started += spent
+        self.cpu_started += self.cpu_counted - cpu
 
     def give_back(self, chunk: Chunk) -> None:
         """A chunk whose states are expanded."""

@@ -16,10 +16,11 @@ from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.derive import in_order
-from zabspec.language.jit import MachineCode, compile_cached, has_bit_gather
+from zabspec.language.jit import MachineCode, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
+from zabspec.language.settling import Settling
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
 from zabspec.own.authoring import ConfigError, said_at
@@ -133,6 +134,7 @@ class Compiled:
     # what another explorer's kernel has besides, or instead
     exports: Mapping[str, tuple[Any, ...]] = EXPORTS
     header: int = kernel.HEADER
+    quick = True  # quick code will do at first: who runs it says how long it works
     also_modules: tuple[ModuleType, ...] = ()
 
     def also_text(self) -> str:
@@ -155,7 +157,8 @@ class Compiled:
         tables = derive.Permutations(nodes)
         self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
         self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
-        code = compile_cached(self._key(), self._make, self._examine)
+        self._settling = Settling(self._key(), self._make, self._examine, self.quick)
+        code = self._settling.code
         self._bind(code)
         self.sites: list[str] = code.facts["sites"]
         self.steps: list[str] = code.facts["steps"]
@@ -201,6 +204,13 @@ class Compiled:
     def _examine(self, code: MachineCode) -> dict[str, str]:
         self._bind(code)
         return {"asymmetry": why_not_symmetric(self) if self.symmetry else ""}
+
+    def worked(self, seconds: float, left: float) -> bool:
+        """Note how long it has worked; whether it works faster from here on (`Settling.worked`)."""
+        faster = self._settling.worked(seconds, left)
+        if faster:
+            self._bind(self._settling.code)
+        return faster
 
     expand: Any
     insert: Any

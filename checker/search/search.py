@@ -157,6 +157,7 @@ class Search:
             tell: called now and then with what there is.
         """
         started, cpu = time.perf_counter(), time.process_time()
+        counted = cpu
         self.deadline = started + seconds if seconds is not None else float("inf")
         self.keep_going = keep_going
         r = self.result
@@ -171,6 +172,9 @@ class Search:
                 threads[0].join(0.02)
                 for thread in threads[1:]:
                     thread.join(0)
+                now = time.process_time()
+                self.code.worked(now - counted, self.deadline - time.perf_counter())
+                counted = now
                 if tell is not None:
                     self.add_up(time.perf_counter() - started)
                     tell(r)

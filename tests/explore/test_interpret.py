@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -39,12 +40,19 @@ CASES: dict[str, tuple[dict[str, Any], int | None, bool]] = {
     "duplicating": ({"nodes": 2, "txns": 1, "network": "duplicating", "duplicates": 1} | NONE, 8, False),
 }
 
+# these in code that was compiled thoroughly, as long runs have it; the others in quick code
+THOROUGH = ("two, exhausted, orbits", "two, timeout and crash", "small quorum", "unordered", "duplicating")
+
 
 @cache
 def both(name: str, keep_going: bool = True) -> tuple[Exploration, Exploration]:
     given, depth, symmetry = CASES[name]
     model = Model(Configuration(**given))
-    compiled = Explorer(Compiled(model, JUDGED, symmetry), 1).run(Limits(depth=depth), keep_going)
+    code = Compiled(model, JUDGED, symmetry)
+    if name in THOROUGH:
+        code.worked(math.inf, math.inf)
+        assert code.code.thorough
+    compiled = Explorer(code, 1).run(Limits(depth=depth), keep_going)
     return compiled, Interpreter(model, JUDGED, symmetry).run(Limits(depth=depth), keep_going)
 
 

@@ -6,6 +6,8 @@ the assembly that it was compiled from, which the code says too, and carries a c
 damaged, or stands under another's name, is made again. Machine code is taken only from a folder and a file that this
 user owns and nobody else can write; against whoever can write files as this user there is no help. Where the
 folder cannot be used the code is compiled each time.
+
+Assembly is compiled in one of two ways, thoroughly or quickly; `settling.py` says when which.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ __all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "m
 MAGIC = b"zabcheck object 2\n"
 DIGEST = 32  # bytes of a digest
 ORIGIN = "zabcheck_assembly"  # the name under which machine code holds the digest of its assembly
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ready = False
 
@@ -65,11 +68,16 @@ def cache_folder() -> Path:
 
 
 class MachineCode:
-    """Loaded code: the addresses of its exported functions, and what was kept beside it."""
+    """Loaded code: the addresses of its exported functions, and what was kept beside it.
 
-    def __init__(self, code: bytes, facts: dict[str, Any]) -> None:
+    Attributes:
+        thorough: whether it was compiled thoroughly.
+    """
+
+    def __init__(self, code: bytes, facts: dict[str, Any], thorough: bool = True) -> None:
         _initialize()
         self.facts = facts
+        self.thorough = thorough
         module = llvm.parse_assembly("")
         self._machine = _target_machine()
         self._engine = llvm.create_mcjit_compiler(module, self._machine)
@@ -96,20 +104,24 @@ class MachineCode:
         return function  # type: ignore[no-any-return]
 
 
-def _target_machine() -> llvm.TargetMachine:
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
-    )
+def _target_machine(thorough: bool = True) -> llvm.TargetMachine:
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    triple = llvm.Target.from_default_triple()
+    return triple.create_target_machine(cpu=cpu, features=features, opt=2 if thorough else 0, jit=True)
 
 
-def compile_text(assembly: str) -> bytes:
+def compile_text(assembly: str, thorough: bool = True) -> bytes:
     """Object code of LLVM assembly for this machine. Unrolling and vectorizing double the time to
     compile and buy nothing here: the loops are short and full of branches. So do the passes over whole modules,
-    where the text says what to inline."""
+    where the text says what to inline.
+
+    Args:
+        thorough: not to have the code soon, but to have fast code.
+    """
     _initialize()
     module = llvm.parse_assembly(assembly)
     module.verify()
-    machine = _target_machine()
+    machine = _target_machine(thorough)
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_unrolling = False
     options.loop_vectorization = False
@@ -119,7 +131,11 @@ def compile_text(assembly: str) -> bytes:
     inliner.add_always_inliner_pass()
     inliner.add_global_dead_code_eliminate_pass()
     inliner.run(module, builder)
-    passes = builder.getFunctionPassManager()
+    if thorough:
+        passes = builder.getFunctionPassManager()
+    else:  # of all passes the one that gains most: locals become registers
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)
@@ -130,6 +146,7 @@ def compile_cached(
     key: str,
     make: Callable[[], tuple[str, Mapping[str, Any]]],
     examine: Callable[[MachineCode], Mapping[str, Any]],
+    thorough: bool = True,
 ) -> MachineCode:
     """The code for a key, from the cache or made now.
 
@@ -137,19 +154,28 @@ def compile_cached(
         key: names everything the code depends on.
         make: gives the assembly and JSON-able facts to keep beside the code.
         examine: runs the new code once, for more such facts.
+        thorough: quick code will not do.
     """
-    known = hashlib.sha256(f"{key}\n{machine_name()}".encode()).digest()
-    name = f"{known.hex()[:40]}.o"
-    found = _read(name, known)
-    if found is not None:
-        return found
+    for way in (True,) if thorough else (True, False):
+        found = _read(key, way)
+        if found is not None:
+            return found
     assembly, facts = make()
     origin = hashlib.sha256(assembly.encode()).digest()
-    code = compile_text(assembly + origin_text(origin))
-    made = MachineCode(code, dict(facts))
+    code = compile_text(assembly + origin_text(origin), thorough)
+    made = MachineCode(code, dict(facts), thorough)
     made.facts.update(examine(made))
-    _write(name, known, origin, code, made.facts)
+    _write(known_as(key, thorough), origin, code, made.facts)
     return made
+
+
+def known_as(key: str, thorough: bool) -> bytes:
+    """The digest that an entry says, and is named after."""
+    return hashlib.sha256(f"{key}\n{machine_name()}{'' if thorough else ' quick'}".encode()).digest()
+
+
+def file_name(known: bytes) -> str:
+    return f"{known.hex()[:40]}.o"
 
 
 def origin_text(digest: bytes) -> str:
@@ -182,11 +208,12 @@ def check_own(found: os.stat_result) -> None:
         raise OSError(errno.EPERM, "others can write it")
 
 
-def _read(name: str, key: bytes) -> MachineCode | None:
+def _read(key: str, thorough: bool) -> MachineCode | None:
     """An entry, if it is there, whole, and what its name says."""
+    known = known_as(key, thorough)
     try:
         with _trusted_folder() as folder:
-            opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+            opened = os.open(file_name(known), READ, dir_fd=folder)
             with os.fdopen(opened, "rb") as file:
                 status = os.fstat(opened)
                 check_own(status)
@@ -197,17 +224,17 @@ def _read(name: str, key: bytes) -> MachineCode | None:
     body = memoryview(data)[head + DIGEST :]
     if data[:head] != MAGIC or hashlib.sha256(body).digest() != data[head : head + DIGEST]:
         return None
-    if bytes(body[:DIGEST]) != key:
+    if bytes(body[:DIGEST]) != known:
         return None
     at = 2 * DIGEST + 8
     size = int.from_bytes(body[2 * DIGEST : at], "little")
-    code = MachineCode(bytes(body[at + size :]), json.loads(bytes(body[at : at + size])))
+    code = MachineCode(bytes(body[at + size :]), json.loads(bytes(body[at : at + size])), thorough)
     return code if code.origin == bytes(body[DIGEST : 2 * DIGEST]) else None
 
 
-def _write(name: str, key: bytes, origin: bytes, code: bytes, facts: dict[str, Any]) -> None:
+def _write(known: bytes, origin: bytes, code: bytes, facts: dict[str, Any]) -> None:
     text = json.dumps(facts).encode()
-    body = key + origin + len(text).to_bytes(8, "little") + text + code
+    body = known + origin + len(text).to_bytes(8, "little") + text + code
     with contextlib.suppress(OSError):
         path = cache_folder()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -217,7 +244,7 @@ def _write(name: str, key: bytes, origin: bytes, code: bytes, facts: dict[str, A
             try:
                 with os.fdopen(handle, "wb") as out:
                     out.write(MAGIC + hashlib.sha256(body).digest() + body)
-                os.replace(temporary, path / name)
+                os.replace(temporary, path / file_name(known))
             except OSError:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from zabspec.language import frontend, llvm_text, reference
-from zabspec.language.jit import compile_cached, has_bit_gather
+from zabspec.language.jit import has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
+from zabspec.language.settling import Settling
 from zabspec.language.tree import TypedProgram
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
@@ -149,11 +151,15 @@ class Simulator:
         program = self.cluster.program
         known = program_digest(self.layout, self.namespace(), program.types, program.handlers, program.steps)
         key = digest_of(known, compiler_digest(__name__), self.exports)
-        code = compile_cached(key, self._make, lambda _: {})
-        self._sites: list[tuple[str, str]] = code.facts["sites"]
-        self._code = {name: code.function(name, *types) for name, types in self.exports.items()}
+        self._settling = Settling(key, self._make, lambda _: {})
+        self._sites: list[tuple[str, str]] = self._settling.code.facts["sites"]
+        self._bind()
         self._held = (ctypes.c_char * self.layout.total).from_buffer(self.state.buffer)
         self._at = ctypes.addressof(self._held)
+
+    def _bind(self) -> None:
+        code = self._settling.code
+        self._code = {name: code.function(name, *types) for name, types in self.exports.items()}
 
     def _typed(self) -> TypedProgram:
         program = self.cluster.program
@@ -253,7 +259,13 @@ class Simulator:
                 raise self._error(f"{problem.field} {problem.problem}", problem.widen) from None
             except ZeroDivisionError:
                 raise self._error(f"an integer {BY_ZERO}", "") from None
-        result = self._code[name](self._at, *arguments)
+        if self._settling.settled:
+            result = self._code[name](self._at, *arguments)
+        else:
+            cpu = time.thread_time()
+            result = self._code[name](self._at, *arguments)
+            if self._settling.worked(time.thread_time() - cpu):
+                self._bind()
         if self.state.error:
             sentence, widen = self._sites[self.state.error - 1]
             raise self._error(sentence.split("; widen it")[0], widen)
