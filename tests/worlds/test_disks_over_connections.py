@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +23,7 @@ from checker.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
 from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
+from traces.record.file import read_trace, write_trace
 from traces.record.trace import StepWord
 from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
@@ -49,12 +52,14 @@ def explored(c: Configuration, symmetry: bool = False) -> Exploration:
     return found
 
 
-QUESTIONS: tuple[dict[str, Any], ...] = (
+every = pytest.mark.skipif(not os.environ.get("ZABCHECK_EVERY"), reason="set ZABCHECK_EVERY for all of them")
+QUESTIONS: tuple[Any, ...] = (
     {},
     {"variant": "hasty"},
-    {"elections": 2},
     {"writes": 2, "variant": "idle"},
+    pytest.param({"elections": 2}, marks=every),
     {"crashes": 1, "losses": 1, "power_losses": 0},
+    pytest.param({"crashes": 1, "losses": 1, "variant": "hasty"}, marks=every),
 )
 
 
@@ -69,7 +74,7 @@ def test_every_level_has_as_many_states_as_by_hand(question: dict[str, Any]) -> 
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("question", [{"variant": "hasty"}, {"crashes": 1}, {"start": "full"}], ids=str)
+@pytest.mark.parametrize("question", [{"variant": "hasty"}, {"start": "full"}], ids=str)
 def test_both_engines_count_the_same(question: dict[str, Any]) -> None:
     c = asked(**question)
     fast, slow = explored(c), Interpreter(Model(c), properties_of(str(TEXT)), False).run(Limits(), True)
@@ -92,8 +97,7 @@ def test_renamings_count_once_where_the_text_tells_no_processes_apart() -> None:
     assert "reads failed" in Compiled.of(Model(asked()), properties_of(str(TEXT)), True)[1]
 
 
-def test_what_is_acknowledged_before_it_is_forced_is_lost_with_power_and_not_in_a_crash() -> None:
-    assert explored(asked(variant="hasty")).violations.keys() == {"promises-are-kept"}
+def test_what_is_acknowledged_before_it_is_forced_is_not_lost_in_a_crash_nor_what_is_forced_with_power() -> None:
     assert not explored(asked(variant="hasty", power_losses=0, crashes=2)).violations
     assert not explored(asked(power_losses=2, elections=2)).violations
 
@@ -127,12 +131,19 @@ def test_a_counterexample_says_where_the_step_broke_off_and_is_made_shorter() ->
 
 @pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize(
-    ("network", "more"), [("fifo", {}), ("lossy", {"drops": 1}), ("unordered", {}), ("duplicating", {"duplicates": 1})]
+    ("network", "more"),
+    [
+        ("fifo", {}),
+        pytest.param("lossy", {"drops": 1}, marks=every),
+        pytest.param("unordered", {}, marks=every),
+        pytest.param("duplicating", {"duplicates": 1}, marks=every),
+    ],
 )
-def test_random_runs_are_alike_in_both_worlds_and_replayed(network: str, more: dict[str, int]) -> None:
+def test_random_runs_are_alike_in_both_worlds_and_replayed(network: str, more: dict[str, int], tmp_path: Path) -> None:
     c = asked(3, network=network, writes=2, elections=3, crashes=3, power_losses=3, losses=2, **more)
     code = compiled(c, False, properties_of(str(TEXT)))
     seen: set[str] = set()
+    told = ""
     for seed in range(4):
         chance, runner = random.Random(seed), Runner(Model(c))
         initial, taken = state_json(runner.state), list[Step]()
@@ -148,6 +159,11 @@ def test_random_runs_are_alike_in_both_worlds_and_replayed(network: str, more: d
             seen.add(called(taken[-1].word.word))
         trace = Trace(c, "", "", "", initial, tuple(taken), "test")
         assert replay(trace).steps == trace.steps
+        write_trace(trace, tmp_path / "t.json")
+        assert read_trace(tmp_path / "t.json").steps == trace.steps
+        told += to_text(trace)
+    assert re.search(r"p\d: crash inside a step \(elected\), of p\d by p\d", told)
+    assert re.search(r"p\d: power loss inside a step \(receive\) on WRITE from p\d", told)
     assert seen >= {"power_loss", "crash_electing inside elect", "power_loss_electing inside elect"}
     assert {name.rpartition(" ")[2] for name in seen} >= {"to_leader", "to_follower", "action", "follower_learns"}
     assert {name for name in seen if name.startswith("power_loss_inside")} >= {
