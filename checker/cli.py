@@ -130,6 +130,8 @@ Examples:
     metavar="HOW",
     help="Walk at random instead: random, swarm or best (see docs/search.md), for --time-limit, or 60 s.",
 )
+@click.option("--live", is_flag=True, help="From a moment on all is well: does anybody wait for ever? (docs/live.md)")
+@click.option("--goal", "goals", multiple=True, metavar="NAME", help="With --live: ask after this one (repeatable).")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="With --search: what is drawn follows from it.")
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 @click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")

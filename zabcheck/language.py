@@ -30,6 +30,7 @@ from zabspec.own.authoring import (
     environment,
     environment_step,
     ghost,
+    goal,
     invariant,
     observation,
     on_disk,
@@ -66,6 +67,6 @@ __all__ = [
     "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose", "connect", "declare",
     "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
     "environment_step", "establish",
-    "force", "forget", "ghost", "invariant", "is_down", "observation", "on_disk", "receives", "revise",
+    "force", "forget", "ghost", "goal", "invariant", "is_down", "observation", "on_disk", "receives", "revise",
     "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "volatile",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
+from checker.commands.live import live, refuse_what_goals_have_not
 from checker.commands.search import refuse_what_a_search_has_not, search
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def explore(options: Mapping[str, Any]) -> int:
     Raises:
         UsageError: the question was wrong.
     """
+    refuse_what_goals_have_not(options)
+    if options["live"]:
+        return live(options)
     refuse_what_a_search_has_not(options)
     if options["search"] is not None:
         return search(options)

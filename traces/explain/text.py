@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from traces.explain.effects import changes
 from traces.explain.folding import folded
 from traces.explain.names import counted, headline
@@ -10,7 +12,7 @@ from traces.record.trace import Trace
 from zabspec.model import Configuration
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["configuration_text", "to_text"]
+__all__ = ["configuration_text", "steps_text", "to_text"]
 
 
 def configuration_text(c: Configuration) -> str:
@@ -40,8 +42,20 @@ def to_text(trace: Trace) -> str:
     else:
         lines += [f"A run of {counted(count, 'step')}.", ""]
     lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
-    width = len(str(count))
+    return "\n".join(lines + steps_text(trace)) + "\n"
+
+
+def steps_text(trace: Trace, marks: Mapping[int, str] | None = None) -> list[str]:
+    """Every step with what it changed.
+
+    Args:
+        marks: what is said after so many steps.
+    """
+    marks, width = marks or {}, len(str(len(trace.steps)))
+    lines = [folded(marks[0], "    ")] if 0 in marks else []
     for step in trace.steps:
         lines.append(folded(headline(step), f"{step.number:>{width}}  ", " " * (width + 4)))
         lines += [folded(c, " " * (width + 6), " " * (width + 8)) for c in changes(trace, step.number)]
-    return "\n".join(lines) + "\n"
+        if step.number in marks:
+            lines.append(folded(marks[step.number], "    "))
+    return lines

@@ -21,6 +21,7 @@ from zabspec.language.schema import NODE, Field, Role
 
 __all__ = [
     "Action",
+    "Aim",
     "Claim",
     "ConfigError",
     "Declaration",
@@ -35,6 +36,7 @@ __all__ = [
     "environment",
     "environment_step",
     "ghost",
+    "goal",
     "invariant",
     "observation",
     "on_disk",
@@ -174,6 +176,7 @@ class Action:
         budget: which budget it spends; empty: it is free.
         every: in the simulator, about so many ticks lie between two of them.
         everywhere: of the environment, it writes fields of processes too.
+        fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
     """
 
     name: str
@@ -182,6 +185,7 @@ class Action:
     budget: str
     every: int
     everywhere: bool = False
+    fair: bool = True
 
 
 @dataclass(frozen=True)
@@ -204,17 +208,33 @@ class Claim:
     inductive: bool = False
 
 
+@dataclass(frozen=True)
+class Aim:
+    """Something that nobody waits for in vain.
+
+    Attributes:
+        name: as on the command line.
+        waits: whether a process still waits.
+    """
+
+    name: str
+    waits: FunctionType
+
+
 def name_of(function: FunctionType) -> str:
     """A function's name as people read it."""
     return function.__name__.replace("_", "-")
 
 
-def action(*, when: FunctionType | None = None, budget: str = "", every: int = 40, name: str = "") -> Callable[[F], F]:
+def action(
+    *, when: FunctionType | None = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True
+) -> Callable[[F], F]:
     """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
-    cost of one of a budget that `declare` names."""
+    cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where goals
+    are asked after; what costs a budget never needs to be done."""
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), function, when, budget, every)
+        made = Action(name or name_of(function), function, when, budget, every, fair=fair)
         function.made_action = made  # type: ignore[attr-defined]
         return function
 
@@ -279,6 +299,13 @@ def invariant(function: F) -> F:
     state, as a property of states may."""
     claim = Claim(name_of(function), "state", function, function, "any state", inductive=True)
     function.claim = claim  # type: ignore[attr-defined]
+    return function
+
+
+def goal(function: F) -> F:
+    """Marks what nobody waits for in vain, `(s, p)`: true while p waits. Over connections it may ask who the oracle
+    names, `(s, p, named)`. Its docstring says what p waits for; `--live` asks (docs/live.md)."""
+    function.aim = Aim(name_of(function), function)  # type: ignore[attr-defined]
     return function
 
 

@@ -24,7 +24,7 @@ from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
 from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
-from zabspec.own.authoring import Action, Claim, Declaration, ProtocolError, Size, Variant
+from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant
 from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
 from zabspec.own.texts import Read, failed, is_elsewhere, read_text
 from zabspec.own.vetting import (
@@ -119,6 +119,7 @@ class OpenText:
         receipts: what each kind of message is given to.
         observations: what handlers show the outside, by the names of the observations.
         claims: what must hold.
+        goals: what nobody waits for in vain.
         apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
             is written with, it may call its own functions and constants as it likes.
         through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
@@ -142,6 +143,7 @@ class OpenText:
     through: Mapping[str, str]
     quantified: ModuleType
     elects_by_choice: str = ""
+    goals: tuple[Aim, ...] = ()
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -324,7 +326,7 @@ class _Reader:
 
     def own(self, function: FunctionType) -> bool:
         """Whether a function is of the text: of its file, or of one that it imports, or marked."""
-        marks = ("made_action", "made_change", "receives", "observes", "claim")
+        marks = ("made_action", "made_change", "receives", "observes", "claim", "aim")
         return (
             not is_ours(function)
             or self.beside(function)
@@ -366,19 +368,21 @@ class _Reader:
         actions = tuple(f.made_action for f in given if hasattr(f, "made_action"))
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
         claims = tuple(f.claim for f in given if hasattr(f, "claim"))
+        goals = tuple(f.aim for f in given if hasattr(f, "aim"))
         observations = tuple(f for f in given if hasattr(f, "observes"))
         self.check_own_words()
         check_world(self.name, self.declared, self.functions)
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
         self.check_actions(actions, changes)
         self.check_claims(claims)
+        self.check_goals(goals)
         begins = [f for n, f in self.functions.items() if n == "on_start"]
         for f in self.reached([*begins, *(s.function for s in self.declared.starts)]):
             if "choose" in f.__code__.co_names:
                 raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
         receipts = self.receipts()
         steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
-        judging = (f for c in claims for f in (c.holds, c.witness))
+        judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals)]
         for f in (*receipts.values(), *steps, *judging, *observations):
             self.check_itself(f)
         stand_in = {n for n in self.instead if n in HOOKS}  # hooks that a variant alone says
@@ -400,7 +404,7 @@ class _Reader:
             (self.reached(a.function for a in changes if a.everywhere), {Role.ENVIRONMENT, *may_write}),
             (self.reached(observations), {Role.GHOST}),
             (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),
-            (self.reached([*looks, *(f for c in claims for f in (c.holds, c.witness))]), set()),
+            (self.reached([*looks, *judging]), set()),
         ):
             check_one_meaning(self.name, self.module, functions)
             for f in functions:
@@ -420,7 +424,7 @@ class _Reader:
         claims, through, quantified = self.of_every_message(claims, apart)
         return OpenText(
             self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
-            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(),
+            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals,
         )  # fmt: skip
 
     def elects_by_choice(self) -> str:
@@ -519,6 +523,18 @@ class _Reader:
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
             names.add(c.name)
+
+    def check_goals(self, goals: Iterable[Aim]) -> None:
+        for g in goals:
+            asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
+            if (
+                asked not in (["State", "Node"], ["State", "Node", "Node"][: 2 + over])
+                or self.returned(g.waits) != "bool"
+            ):
+                named = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
+                raise self.fail(g.waits, f"a goal is (s: State, p: Node) -> bool{named}")
+            if not (g.waits.__doc__ or "").strip():
+                raise self.fail(g.waits, f"{g.name} has no docstring: a goal says in words what is waited for")
 
     def are_messages(self, names: Iterable[str]) -> bool:
         """Whether these are kinds of message."""

@@ -24,6 +24,7 @@ def unused(model: Model) -> list[str]:
     called |= {f.__name__ for v in text.declared.variants for f in v.overrides.values()}
     called |= {start.function.__name__ for start in text.declared.starts}
     called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
+    called |= {g.waits.__name__ for g in text.goals}
     found = [m.name for m in model.union.messages if m.name not in text.receipts] if "on_message" not in own else []
     out = [f"nothing receives {name}" for name in found]
     for name, f in own.items():

@@ -266,6 +266,17 @@ def acknowledges_proposals(s: State, l: Node, f: Node, m: ACK_LD) -> None:
                 commit(s, l, k)
 
 
+def yields_to_promise(s: State, l: Node, f: Node, m: CEPOCH) -> None:
+    """l.3.3 of a follower that can promise e'; one that has promised a later epoch ends the leadership, and the next
+    iteration proposes a later one (l.1.1)."""
+    if m.epoch > s.new_epoch[l]:
+        to_election(s, l)
+    else:
+        send_to_follower(s, l, f, NEWEPOCH(epoch=s.new_epoch[l]))
+        send_to_follower(s, l, f, NEWLEADER(epoch=s.new_epoch[l], history=s.log[l]))
+        s.joining[l].add(f)
+
+
 def deliver_named(s: State, f: Node, m: COMMIT) -> None:
     """f.3.3 of the transaction named, without what precedes it."""
     if s.phase[f] == BROADCAST:
@@ -741,6 +752,18 @@ TABLE = (
         why=(
             "what was delivered was chosen, so it begins every later initial history, in the same order: "
             "delivering it again would say nothing new"
+        ),
+    ),
+    Variant(
+        name="yield-to-promise",
+        rule="l.3.3",
+        summary="an established leader to whom a follower comes that has promised a later epoch gives up leadership",
+        safe=True,
+        overrides={"l_3_3": yields_to_promise},
+        budget=within(3, 2, crashes=1),
+        why=(
+            "a leader may give up at any time; without it that follower refuses every NEWLEADER of this leader, and is "
+            "locked out for as long as it leads"
         ),
     ),
     Variant(

@@ -1,0 +1,334 @@
+"""A model in machine code with the kernel of its stable phase."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any
+
+from checker.explore import compiled
+from checker.explore.compiled import I64, PTR, Compiled
+from checker.explore.symmetry import DECODERS, Asymmetric
+from checker.live import graph, kernel
+from invariants.registry import Property
+from zabspec.language import derive, frontend
+from zabspec.language.jit import MachineCode
+from zabspec.language.loaded import digest_of, program_digest
+from zabspec.language.program import own_names
+from zabspec.language.symmetry import Trusted, asymmetries
+from zabspec.language.tree import TypedProgram
+from zabspec.live import connections, datagrams, db19, zab
+from zabspec.live.goals import Goal
+from zabspec.model import ConfigError, Model
+from zabspec.worlds.steps import (
+    ACTION,
+    BUDGETS,
+    CONNECTIONS,
+    DATAGRAMS,
+    ELECTION_TIMEOUT,
+    FOLLOWER_LEARNS,
+    HEARTBEAT,
+    LEADER_LEARNS,
+    ORACLE,
+    RECEIVE,
+    TIMEOUT,
+    TO_FOLLOWER,
+    TO_LEADER,
+)
+
+__all__ = ["FairClass", "LiveCode", "StablePhase", "stable_phase"]
+
+MOST_CLASSES: int = graph.UNFAIR  # the classes of a model, and its goals with their processes, are bits of a word
+
+
+@dataclass(frozen=True)
+class FairClass:
+    """Steps of which one is taken sooner or later, where from some moment on there always is one.
+
+    Attributes:
+        kind: what they are: `own` (an oracle's answer, giving up, a timer), `follower_end`, `leader_end`, `channel`,
+            `heartbeat` or `action`.
+        process: who takes them.
+        peer: who is at the other end.
+        which: of actions, which.
+    """
+
+    kind: str
+    process: int
+    peer: int = -1
+    which: int = 0
+
+    def renamed(self, p: Sequence[int]) -> FairClass:
+        """The class when process i is called p[i]."""
+        peer = p[self.peer] if self.peer >= 0 else -1
+        return FairClass(self.kind, p[self.process], peer, self.which)
+
+    def said(self, actions: Sequence[str]) -> str:
+        """In words, what is not done for ever where it is unfair."""
+        p, q = f"p{self.process}", f"p{self.peer}"
+        return {
+            "own": f"{p} hears from its oracle, or gives up",
+            "follower_end": f"{p} takes what its leader sent, or learns that the connection is lost",
+            "leader_end": f"{p} takes what {q} sent, or learns that the connection is lost",
+            "channel": f"{p} receives from {q}",
+            "heartbeat": f"{p} sends a heartbeat",
+            "action": f"{p} does {actions[self.which] if self.kind == 'action' else ''}",
+        }[self.kind]
+
+
+@dataclass(frozen=True)
+class StablePhase:
+    """What is said of a protocol's stable phase.
+
+    Attributes:
+        rules: the functions that say what may happen in it.
+        others: modules with functions that goals call.
+        goals: what must come of it.
+        names_one: whether a process is named.
+    """
+
+    rules: ModuleType
+    others: tuple[ModuleType, ...]
+    goals: tuple[Goal, ...]
+    names_one: bool
+
+
+def stable_phase(model: Model) -> StablePhase:
+    """
+    Raises:
+        ConfigError: nothing is said of the stable phase of this protocol, or it cannot be asked.
+    """
+    protocol = model.protocol
+    if protocol.name == "zab":
+        return StablePhase(connections, (zab,), zab.GOALS, True)
+    if protocol.name == "db19":
+        return StablePhase(db19, (), db19.GOALS, True)
+    if protocol.text is None or not protocol.text.goals:
+        said = "mark a function of its text with @goal" if protocol.text is not None else "there are zab, db19"
+        raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
+    if protocol.elects:
+        raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
+    over = protocol.world.name
+    apart = protocol.text.apart
+    goals = tuple(
+        Goal(g.name, protocol.text.source, g.waits, apart.get(g.waits.__name__, "")) for g in protocol.text.goals
+    )
+    return StablePhase(connections if over == CONNECTIONS else datagrams, (), goals, over == CONNECTIONS)
+
+
+def fair_classes(model: Model, phase: StablePhase) -> list[FairClass]:
+    """The classes of fair steps of a model, by their numbers."""
+    nodes = range(model.configuration.nodes)
+    pairs = [(p, q) for p in nodes for q in nodes]
+    out = [FairClass("own", p) for p in nodes]
+    if model.world.name == CONNECTIONS:
+        out += [FairClass("follower_end", p) for p in nodes]
+        out += [FairClass("leader_end", l, f) for l, f in pairs]
+    else:
+        out += [FairClass("heartbeat", p) for p in nodes]
+        out += [FairClass("channel", p, q) for p, q in pairs]
+    for which in fair_actions(model):
+        out += [FairClass("action", p, -1, which) for p in nodes]
+    if max(len(out), len(phase.goals) * len(nodes)) > MOST_CLASSES:
+        raise ConfigError(f"--live: so many processes and steps are more than {MOST_CLASSES} classes of fair steps")
+    return out
+
+
+def fair_actions(model: Model) -> list[int]:
+    """The internal steps of a process that it takes sooner or later: those that cost no budget, unless the text says
+    otherwise."""
+    text = model.protocol.text
+    return [k for k, a in enumerate(text.actions) if a.fair and not a.budget] if text is not None else []
+
+
+class LiveCode(Compiled):
+    """A model, without properties, and its stable phase.
+
+    Args:
+        symmetry: whether renamings count once in the fault phase. The stable phase knows none.
+    """
+
+    also_modules = (kernel,)
+    exports: Mapping[str, tuple[Any, ...]] = {
+        **compiled.EXPORTS,
+        "begin_stable": (I64, PTR, I64, I64, I64, I64, PTR, PTR, PTR, PTR, PTR),
+        "expand_stable": (I64, PTR, I64, PTR, PTR, PTR, PTR),
+        "stable_successors": (I64, PTR, I64, PTR, I64, PTR),
+        "stable_from": (None, PTR, PTR, I64, PTR),
+        "stable_lasts": (I64, PTR, I64),
+        "stable_begins": (I64, PTR, I64),
+        "waits_in": (I64, PTR, I64),
+        "unpack_node": (I64, PTR, I64, PTR),
+    }
+
+    begin_stable: Any
+    expand_stable: Any
+    stable_successors: Any
+    stable_from: Any
+    stable_lasts: Any
+    stable_begins: Any
+    waits_in: Any
+    unpack_node: Any
+
+    def __init__(self, model: Model, properties: Sequence[Property] = (), symmetry: bool = False) -> None:
+        self.phase = stable_phase(model)
+        self.classes = fair_classes(model, self.phase)
+        super().__init__(model, (), symmetry)
+
+    @cached_property
+    def modules(self) -> tuple[ModuleType, ...]:
+        return (self.phase.rules, *self.phase.others)
+
+    @cached_property
+    def live_names(self) -> dict[str, FunctionType]:
+        """The functions of the stable phase."""
+        return {
+            name: value
+            for module in self.modules
+            for name, value in own_names(module).items()
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__
+        }
+
+    def also_key(self) -> tuple[object, ...]:
+        program = self.model.program
+        names = {name: value for module in self.modules for name, value in own_names(module).items()}
+        digest = program_digest(self.layout, names, program.types, (), ())
+        return ("live", digest_of(digest), *super().also_key())
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        datagrams_world = self.model.world.name == DATAGRAMS
+        return {
+            **super().numbers,
+            "SKIPS": 0,  # in the stable phase a receipt that changes nothing but the mail has to be taken
+            "MOST_STEPS": self.model.most_steps,
+            "EXACT": int(not derive.bags(self.layout)),
+            "GIVES_UP": ELECTION_TIMEOUT if datagrams_world else TIMEOUT,
+            "BEATS": HEARTBEAT,
+            "RECEIPTS": 2 * self.nodes if datagrams_world else self.nodes,
+        }
+
+    def also_text(self) -> str:
+        """What follows from the schema, the classes and the goals."""
+        there = {f.name for f in self.layout.schema.fields}
+        left = [f"{name}_left" for name in BUDGETS]
+        forget = ["def forget_budgets(s: State) -> None:"]
+        forget += [f"    s.{name} = 0" for name in left if name in there]
+        waits = ["def waits_of(s: State, named: Node) -> int:", "    out = 0", f"    for p in range({self.nodes}):"]
+        for k, goal in enumerate(self.phase.goals):
+            given = "s, p, named" if goal.names_one else "s, p"
+            waits += [f"        if {goal.called}({given}):"]
+            waits += [f"            out = out | (1 << (p + {k * self.nodes}))"]
+        return "\n\n\n".join(
+            "\n".join(x) for x in ([*forget, "    return"], [*waits, "    return out"], self.class_text())
+        )
+
+    @property
+    def nodes(self) -> int:
+        return self.model.configuration.nodes
+
+    def class_text(self) -> list[str]:
+        """The function from a step word to the number of its class."""
+        n = self.nodes
+        lines = [
+            "def class_of(word: int) -> int:",
+            "    kind = (word >> 24) & 255",
+            "    a = (word >> 16) & 255",
+            "    b = (word >> 8) & 255",
+        ]
+        rows: list[tuple[tuple[int, ...], str]]
+        if self.model.world.name == CONNECTIONS:
+            rows = [
+                ((ORACLE, TIMEOUT), "a"),
+                ((TO_FOLLOWER, FOLLOWER_LEARNS), f"{n} + a"),
+                ((TO_LEADER, LEADER_LEARNS), f"{2 * n} + a * {n} + b"),
+            ]
+        else:
+            rows = [((ELECTION_TIMEOUT,), "a"), ((HEARTBEAT,), f"{n} + a"), ((RECEIVE,), f"{2 * n} + a * {n} + b")]
+        for kinds, number in rows:
+            lines += [f"    if {' or '.join(f'kind == {k}' for k in kinds)}:", f"        return {number}"]
+        first = 2 * n + n * n
+        for place, which in enumerate(fair_actions(self.model)):
+            lines += [f"    if kind == {ACTION} and word & 255 == {which}:", f"        return {first + place * n} + a"]
+        return [*lines, f"    return {graph.UNFAIR}"]
+
+    def class_of(self, word: int) -> FairClass | None:
+        """The class of a step in the stable phase; None: it need not be taken."""
+        kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
+        over_connections = self.model.world.name == CONNECTIONS
+        made: dict[int, FairClass] = {}
+        if over_connections:
+            made |= dict.fromkeys((ORACLE, TIMEOUT), FairClass("own", a))
+            made |= dict.fromkeys((TO_FOLLOWER, FOLLOWER_LEARNS), FairClass("follower_end", a))
+            made |= dict.fromkeys((TO_LEADER, LEADER_LEARNS), FairClass("leader_end", a, b))
+        else:
+            made |= {ELECTION_TIMEOUT: FairClass("own", a), HEARTBEAT: FairClass("heartbeat", a)}
+            made |= {RECEIVE: FairClass("channel", a, b)}
+        if c in fair_actions(self.model):
+            made[ACTION] = FairClass("action", a, -1, c)
+        return made.get(kind)
+
+    def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
+        names = super().typed_namespace(reads)
+        for name, value in self.live_names.items():
+            if names.get(name, value) is not value:
+                raise ConfigError(f"{name} is a word of the stable phase's: call it something else")
+            names[name] = value
+        for module in self.modules:  # the constants that its functions name
+            for name, value in own_names(module).items():
+                if isinstance(value, int) and names.setdefault(name, value) != value:
+                    raise ConfigError(f"{name} is {value} in the stable phase: call it something else")
+        names["EXACT"] = bool(names["EXACT"])
+        return names
+
+    def _typed(self) -> TypedProgram:
+        if self.symmetry:
+            why = self.goals_asymmetry()
+            if why:
+                raise Asymmetric(why)
+        return super()._typed()
+
+    def goals_asymmetry(self) -> str:
+        """Where what is said of the stable phase tells processes apart; empty: nowhere."""
+        front = self.front_end()
+        front.namespace = {**front.namespace, **self.live_names}
+        for module in self.modules:
+            ints = {k: v for k, v in own_names(module).items() if isinstance(v, int)}
+            front.namespace = {**ints, **front.namespace}
+        roots = [goal.called for goal in self.phase.goals]
+        roots += ["stable_begins", "stable_lasts", "stable_gives_up", "stable_beats", "stable_waits", "stable_beat_due"]
+        found = asymmetries(front, roots, Trusted(DECODERS, (), self.model.generated_files))
+        return f"the text tells processes apart: {found[0].sentence()}" if found else ""
+
+    def _bind(self, code: MachineCode) -> None:
+        super()._bind(code)
+        self.out = ctypes.create_string_buffer((self.model.most_steps + 1) * (self.layout.total + 8))
+
+    # --- single states ---------------------------------------------------------------------------
+
+    def stable(self, data: bytes, which: int = 0) -> bytes:
+        """A state, renamed, as the stable phase begins in it."""
+        to = self.state(b"")
+        self.stable_from(self.state(data), to, which, self.perms)
+        return ctypes.string_at(to, self.layout.size)
+
+    def stable_steps(self, data: bytes, named: int) -> list[tuple[int, bytes]]:
+        """The steps possible in a state of the stable phase, each with the state after it.
+
+        Raises:
+            ValueError: one of them meets an error.
+        """
+        size, total = self.layout.size, self.layout.total
+        n = self.stable_successors(self.state(data), named, self.out, self.model.most_steps, self._work)
+        if n < 0:
+            raise ValueError("a value would leave its range")
+        raw = ctypes.string_at(self.out, n * (total + 8))
+        pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
+        return [(int.from_bytes(piece[:8], "little"), piece[8 : 8 + size]) for piece in pieces]
+
+    def waiting(self, data: bytes, named: int) -> int:
+        """The goals that wait in a state, a bit for each and its process."""
+        return int(self.waits_in(self.state(data), named))

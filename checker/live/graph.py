@@ -1,0 +1,244 @@
+"""The graph of the stable phase, and the search for fair components in it: the memory, and kernels that stand alone.
+
+A node is a state with the process that is named in it. Nothing of a model is known here: a node has the classes of
+fair steps that are possible there and the goals that wait there, as bits, and an edge the class of its step.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.structs import Struct, size, word, words
+from zabspec.language.wrapping import mulhi
+
+__all__ = [
+    "CLASS_AT", "TARGET", "UNFAIR", "Components", "Graph", "Ways", "all_waits", "fair_components", "fill_ways",
+    "no_components", "rehash_nodes",
+]  # fmt: skip
+
+UNFAIR = 63  # the class of steps that need never be taken
+CLASS_AT = 40
+TARGET = (1 << CLASS_AT) - 1
+
+
+class Graph(Struct):
+    """Nodes and edges. A node that runs may begin in has `origin` beside it, from 1."""
+
+    nodes_most = size()
+    edges_most = size()
+    bytes_most = size()  # of packed states, which lie elsewhere
+    places = size()
+    nodes = word()
+    edges = word()
+    used = word()  # bytes of packed states
+    expanded = word()  # nodes whose edges are there
+    error = word()  # the site of the first error, from 1
+    error_node = word()
+    clash = word()  # two states had one fingerprint
+    starts = word()  # nodes that runs begin in
+    narrow = word()  # whether of what is received, one receipt alone is followed
+    left_out = word()  # steps after which what is assumed is no longer so
+    at = words(nodes_most)  # where its packed state is
+    name = words(nodes_most, width=1)  # who is named
+    origin = words(nodes_most)  # the number of what was reached in the fault phase, from 1; 0: nothing was
+    depth = words(nodes_most, width=4)  # how many steps that took
+    possible = words(nodes_most)  # the fair classes with a possible step
+    waits = words(nodes_most)  # the goals that wait, a bit for each and its process
+    edge_begin = words(nodes_most)
+    edge_end = words(nodes_most)
+    ahead = words(nodes_most, width=4)  # the nodes that are to be expanded, the last first
+    height = word()  # how many these are
+    edge = words(edges_most)  # target, and class << CLASS_AT
+    mark = words(places)  # fingerprints
+    node_at = words(places, width=4)  # and whose they are
+
+
+class Components(Struct):
+    """What a search for components keeps."""
+
+    nodes = size()
+    count = word()  # fair components
+    number = words(nodes, width=4)  # the order in which nodes are met, from 1
+    low = words(nodes, width=4)
+    component = words(nodes, width=4)  # of nodes whose component is whole: its number, from 1
+    fair = words(nodes, width=1)  # whether that is fair
+    stack = words(nodes, width=4)
+    called = words(nodes, width=4)
+    next_edge = words(nodes)
+
+
+class Ways(Struct):
+    """Shortest ways from where runs begin."""
+
+    nodes = size()
+    reached = word()
+    via = words(nodes, width=4)  # 1 + the node before; 0: runs begin there, or it is not reached
+    length = words(nodes, width=4)  # steps from the initial state, from 1; 0: not reached
+    queue = words(nodes, width=4)
+    begins = words(nodes, width=4)  # where runs begin, by depth
+
+
+def first_edge(g: Graph, v: int) -> int:
+    """Where the edges of a node begin."""
+    return g.edge_begin[v]
+
+
+def no_components(c: Components) -> None:
+    """Begin anew."""
+    c.count = 0
+    v = 0
+    while v < c.nodes:
+        c.number[v] = 0
+        c.component[v] = 0
+        c.fair[v] = 0
+        v = v + 1
+
+
+def fair_components(g: Graph, c: Components, waiting: int, asked: int) -> int:
+    """Find every strong component of the nodes in which some goal waits (Tarjan 1972, without recursion), and which of
+    them a fair run can stay in for ever; returns how many these are.
+
+    A run that stays in a component can go through all of its nodes and edges again and again. It is fair if every class
+    is impossible in one of the nodes, or taken by one of the edges; a run that ends is fair if no class is possible. If
+    a class is possible in all nodes and taken by no edge, no part of the component is better.
+
+    Args:
+        waiting: the bit of what waits.
+        asked: the classes that are to be fair.
+    """
+    met = 0
+    wholes = 0
+    root = 0
+    while root < g.nodes:
+        if (g.waits[root] & waiting) != 0 and c.number[root] == 0:
+            met = met + 1
+            c.number[root] = met
+            c.low[root] = met
+            c.stack[0] = root
+            height = 1
+            c.called[0] = root
+            c.next_edge[0] = first_edge(g, root)
+            depth = 1
+            while depth > 0:
+                v = c.called[depth - 1]
+                e = c.next_edge[depth - 1]
+                if e < g.edge_end[v]:
+                    c.next_edge[depth - 1] = e + 1
+                    w = g.edge[e] & TARGET
+                    if (g.waits[w] & waiting) != 0:
+                        if c.number[w] == 0:
+                            met = met + 1
+                            c.number[w] = met
+                            c.low[w] = met
+                            c.stack[height] = w
+                            height = height + 1
+                            c.called[depth] = w
+                            c.next_edge[depth] = first_edge(g, w)
+                            depth = depth + 1
+                        elif c.component[w] == 0:
+                            c.low[v] = min(c.low[v], c.number[w])
+                else:
+                    depth = depth - 1
+                    if depth > 0:
+                        u = c.called[depth - 1]
+                        c.low[u] = min(c.low[u], c.low[v])
+                    if c.low[v] == c.number[v]:
+                        wholes = wholes + 1
+                        base = taken_off(c, v, height, wholes)
+                        judge_component(g, c, base, height, asked)
+                        height = base
+        root = root + 1
+    return c.count
+
+
+def taken_off(c: Components, v: int, height: int, number: int) -> int:
+    """A component is whole: the nodes on the stack from v on. Returns where it begins."""
+    base = height
+    last = -1
+    while last != v:
+        base = base - 1
+        last = c.stack[base]
+        c.component[last] = number
+    return base
+
+
+def judge_component(g: Graph, c: Components, base: int, height: int, asked: int) -> None:
+    """Whether a fair run can stay in the component that lies on the stack."""
+    always = asked
+    taken = 0
+    k = base
+    while k < height:
+        v = c.stack[k]
+        always = always & g.possible[v]
+        e = first_edge(g, v)
+        while e < g.edge_end[v]:
+            if c.component[g.edge[e] & TARGET] == c.component[v]:
+                if (g.edge[e] >> CLASS_AT) != UNFAIR:
+                    taken = taken | (1 << (g.edge[e] >> CLASS_AT))
+            e = e + 1
+        k = k + 1
+    if (always & (-1 ^ taken)) == 0:
+        c.count = c.count + 1
+        k = base
+        while k < height:
+            c.fair[c.stack[k]] = 1
+            k = k + 1
+
+
+def fill_ways(g: Graph, w: Ways, begins: int) -> None:
+    """The shortest way to every node, by steps from the initial state.
+
+    Args:
+        begins: how many nodes runs begin in; `w.begins` has them by depth.
+    """
+    head = 0
+    tail = 0
+    k = 0
+    while head < tail or k < begins:
+        due = head == tail
+        if k < begins and not due:
+            due = g.depth[w.begins[k]] + 1 <= w.length[w.queue[head]]
+        if k < begins and due:
+            v = w.begins[k]
+            k = k + 1
+            if w.length[v] == 0:
+                w.length[v] = g.depth[v] + 1
+                w.queue[tail] = v
+                tail = tail + 1
+        else:
+            v = w.queue[head]
+            head = head + 1
+            e = first_edge(g, v)
+            while e < g.edge_end[v]:
+                u = g.edge[e] & TARGET
+                if w.length[u] == 0:
+                    w.length[u] = w.length[v] + 1
+                    w.via[u] = v + 1
+                    w.queue[tail] = u
+                    tail = tail + 1
+                e = e + 1
+    w.reached = tail
+
+
+def rehash_nodes(source: Graph, to: Graph) -> None:
+    """Put every node into a larger, empty table."""
+    k = 0
+    while k < source.places:
+        h = source.mark[k]
+        if h != 0:
+            place = mulhi(h, to.places)
+            while to.mark[place] != 0:
+                place = place + 1
+                if place == to.places:
+                    place = 0
+            to.mark[place] = h
+            to.node_at[place] = source.node_at[k]
+        k = k + 1
+
+
+def all_waits(g: Graph) -> int:
+    """What waits in some node."""
+    out = 0
+    v = 0
+    while v < g.nodes:
+        out = out | g.waits[v]
+        v = v + 1
+    return out

@@ -1,0 +1,240 @@
+"""The stable phase of a model, in the kernel language; compiled together with the program.
+
+What may happen in it follows from the world's own `enabled` and `apply` and from the few functions of `zabspec/live/`:
+no budget is left for faults, what an oracle may not say is left out, and who may give up does so at no cost.
+
+Names not defined here are the program's, the explorer's kernel's, those of `zabspec/live/`, or written out by
+`checker/live/code.py` (`forget_budgets`, `class_of`, `waits_of`).
+"""
+
+from __future__ import annotations
+
+from checker.live.graph import CLASS_AT, UNFAIR, Graph
+from zabspec.language.lang import Bytes, Node, State, Words
+
+NODE_SALT = -7046029254386353131  # the state's fingerprint and who is named are one
+
+
+def stable_successors(s: State, named: Node, out: Bytes, most: int, work: Bytes) -> int:
+    """Every successor of a state in the stable phase, in order: a word (the step and its choice), then the state with
+    its scratch. Returns how many; -1: a step meets an error, which `s.error` says; -2: there is no room."""
+    steps = words_at(work, STEPS_AT)
+    s.error = 0
+    enabled(s, steps)
+    count = steps[0]
+    n = 0
+    for k in range(count):
+        if stable_takes(s, steps[1 + k], named):
+            n = add_successors(s, steps[1 + k], 0, out, n, most)
+            if n < 0:
+                return n
+    for p in range(NODES):
+        if stable_gives_up(s, p, named):
+            n = add_successors(s, (GIVES_UP << 24) | (p << 16), 1, out, n, most)
+        if n >= 0 and stable_beats(s, p):
+            n = add_successors(s, (BEATS << 24) | (p << 16), 2, out, n, most)
+        if n < 0:
+            return n
+    if s.error != 0:
+        return -1
+    return n
+
+
+def add_successors(s: State, word: int, how: int, out: Bytes, n: int, most: int) -> int:
+    """Add what a step leads to, a successor for each of its choices; `how`: it is the world's, somebody gives up, or
+    a timer of a leader. Returns how many there are; -1 and -2 as `stable_successors`."""
+    choice = 0
+    choices = 1
+    if s.error != 0:
+        return -1
+    while choice < choices:
+        if n == most:
+            return -2
+        at = n * (TOTAL + 8)
+        child = state_at(out, at + 8)
+        copy_bytes(as_bytes(child), as_bytes(s), TOTAL)
+        store_word(out, at, word | (choice << 32))
+        if how == 0:
+            apply(child, word | (choice << 32))
+        elif how == 1:
+            stable_give_up(child, word | (choice << 32))
+        else:
+            stable_beat(child, word | (choice << 32))
+        if child.error != 0:
+            s.error = child.error
+            return -1
+        choices = max(choices, child.choices)
+        choice = choice + 1
+        n = n + 1
+    return n
+
+
+def begin_stable(
+    source: Bytes,
+    offset: int,
+    count: int,
+    first: int,
+    depth: int,
+    moves: Words,
+    data: Bytes,
+    work: Bytes,
+    perms: Bytes,
+    g: Graph,
+) -> int:
+    """Enter states of the fault phase as those in which the stable phase may begin; returns how many were entered, with
+    the offset of the next in `moves[0]`.
+
+    Args:
+        source: packed states, from `offset`; the first of them has number `first` of all that were reached, from 1.
+        depth: at which they lie.
+        moves: from 2 on, `moves[1]` times: a renaming, and who is named in what it makes of a state.
+        data: the packed states of the graph.
+    """
+    s = state_at(work, 0)
+    image = state_at(work, RING_AT)
+    done = 0
+    while done < count and has_room(g, moves[1]):
+        offset = offset + unpack(as_bytes(state_at(source, offset)), s)
+        k = 0
+        while k < moves[1]:
+            renamed(s, image, perms, moves[2 + 2 * k])
+            forget_budgets(image)
+            if stable_begins(image, moves[3 + 2 * k]):
+                v = node_of(image, moves[3 + 2 * k], data, g)
+                if v >= 0:
+                    if g.origin[v] == 0:
+                        g.origin[v] = (first + done) | (k << 40)
+                        g.depth[v] = depth
+                        g.starts = g.starts + 1
+            k = k + 1
+        done = done + 1
+    moves[0] = offset
+    return done
+
+
+def has_room(g: Graph, more: int) -> bool:
+    """Whether there is room for so many more nodes, each with an edge."""
+    return (
+        g.nodes + more <= g.nodes_most
+        and g.edges + more <= g.edges_most
+        and 10 * (g.nodes + more) < 7 * g.places
+        and g.used + (more + 1) * PACKED_LIMIT <= g.bytes_most
+    )
+
+
+def node_of(s: State, named: Node, data: Bytes, g: Graph) -> int:
+    """The node of a state, which is new or known; -1: another state has its fingerprint."""
+    h = hash_state(s) ^ wrap_mul(named + 2, NODE_SALT)
+    if h == 0:
+        h = 1
+    size = pack(s, bytes_of(data, g.used))
+    place = mulhi(h, g.places)
+    while g.mark[place] != 0:
+        if g.mark[place] == h:
+            v = g.node_at[place]
+            if g.name[v] != named + 1 or (EXACT and not same_bytes(data, g.at[v], g.used, size)):
+                g.clash = 1
+                return -1
+            return v
+        place = place + 1
+        if place == g.places:
+            place = 0
+    v = g.nodes
+    g.mark[place] = h
+    g.node_at[place] = v
+    g.at[v] = g.used
+    g.name[v] = named + 1
+    g.used = g.used + size
+    g.nodes = v + 1
+    g.ahead[g.height] = v
+    g.height = g.height + 1
+    return v
+
+
+def same_bytes(data: Bytes, a: int, b: int, size: int) -> bool:
+    """Whether two runs of bytes are the same."""
+    for k in range(size):
+        if data[a + k] != data[b + k]:
+            return False
+    return True
+
+
+def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: Graph) -> int:
+    """Find the edges of up to so many nodes, the newest first, so that where not all can be done some is whole.
+
+    Returns how many were done: fewer, where there is no room for more, or an error ends it. `s`: room for a state,
+    other than in `work`."""
+    done = 0
+    while done < most and g.height > 0 and has_room(g, MOST_STEPS) and g.error == 0 and g.clash == 0:
+        g.height = g.height - 1
+        v = g.ahead[g.height]
+        named = g.name[v] - 1
+        unpack(bytes_of(data, g.at[v]), s)
+        n = stable_successors(s, named, out, MOST_STEPS, work)
+        if n < 0:
+            g.error = s.error if n == -1 else -1
+            g.error_node = v
+            return done
+        possible = 0
+        g.edge_begin[v] = g.edges
+        only = class_followed(out, n) if g.narrow != 0 else -1
+        k = 0
+        while k < n:
+            at = k * (TOTAL + 8)
+            child = state_at(out, at + 8)
+            kind = class_of(load_word(out, at))
+            if kind != UNFAIR:
+                possible = possible | (1 << kind)
+            if only >= 0 and kind != only:
+                k = k + 1
+                continue
+            if stable_lasts(child, named):
+                w = node_of(child, named, data, g)
+                if w >= 0:
+                    g.edge[g.edges] = w | (kind << CLASS_AT)
+                    g.edges = g.edges + 1
+            else:
+                g.left_out = g.left_out + 1
+            k = k + 1
+        for p in range(NODES):
+            if stable_waits(s, p, named):
+                possible = possible | (1 << p)
+            if stable_beat_due(s, p):
+                possible = possible | (1 << (NODES + p))
+        g.possible[v] = possible
+        g.edge_end[v] = g.edges
+        s.error = 0
+        g.waits[v] = waits_of(s, named)
+        if s.error != 0:
+            g.error = s.error
+            g.error_node = v
+        g.expanded = g.expanded + 1
+        done = done + 1
+    return done
+
+
+def class_followed(out: Bytes, n: int) -> int:
+    """Of the successors of a state, the class that alone is followed where not all can be: the first in which something
+    is received; -1: nothing is, and all are."""
+    only = UNFAIR
+    for k in range(n):
+        kind = class_of(load_word(out, k * (TOTAL + 8)))
+        if kind >= RECEIPTS and kind < only:
+            only = kind
+    return only if only != UNFAIR else -1
+
+
+def stable_from(s: State, image: State, which: int, perms: Bytes) -> None:
+    """What the stable phase begins with in a state, renamed: no budget is left."""
+    renamed(s, image, perms, which)
+    forget_budgets(image)
+
+
+def waits_in(s: State, named: Node) -> int:
+    """The goals that wait in a state."""
+    return waits_of(s, named)
+
+
+def unpack_node(data: Bytes, at: int, s: State) -> int:
+    """A node's state."""
+    return unpack(bytes_of(data, at), s)

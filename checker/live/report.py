@@ -1,0 +1,293 @@
+"""What was found of goals, for a person and for a machine (`checker/report/schema/live.schema.json`, docs/live.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from checker.explore.result import Limits
+from checker.live.lasso import Lasso
+from checker.live.run import Live
+from checker.report.report import (
+    HOLDS,
+    NO_VERDICT,
+    NOT_REACHED,
+    VIOLATED,
+    Counterexample,
+    bounds_of,
+    installed_version,
+    plural,
+    rate,
+)
+from traces.explain.folding import aligned, folded, note
+from traces.explain.text import configuration_text, steps_text
+from traces.record.trace import Trace
+from zabspec.live.goals import Goal
+from zabspec.model import Configuration
+
+__all__ = ["LiveReport", "Starving", "starving_text"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Starving:
+    """A run in which somebody waits for ever, and what became of it."""
+
+    lasso: Lasso
+    counterexample: Counterexample
+    components: int
+
+    @property
+    def steps(self) -> int:
+        return len(self.lasso.schedule)
+
+    @property
+    def ends(self) -> bool:
+        """Whether the run ends: nothing more need happen."""
+        return self.lasso.loops == self.steps
+
+    @property
+    def sentence(self) -> str:
+        """Who waits, from when on."""
+        who = f"p{self.lasso.process} waits for ever"
+        if self.ends:
+            return f"{who} after {plural(self.steps, 'step')}, when nothing more need happen"
+        return f"{who} while steps {self.lasso.loops + 1} to {self.steps} are taken again and again"
+
+
+def starving_text(trace: Trace, goal: Goal, starving: Starving) -> str:
+    """The run as a person reads it: what is not reached, what was run, and every step, with the moment and the loop."""
+    lasso = starving.lasso
+    lines = [folded(f"{goal.name} is not reached: {starving.sentence}."), ""]
+    lines += [folded(goal.statement, "  "), folded(f"[{goal.source}]", "  "), ""]
+    lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
+    named = "" if lasso.named is None else f", and p{lasso.named} is named"
+    if starving.ends:
+        loop = f"-- here nothing more need happen, and p{lasso.process} still waits"
+    else:
+        loop = f"-- from here on, steps {lasso.loops + 1} to {starving.steps} again and again: p{lasso.process} waits"
+    moment = f"-- the moment: from here on there is no fault{named}"
+    marks = {lasso.moment: moment, lasso.loops: loop}
+    if lasso.moment == lasso.loops:
+        marks = {lasso.moment: f"{moment}\n{loop}"}
+    return "\n".join(lines + steps_text(trace, marks)) + "\n"
+
+
+@dataclass(frozen=True)
+class LiveReport:
+    """What was found of goals, with the question.
+
+    Attributes:
+        configuration: the question, with the room it was asked in.
+        assumed: what is assumed, a sentence each.
+        starving: by goal.
+        threads: of the fault phase.
+        symmetry_off: why states of the fault phase that are renamings of each other count apart; empty: they do not.
+    """
+
+    live: Live
+    configuration: Configuration
+    limits: Limits
+    epochs: int
+    assumed: Sequence[str]
+    starving: Mapping[str, Starving]
+    threads: int
+    symmetry_off: str
+
+    # --- verdicts ----------------------------------------------------------------------------------
+
+    @cached_property
+    def cut_short(self) -> str:
+        """Why not every fair run was looked at that was asked for; empty: it was."""
+        if self.live.error:
+            return f"a value would leave its range: {self.live.error}"
+        if self.live.stopped or not self.live.complete:
+            return self.live.stopped or "not all was looked at"
+        return ""
+
+    def verdict(self, goal: Goal) -> str:
+        """`holds`, `premise not reached` (nobody ever waits), `violated` or `no verdict`."""
+        if goal.name in self.starving:
+            return VIOLATED if self.starving[goal.name].counterexample.replayed else NO_VERDICT
+        if self.cut_short:
+            return NO_VERDICT
+        return HOLDS if goal.name in self.live.waited else NOT_REACHED
+
+    @cached_property
+    def overall(self) -> str:
+        """The verdict of the whole run."""
+        verdicts = [self.verdict(goal) for goal in self.live.goals]
+        for said in (VIOLATED, NO_VERDICT, HOLDS):
+            if said in verdicts:
+                return said
+        return NOT_REACHED
+
+    @cached_property
+    def exit_code(self) -> int:
+        """0: nobody waits for ever. 1: somebody does, and how is written down. 3: no verdict."""
+        if any(s.counterexample.trouble for s in self.starving.values()):
+            return 3
+        return {HOLDS: 0, NOT_REACHED: 0, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+
+    @cached_property
+    def bounds(self) -> str:
+        """The question's bounds."""
+        depth = f", moments to depth {self.limits.depth}" if self.bounded else ""
+        return f"{bounds_of(self.configuration)}{depth}"
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether a depth left moments out."""
+        return self.limits.depth is not None and not self.live.exploration.complete
+
+    @cached_property
+    def sentence(self) -> str:
+        """The verdict line."""
+        total = len(self.live.goals)
+        if self.overall == VIOLATED:
+            said = "; ".join(f"{name}: {s.sentence}" for name, s in self.starving.items() if s.counterexample.replayed)
+            cut = f"; cut short: {self.cut_short}" if self.cut_short else ""
+            return f"VIOLATED: {said}{cut}; {self.bounds}"
+        if self.overall == NO_VERDICT:
+            wrong = [s.counterexample.trouble for s in self.starving.values() if not s.counterexample.replayed]
+            found = "" if wrong else "; nobody was found to wait for ever"
+            return f"no verdict: {wrong[0] if wrong else self.cut_short}{found}; {self.bounds}"
+        tested = sum(self.verdict(goal) == HOLDS for goal in self.live.goals)
+        if not tested:
+            return f"premise not reached: nobody ever waits ({plural(total, 'goal')}); {self.bounds}"
+        return f"holds: in no fair run does anybody wait for ever, {tested} of {plural(total, 'goal')}; {self.bounds}"
+
+    def verdict_in_words(self, goal: Goal) -> str:
+        verdict = self.verdict(goal)
+        if verdict == VIOLATED:
+            return f"VIOLATED: {self.starving[goal.name].sentence}"
+        if verdict == NOT_REACHED:
+            return "premise not reached: nobody ever waits"
+        return "holds: nobody waits for ever" if verdict == HOLDS else "no verdict"
+
+    # --- for people --------------------------------------------------------------------------------
+
+    def figures(self) -> list[tuple[str, str]]:
+        live, r = self.live, self.live.exploration
+        orbits = f" orbits, for {r.raw:,} states" if r.symmetry else ""
+        left = f"; {live.left_out:,} steps end what is assumed, and lead nowhere" if live.left_out else ""
+        fingerprints = f"probability {r.collision_probability:.1e}" if r.collision_probability else "none"
+        return [
+            ("fault phase", f"{r.distinct:,} states{orbits}, depth {r.depth}"),
+            ("moments", f"{live.starts:,} of them, each with who is named, budgets aside"),
+            ("stable phase", f"{live.nodes:,} states, {live.edges:,} steps{left}"),
+            ("fingerprint collision", f"{fingerprints} (of the fault phase)"),
+            ("rate", f"{rate(live.nodes, live.cpu_seconds)} states of the stable phase per CPU-second"),
+            ("memory", f"{live.memory / 1e6:,.0f} MB at the peak"),
+            ("time", f"{live.seconds:.2f} s, {live.compile_seconds:.2f} s making the model ready"),
+            ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "in the fault phase only"),
+            *([("largest epoch", f"{self.epochs}; one beyond it would be no verdict")] if self.epochs else []),
+        ]
+
+    def notes(self) -> list[str]:
+        """Sentences that follow the figures."""
+        out = []
+        done = [name for name, s in self.starving.items() if s.counterexample.digest]
+        if done:
+            out.append(
+                f"replayed in the simulator, step by step equal, and found fair without the graph: {', '.join(done)}"
+            )
+        if self.live.followed:
+            names = ", ".join(self.live.followed)
+            out.append(f"found by following one way of receiving, and not known to be short: {names}")
+        for name, s in self.starving.items():
+            if s.counterexample.path:
+                out.append(
+                    f"the run to {name} is in {s.counterexample.path}: the moment is after step {s.lasso.moment}"
+                    + ("" if s.ends else f", the loop after step {s.lasso.loops}")
+                )
+            if s.counterexample.trouble:
+                out.append(s.counterexample.trouble)
+        return out
+
+    def text(self) -> str:
+        """The report as plain aligned text."""
+        parts = [folded(self.sentence, others="  ")]
+        parts += [s.counterexample.text.rstrip() for s in self.starving.values() if s.counterexample.text]
+        rows = [(goal.name, self.verdict_in_words(goal), goal.source) for goal in self.live.goals]
+        parts.append(aligned([("goal", "verdict", "source"), *rows], head=True))
+        parts.append("\n".join(["assumed", *(folded(said, "  ", "    ") for said in self.assumed)]))
+        parts.append(aligned(self.figures()))
+        if self.notes():
+            parts.append("\n".join(note(n) for n in self.notes()))
+        return "\n\n".join(parts) + "\n"
+
+    # --- as JSON -----------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        live, r = self.live, self.live.exploration
+        return {
+            "format": FORMAT,
+            "zabcheck": installed_version(),
+            "verdict": self.overall,
+            "sentence": self.sentence,
+            "exit_code": self.exit_code,
+            "configuration": self.configuration.as_dict(),
+            "derived": {"epochs": self.epochs},
+            "limits": {
+                "depth": self.limits.depth,
+                "max_states": self.limits.max_states,
+                "seconds": self.limits.seconds,
+                "memory_bytes": self.limits.memory,
+            },
+            "assumed": list(self.assumed),
+            "cut_short": self.cut_short or None,
+            "fault_phase": {
+                "states": r.distinct,
+                "raw": r.raw,
+                "depth": r.depth,
+                "exhausted": r.complete,
+                "symmetry_off": self.symmetry_off or None,
+                "collision_probability": r.collision_probability,
+            },
+            "stable_phase": {
+                "moments": live.starts,
+                "states": live.nodes,
+                "steps": live.edges,
+                "steps_left_out": live.left_out,
+                "complete": live.complete,
+            },
+            "goals": [self.goal_as_json(goal) for goal in live.goals],
+            "cost": {
+                "seconds": live.seconds,
+                "cpu_seconds": live.cpu_seconds,
+                "compile_seconds": live.compile_seconds,
+                "memory_bytes": live.memory,
+                "threads": self.threads,
+            },
+        }
+
+    def goal_as_json(self, goal: Goal) -> dict[str, Any]:
+        found, live = self.starving.get(goal.name), self.live
+        starving: dict[str, Any] | None = None
+        if found is not None:
+            c, lasso = found.counterexample, found.lasso
+            starving = {
+                "process": lasso.process,
+                "named": lasso.named,
+                "words": list(lasso.schedule),
+                "configuration": lasso.configuration.as_dict(),
+                "moment": lasso.moment,
+                "loop": None if found.ends else lasso.loops,
+                "text": c.text or None,
+                "trace_file": c.path or None,
+                "followed": goal.name in live.followed,
+                "replayed": c.replayed and bool(c.digest),
+                "sha256": c.digest or None,
+                "trouble": c.trouble or None,
+            }
+        return {
+            "name": goal.name,
+            "source": goal.source,
+            "statement": goal.statement,
+            "verdict": self.verdict(goal),
+            "starving": starving,
+        }

@@ -1,0 +1,361 @@
+"""Asking after goals: the fault phase explored, the stable phase from each of its states as one graph, and the search
+for fair runs in it in which somebody waits for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from checker.explore.breadth_first import Explorer, LevelGroup
+from checker.explore.memory import Block, Budget, LimitReached, peak_bytes
+from checker.explore.result import Exploration, Limits
+from checker.live.code import LiveCode
+from checker.live.graph import (
+    Components,
+    Graph,
+    Ways,
+    all_waits,
+    fair_components,
+    fill_ways,
+    no_components,
+    rehash_nodes,
+)
+from checker.live.lasso import loop_at
+from zabspec.language.kernels import machine
+from zabspec.live.goals import Goal
+
+__all__ = ["Live", "LiveRun", "Waits"]
+
+FIRST = 1 << 12  # nodes of a graph at first
+EDGES_A_NODE = 4
+BYTES_A_NODE = 96
+PIECE = 8192  # nodes expanded between two looks at the clock
+ALL = (1 << 63) - 1
+ORIGIN = (1 << 40) - 1
+
+Tell = Callable[["Live"], None]
+
+
+@dataclass(frozen=True)
+class Waits:
+    """A fair run in which a process waits for ever, in the graph.
+
+    Attributes:
+        goal, process: what waits, and who.
+        path: the nodes from one in which the stable phase begins to the one in which the loop does.
+        loop: the edges of the loop (by their numbers) and where each leads, in order; empty: nothing more need happen.
+        components: how many fair components there are in which it waits.
+        graph, data: where it was found.
+    """
+
+    goal: Goal
+    process: int
+    path: tuple[int, ...]
+    loop: tuple[tuple[int, int], ...]
+    components: int
+    graph: Graph
+    data: Block
+
+
+@dataclass
+class Live:
+    """What was found.
+
+    Attributes:
+        exploration: the fault phase.
+        starts, nodes, edges: of the stable phase: pairs of a state and who is named that runs begin in; those that
+            there are; steps.
+        left_out: steps after which what is assumed is no longer so.
+        waited: the goals that somebody waits for somewhere.
+        found: by goal, the shortest fair run found in which somebody waits for ever.
+        followed: of these, those found by following one way of receiving alone, and not known to be short.
+        error: a value would have left its range in the stable phase.
+        stopped: why it was cut short.
+        complete: every edge of the stable phase is there, from all that was asked for.
+    """
+
+    goals: tuple[Goal, ...]
+    exploration: Exploration
+    starts: int = 0
+    nodes: int = 0
+    edges: int = 0
+    left_out: int = 0
+    waited: set[str] = field(default_factory=set)
+    found: dict[str, Waits] = field(default_factory=dict)
+    followed: tuple[str, ...] = ()
+    error: str = ""
+    stopped: str = ""
+    complete: bool = False
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    memory: int = 0
+
+
+class FaultPhase(Explorer):
+    """Explores the fault phase, and hands every level on."""
+
+    def __init__(self, code: LiveCode, threads: int, take: Callable[[Block, int, int, int, int], None]) -> None:
+        super().__init__(code, threads)
+        self.take = take
+        self.entered = 0
+
+    def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
+        if not self.result.stopped and not self.result.error:
+            for group in level:
+                for chunk in group.chunks:
+                    block, own = chunk.block, chunk.block is None
+                    if block is None:
+                        block = self.pool.take()
+                        block.map[: chunk.used] = group.states(chunk)
+                    self.take(block, chunk.start, chunk.count, self.entered + 1, self.result.depth)
+                    self.entered += chunk.count
+                    if own:
+                        self.pool.give(block)
+        return super().finished(level, keep_going)
+
+
+class LiveRun:
+    """One question.
+
+    Args:
+        code: the model.
+        threads: for the fault phase.
+        fair: the classes of steps that are taken sooner or later, as bits; all unless one says.
+        goals: what is asked after; all that the protocol has unless one says.
+    """
+
+    def __init__(self, code: LiveCode, threads: int = 0, fair: int = ALL, goals: Sequence[Goal] | None = None) -> None:
+        self.code, self.fair = code, fair
+        self.goals = tuple(code.phase.goals if goals is None else goals)
+        self.moves = moves_of(code)
+        self.words = Block(8 * (2 + 2 * len(self.moves)))
+        self.words.put(1, len(self.moves))
+        for k, (which, named) in enumerate(self.moves):
+            self.words.put(2 + 2 * k, which)
+            self.words.put(3 + 2 * k, named)
+        self.work = Block(code.numbers["WORK"] + 64)
+        self.state = Block(code.layout.total)
+        most = code.model.most_steps + len(self.moves)
+        nodes = FIRST + 2 * most
+        self.graph = graph_of(nodes, EDGES_A_NODE * nodes, nodes * max(BYTES_A_NODE, 2 * self.limit_of_packed))
+        self.data = Block(self.graph.bytes_most)
+        self.explorer = FaultPhase(code, threads, self.enter)
+
+    @property
+    def limit_of_packed(self) -> int:
+        return self.code.numbers["PACKED_LIMIT"]
+
+    def run(self, limits: Limits, tell: Tell | None = None) -> Live:
+        """Find out.
+
+        Args:
+            limits: of the fault phase a depth; of all of it where to give up.
+            tell: called now and then.
+        """
+        started, cpu = time.perf_counter(), time.process_time()
+        self.budget = Budget(limits.memory)
+        self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
+        self.limits = limits
+        self.live = live = Live(self.goals, Exploration(()))
+        self.tell = tell
+        try:
+            live.exploration = self.explorer.run(limits)
+            live.stopped = live.exploration.stopped
+            if live.exploration.error:
+                live.error = f"{live.exploration.error}, in the fault phase"
+            if not live.stopped and not live.error:
+                self.follow_one()
+                self.close()
+            self.search()
+        except KeyboardInterrupt:
+            live.stopped = "interrupted"
+        except LimitReached:
+            live.stopped = self.budget.reason
+        except MemoryError:
+            live.stopped = "out of memory"
+        live.seconds = time.perf_counter() - started
+        live.cpu_seconds = time.process_time() - cpu
+        live.memory = peak_bytes()
+        return live
+
+    # --- the graph -------------------------------------------------------------------------------
+
+    def enter(self, block: Block, offset: int, count: int, first: int, depth: int) -> None:
+        """Enter the states of a buffer as those that the stable phase may begin in."""
+        done = 0
+        while done < count and not self.graph.clash:
+            done += self.code.begin_stable(
+                block.address, offset, count - done, first + done, depth, self.words.address, self.data.address,
+                self.work.address, self.code.perms, self.graph.address,
+            )  # fmt: skip
+            offset = self.words.get(0)
+            if done < count:
+                self.grow()
+
+    def follow_one(self) -> None:
+        """Where there are limits, follow one way of receiving what is in flight first, from every start: what is found
+        so is a fair run like any other, and found where not all can be looked at."""
+        if self.limits.seconds is None and self.limits.max_states is None:
+            return
+        starts, data, live = self.graph, self.data, self.live
+        self.graph = self.copied(starts.nodes_most, starts.edges_most, starts.bytes_most)
+        self.graph.narrow = 1
+        self.close()
+        self.search()
+        self.graph, self.data = starts, data
+        live.stopped, live.complete = "", False
+        if not live.error:
+            live.followed = tuple(live.found)
+
+    def close(self) -> None:
+        """Find every node that the stable phase leads to, and all edges."""
+        live = self.live
+        while (g := self.graph).expanded < g.nodes and not g.error and not g.clash:
+            done = self.code.expand_stable(
+                self.state.address, PIECE, self.data.address, self.code.out, self.work.address, g.address
+            )
+            if done < PIECE and g.expanded < g.nodes and not g.error and not g.clash:
+                self.grow()
+            self.note_counts()
+            if self.tell is not None:
+                self.tell(live)
+            if time.perf_counter() > self.deadline:
+                live.stopped = f"--time-limit {self.limits.seconds:g} s reached"
+                return
+            if self.limits.max_states is not None and g.nodes > self.limits.max_states:
+                live.stopped = f"--max-states {self.limits.max_states} reached"
+                return
+        if g.clash:
+            live.stopped = "two states have one fingerprint"
+        elif g.error:
+            site = g.error
+            live.error = self.code.sites[site - 1] if site > 0 else "a state has more steps than the bound says"
+        else:
+            live.complete = True
+
+    def note_counts(self) -> None:
+        g, live = self.graph, self.live
+        live.starts, live.nodes, live.edges, live.left_out = g.starts, g.nodes, g.edges, g.left_out
+
+    def grow(self) -> None:
+        """More room, whatever was short.
+
+        Raises:
+            LimitReached: there may be no more.
+        """
+        g, more = self.graph, self.code.model.most_steps + len(self.moves)
+        most, edges, size = g.nodes_most, g.edges_most, g.bytes_most
+        if g.nodes + more > most or 10 * (g.nodes + more) >= 7 * g.places:
+            most *= 2
+        if g.edges + more > edges:
+            edges *= 2
+        if g.used + (more + 1) * self.limit_of_packed > size:
+            size *= 2
+        if self.budget.exceeded(most * 60 + edges * 8 + size):
+            raise LimitReached(self.budget.reason)
+        self.graph = self.copied(most, edges, size)
+
+    def copied(self, most: int, edges: int, size: int) -> Graph:
+        """The graph with so much room, and its packed states."""
+        g = self.graph
+        larger = graph_of(most, edges, size)
+        for name in ("at", "name", "origin", "depth", "possible", "waits", "edge_begin", "edge_end"):
+            copy(larger, g, name, g.nodes)
+        copy(larger, g, "ahead", g.height)
+        copy(larger, g, "edge", g.edges)
+        for name in ("nodes", "edges", "used", "expanded", "starts", "left_out", "height", "narrow"):
+            setattr(larger, name, getattr(g, name))
+        data = Block(size)
+        data.map[: g.used] = self.data.map[: g.used]
+        self.data = data
+        machine(rehash_nodes)(g, larger)
+        return larger
+
+    # --- the search ------------------------------------------------------------------------------
+
+    def search(self) -> None:
+        """Look for fair components in which a goal waits."""
+        self.note_counts()
+        g, live, n = self.graph, self.live, self.code.nodes
+        components = Components(nodes=max(1, g.nodes))
+        ways: Ways | None = None
+        waited = machine(all_waits)(g)
+        for k, goal in enumerate(self.code.phase.goals):
+            if goal not in self.goals:
+                continue
+            best: Waits | None = None
+            for p in range(n):
+                bit = 1 << (k * n + p)
+                if not waited & bit:
+                    continue
+                live.waited.add(goal.name)
+                machine(no_components)(components)
+                if not machine(fair_components)(g, components, bit, self.fair):
+                    continue
+                ways = ways or self.ways()
+                found = self.shortest(goal, p, components, ways)
+                if best is None or cost(found) < cost(best):
+                    best = found
+            if best is not None:
+                live.found[goal.name] = best
+                live.followed = tuple(name for name in live.followed if name != goal.name)
+
+    def ways(self) -> Ways:
+        """The shortest ways to all nodes."""
+        g = self.graph
+        w = Ways(nodes=g.nodes)
+        begins = [v for v, origin in enumerate(g.origin.memory[: g.nodes].tolist()) if origin]
+        depth = g.depth.memory[: g.nodes].tolist()
+        begins.sort(key=depth.__getitem__)
+        for k, v in enumerate(begins):
+            w.begins[k] = v
+        machine(fill_ways)(g, w, len(begins))
+        return w
+
+    def shortest(self, goal: Goal, p: int, c: Components, w: Ways) -> Waits:
+        """The shortest of the fair runs found in which a process waits for ever."""
+        g = self.graph
+        fair = c.fair.memory[: g.nodes]
+        length = w.length.memory
+        inside = sorted((v for v in range(g.nodes) if fair[v]), key=length.__getitem__)
+        nearest = inside[0]
+        ends = next((v for v in inside if not g.possible[v] & self.fair), None)
+        loop = loop_at(g, c, nearest, self.fair)
+        at = nearest
+        if ends is not None and length[ends] <= length[nearest] + len(loop):
+            at, loop = ends, ()
+        path = [at]
+        while w.via[path[0]]:
+            path.insert(0, w.via[path[0]] - 1)
+        return Waits(goal, p, tuple(path), loop, c.count, g, self.data)
+
+
+def cost(found: Waits) -> tuple[int, int]:
+    """How long a run is told."""
+    return len(found.path) + len(found.loop), len(found.path)
+
+
+def moves_of(code: LiveCode) -> list[tuple[int, int]]:
+    """Which renamings of a state are entered, and who is named in them. Where renaming changes nothing (docs/live.md)
+    the process named is called 0, whoever it is."""
+    nodes = range(code.nodes)
+    if not code.phase.names_one:
+        return [(0, -1)]
+    if not code.symmetry:
+        return [(0, named) for named in nodes]
+    from zabspec.language.derive import Permutations
+
+    renamings = Permutations(code.nodes).all
+    return [(next(k for k, p in enumerate(renamings) if p[named] == 0), 0) for named in nodes]
+
+
+def graph_of(nodes: int, edges: int, size: int) -> Graph:
+    """An empty graph with so much room."""
+    return Graph(nodes_most=nodes, edges_most=edges, bytes_most=size, places=2 * nodes)
+
+
+def copy(to: Graph, source: Graph, name: str, count: int) -> None:
+    """Copy the first entries of an array."""
+    getattr(to, name).memory[:count] = getattr(source, name).memory[:count]

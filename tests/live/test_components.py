@@ -1,0 +1,167 @@
+"""The search for fair components, against networkx and against what the words mean; ways and loops in them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import combinations
+
+import networkx as nx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checker.live.graph import CLASS_AT, UNFAIR, Components, Graph, Ways, fair_components, fill_ways, no_components
+from checker.live.lasso import loop_at, unjust
+from zabspec.language.kernels import machine
+
+EXAMPLES = 10_000 if os.environ.get("ZABCHECK_EVERY") else 200
+ALL = (1 << 63) - 1
+CLASSES = 3
+
+
+@dataclass(frozen=True)
+class Small:
+    """A graph: of each node what is possible there besides what its edges say, whether it waits, and whether a run
+    begins there, and after how many steps; edges with their classes."""
+
+    possible: list[int]
+    waits: list[bool]
+    begins: list[int]  # -1: none does
+    edges: list[tuple[int, int, int]]  # from, to, class
+
+    def graph(self) -> Graph:
+        g = Graph(nodes_most=len(self.waits), edges_most=max(1, len(self.edges)), bytes_most=0, places=1)
+        g.nodes = g.expanded = len(self.waits)
+        for v in range(len(self.waits)):
+            g.edge_begin[v] = g.edges
+            g.possible[v] = self.possible[v]
+            for a, b, kind in self.edges:
+                if a == v:
+                    g.edge[g.edges] = b | kind << CLASS_AT
+                    g.edges += 1
+                    if kind != UNFAIR:
+                        g.possible[v] = g.possible[v] | 1 << kind
+            g.edge_end[v] = g.edges
+            g.waits[v] = int(self.waits[v])
+            if self.begins[v] >= 0:
+                g.origin[v], g.depth[v] = 1, self.begins[v]
+        return g
+
+
+@st.composite
+def small_graphs(draw: st.DrawFn, most: int = 6) -> Small:
+    n = draw(st.integers(1, most))
+    nodes = st.integers(0, n - 1)
+    kinds = st.sampled_from([*range(CLASSES), UNFAIR])
+    return Small(
+        draw(st.lists(st.sampled_from([0, 0, 0, 1, 2, 4]), min_size=n, max_size=n)),
+        draw(st.lists(st.booleans() | st.just(True), min_size=n, max_size=n)),
+        draw(st.lists(st.integers(-1, 4), min_size=n, max_size=n)),
+        draw(st.lists(st.tuples(nodes, nodes, kinds), max_size=3 * n)),
+    )
+
+
+def is_fair(g: Graph, inside: set[int]) -> bool:
+    """Whether a run that goes through these nodes, and every edge between them, for ever is fair."""
+    always = ALL
+    for v in inside:
+        always &= g.possible[v]
+        for e in range(g.edge_begin[v], g.edge_end[v]):
+            if g.edge[e] & (1 << CLASS_AT) - 1 in inside and g.edge[e] >> CLASS_AT != UNFAIR:
+                always &= ~(1 << (g.edge[e] >> CLASS_AT))
+    return not always
+
+
+def fair_by(small: Small, sets: list[set[int]], g: Graph) -> set[int]:
+    return set().union(*(inside for inside in sets if is_fair(g, inside)))
+
+
+def found(g: Graph, compiled: bool) -> tuple[int, set[int], Components]:
+    c = Components(nodes=g.nodes)
+    if compiled:
+        machine(no_components)(c)
+        count = machine(fair_components)(g, c, 1, ALL)
+    else:
+        no_components(c)
+        count = fair_components(g, c, 1, ALL)
+    return count, {v for v in range(g.nodes) if c.fair[v]}, c
+
+
+@pytest.mark.slow(seconds=2)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small_graphs())
+def test_fair_components_are_those_of_networkx_in_machine_code_and_in_cpython(small: Small) -> None:
+    g = small.graph()
+    whole: nx.DiGraph[int] = nx.DiGraph()
+    whole.add_nodes_from(v for v in range(g.nodes) if small.waits[v])
+    whole.add_edges_from((a, b) for a, b, _ in small.edges if small.waits[a] and small.waits[b])
+    components = [set(c) for c in nx.strongly_connected_components(whole)]
+    wanted = fair_by(small, components, g)
+    count = sum(is_fair(g, c) for c in components)
+    for compiled in (True, False):
+        assert found(g, compiled)[:2] == (count, wanted)
+
+
+@pytest.mark.slow(seconds=2)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small_graphs(5))
+def test_a_fair_run_stays_for_ever_in_some_set_of_nodes_if_and_only_if_a_component_is_fair(small: Small) -> None:
+    """The naive reading: of all sets of nodes that wait, each reachable from each within the set."""
+    g = small.graph()
+    waiting = [v for v in range(g.nodes) if small.waits[v]]
+    some = set()
+    for size in range(1, len(waiting) + 1):
+        for chosen in combinations(waiting, size):
+            inside: nx.DiGraph[int] = nx.DiGraph()
+            inside.add_nodes_from(chosen)
+            inside.add_edges_from((a, b) for a, b, _ in small.edges if a in chosen and b in chosen)
+            if nx.is_strongly_connected(inside) and is_fair(g, set(chosen)):
+                some |= set(chosen)
+    # a set lies in one component, and what lies in the component beside it takes nothing away
+    assert found(g, True)[1] >= some
+    assert bool(found(g, True)[1]) == bool(some)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small_graphs())
+def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Small) -> None:
+    g = small.graph()
+    _, fair, c = found(g, True)
+    for v in fair:
+        loop = loop_at(g, c, v, ALL)
+        at = v
+        for e, w in loop:
+            assert g.edge_begin[at] <= e < g.edge_end[at]
+            assert g.edge[e] & (1 << CLASS_AT) - 1 == w
+            assert small.waits[w]
+            at = w
+        assert at == v
+        assert not unjust(g, v, loop, ALL)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small_graphs())
+def test_ways_are_the_shortest_from_where_runs_begin(small: Small) -> None:
+    g = small.graph()
+    begins = sorted((v for v in range(g.nodes) if small.begins[v] >= 0), key=lambda v: small.begins[v])
+    w = Ways(nodes=g.nodes)
+    for k, v in enumerate(begins):
+        w.begins[k] = v
+    machine(fill_ways)(g, w, len(begins))
+    whole: nx.DiGraph[int] = nx.DiGraph()
+    whole.add_nodes_from(range(g.nodes))
+    whole.add_edges_from((a, b, {"long": 1}) for a, b, _ in small.edges)
+    whole.add_edges_from((-1, v, {"long": small.begins[v] + 1}) for v in begins)
+    lengths = nx.single_source_dijkstra_path_length(whole, -1, weight="long") if begins else {}
+    assert [w.length[v] for v in range(g.nodes)] == [lengths.get(v, 0) for v in range(g.nodes)]
+
+
+def test_a_class_that_need_not_be_taken_makes_a_component_fair() -> None:
+    """The mutant of the checker: without the fairness of one class a run may turn in a circle past it for ever."""
+    small = Small([1, 1], [True, True], [0, -1], [(0, 1, 1), (1, 0, 1), (1, 1, UNFAIR)])
+    g = small.graph()
+    c = Components(nodes=2)
+    assert machine(fair_components)(g, c, 1, ALL) == 0
+    no_components(c)
+    assert machine(fair_components)(g, c, 1, ALL & ~1) == 1

@@ -1,0 +1,305 @@
+"""From a chosen moment on all is well: who waits for ever then, in zab, its variants, db19 and a text of one's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import main
+from checker.explore.result import Limits
+from checker.live.certify import NotFair, certify, live_world, stable_choices
+from checker.live.code import LiveCode
+from checker.live.lasso import Lasso, lasso_of
+from checker.live.run import ALL, LiveRun
+from traces import read_trace, verify
+from traces.replay.replay import replay
+from zabspec.language.reference import StateView
+from zabspec.model import Configuration, Model
+
+EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
+CRASH = {"nodes": 3, "txns": 1, "timeouts": 0, "crashes": 1, "losses": 0, "max_epoch": 6}
+LOSS = {"nodes": 3, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 1, "max_epoch": 6}
+TWO = {"nodes": 2, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0, "max_epoch": 4}
+DB19 = {"protocol": "db19", "nodes": 3, "txns": 1, "timeouts": 2, "network": "ordered"}
+
+LOCK = '''"""A lock: whoever wants it waits, whoever has it lets it go."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Bool, Message, MessageName, Node, OneOf, State, Variant, action, broken, declare, goal, receives, safety, send,
+    stored, volatile,
+)
+
+FREE, WAITING, HOLDING = range(3)
+ASK, GRANT, RELEASE = (MessageName(n) for n in ("ASK", "GRANT", "RELEASE"))
+
+
+def state(size):
+    return [stored("taken", Bool(), "of the server: somebody has it"),
+            volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")]
+
+
+def messages(size):
+    return [Message("ASK", {}), Message("GRANT", {}), Message("RELEASE", {})]
+
+
+def may_ask(s: State, p: Node) -> bool:
+    return p != 0 and s.mode[p] == FREE
+
+
+@action(when=may_ask, fair=False)
+def ask(s: State, p: Node) -> None:
+    s.mode[p] = WAITING
+    send(s, p, 0, ASK())
+
+
+@receives
+def on_ask(s: State, p: Node, source: Node, m: ASK) -> None:
+    if not s.taken[p]:
+        s.taken[p] = True
+        send(s, p, source, GRANT())
+
+
+@receives
+def on_grant(s: State, p: Node, m: GRANT) -> None:
+    s.mode[p] = HOLDING
+
+
+def holds(s: State, p: Node) -> bool:
+    return s.mode[p] == HOLDING
+
+
+@action(when=holds)
+def let_go(s: State, p: Node) -> None:
+    s.mode[p] = FREE
+    send(s, p, 0, RELEASE())
+
+
+@receives
+def on_release(s: State, p: Node, m: RELEASE) -> None:
+    s.taken[p] = False
+
+
+def someone_holds(s: State) -> bool:
+    """Somebody holds the lock."""
+    return s.mode[1] == HOLDING
+
+
+@safety(witness=someone_holds)
+def one_holder(s: State) -> bool:
+    """One process holds the lock."""
+    if s.NODES > 2 and s.mode[1] == HOLDING and s.mode[2] == HOLDING:
+        return broken("two do")
+    return True
+
+
+@goal
+def served(s: State, p: Node) -> bool:
+    """Whoever asks for the lock gets it."""
+    return s.mode[p] == WAITING
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="fifo")
+'''
+
+
+@cache
+def code(variant: str = "", **given: Any) -> LiveCode:
+    return LiveCode.of(Model(Configuration(variant=variant, **given)), (), True)[0]
+
+
+def found(variant: str = "", most: int | None = None, depth: int | None = None, **given: Any) -> LiveRun:
+    """The question, asked."""
+    run = LiveRun(code(variant, **given), 1)
+    run.run(Limits(depth, most, None, None))
+    return run
+
+
+def told(run: LiveRun, goal: str) -> Lasso:
+    """The run in which somebody waits, held against the CPython world and the simulator."""
+    from traces import build_trace
+
+    waits = run.live.found[goal]
+    lasso = lasso_of(run, waits)
+    trace = build_trace(Model(lasso.configuration), None, lasso.schedule)
+    verify(trace)
+    replay(trace)
+    certify(run.code, lasso, waits.goal)
+    return lasso
+
+
+def asked(*words: str, cwd: Path) -> Result:
+    before = Path.cwd()
+    os.chdir(cwd)
+    try:
+        return CliRunner().invoke(main, ["--live", *words])
+    finally:
+        os.chdir(before)
+
+
+def test_the_stable_phase_of_the_kernel_is_that_of_the_cpython_world() -> None:
+    """Steps, by their words, and what follows them, along random runs of it from random states."""
+    for given in (CRASH, DB19):
+        c = code(**given)
+        names, layout = live_world(c, c.model), c.layout
+        source = random.Random(19)
+        data = c.model.program.initial().key()
+        for _ in range(12):
+            there = c.next_states(data)
+            data = source.choice(there)[1][: layout.size] if there else data
+        named = 2
+        data = c.stable(data)
+        for _ in range(25):
+            there = c.stable_steps(data, named)
+            s = StateView(layout, data)
+            assert sorted({w & 0xFFFFFFFF for w, _ in there}) == sorted(stable_choices(names, c.model, s, named))
+            waiting = 0
+            for k, goal in enumerate(c.phase.goals):
+                waiting |= sum(bool(names[goal.called](s, p, named)) << (3 * k + p) for p in range(3))
+            assert c.waiting(data, named) == waiting
+            if not there:
+                break
+            data = source.choice(there)[1]
+
+
+def test_two_processes_that_lose_nobody_get_all_that_they_wait_for() -> None:
+    run = found(**TWO)
+    assert run.live.complete
+    assert run.live.waited == {"follows", "joins", "commits", "delivers"}
+    assert not run.live.found
+
+
+def test_without_the_fairness_of_one_process_somebody_waits_for_ever() -> None:
+    """Every class that is asked for is needed: without the steps of any process the same question is answered
+    otherwise, so what it says rests on them."""
+    c = code(**TWO)
+    for p in range(2):
+        dropped = sum(1 << k for k, one in enumerate(c.classes) if one.process == p)
+        run = LiveRun(c, 1, ALL & ~dropped)
+        run.run(Limits(None, None, None, None))
+        assert run.live.complete
+        assert "follows" in run.live.found
+        with pytest.raises(NotFair, match="not fair"):
+            told(run, "follows")
+
+
+@pytest.mark.slow(seconds=3)
+def test_zab_leaves_a_proposal_waiting_that_a_joiner_got_in_newleader() -> None:
+    """V.C: its acknowledgement is not counted, and nothing else need come (docs/readings.md)."""
+    run = found(**CRASH, most=100_000, depth=18)
+    for goal in ("commits", "delivers"):
+        lasso = told(run, goal)
+        assert lasso.loops == len(lasso.schedule)  # it ends
+        assert not run.live.complete
+
+
+@pytest.mark.slow(seconds=3)
+def test_strict_rejoin_locks_a_process_out() -> None:
+    lasso = told(found("strict-rejoin", **LOSS, most=200_000, depth=18), "joins")
+    assert lasso.loops == len(lasso.schedule)
+
+
+@pytest.mark.slow(seconds=4)
+def test_db19_looks_for_a_leader_for_ever() -> None:
+    lasso = told(found(**DB19, most=300_000, depth=8), "follows")
+    assert lasso.loops < len(lasso.schedule)
+
+
+@pytest.mark.skipif(not EVERY, reason="half a minute; ZABCHECK_EVERY runs it")
+@pytest.mark.slow(seconds=60)
+@pytest.mark.parametrize(
+    ("variant", "broken"),
+    [
+        ("", {"joins", "commits", "delivers"}),
+        ("join-acks-proposals", {"joins", "delivers"}),
+        ("join-acks-proposals,yield-to-promise", set()),
+    ],
+)
+def test_what_zab_and_its_variants_leave_waiting_in_every_fair_run(variant: str, broken: set[str]) -> None:
+    run = found(variant, **CRASH)
+    assert run.live.complete
+    assert run.live.found.keys() == broken
+    for goal in broken:
+        told(run, goal)
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def test_the_command_holds_reports_and_fits_its_schema(tmp_path: Path) -> None:
+    words = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
+    result = asked(*words, cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("holds: in no fair run does anybody wait for ever, 4 of 4 goals; zab, 2 nodes")
+    assert "not assumed, and looked at both ways: that a process that is down recovers" in result.output
+    report = json.loads(asked(*words, "--goal", "joins", "--json", cwd=tmp_path).output)
+    schema = json.loads(files("checker").joinpath("report/schema/live.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert [goal["name"] for goal in report["goals"]] == ["joins"]
+
+
+def test_an_epoch_too_few_and_too_few_states_are_no_verdict(tmp_path: Path) -> None:
+    words = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
+    result = asked(*words, "--max-epoch", "2", cwd=tmp_path)
+    assert result.exit_code == 3
+    assert "no verdict: a value would leave its range: new_epoch would leave" in result.output.replace("\n  ", " ")
+    result = asked(*words, "--max-states", "1000", cwd=tmp_path)
+    assert result.exit_code == 3
+    assert "no verdict: --max-states 1000 reached; nobody was found to wait" in result.output.replace("\n  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--search", "random"), "--search does not go with --live"),
+        (("--engine", "interpret"), "--live does not go with --engine interpret"),
+        (("--reduction", "auto"), "--reduction does not go with --live"),
+        (("--property", "agreement"), "--property does not go with --live"),
+        (("--goal", "join"), "there is no goal 'join'"),
+        (("--protocol", "ladis"), "nothing is said of what must come of ladis"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    result = asked(*words, cwd=tmp_path)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_a_goal_without_live_is_refused() -> None:
+    result = CliRunner().invoke(main, ["--goal", "joins"])
+    assert result.exit_code == 2
+    assert "--goal is for --live" in result.output
+
+
+def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(tmp_path: Path) -> None:
+    """The goal is declared beside the text; what it may do and need not is not taken for granted."""
+    (tmp_path / "lock.py").write_text(LOCK)
+    result = asked("--protocol", "lock.py", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "served  holds: nobody waits for ever" in result.output
+    (tmp_path / "forgets.py").write_text(
+        LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
+    )
+    result = asked("--protocol", "forgets.py", cwd=tmp_path)
+    assert result.exit_code == 1, result.output
+    assert "served is not reached: p1 waits for ever" in result.output
+    trace = read_trace(tmp_path / "zabcheck-forgets-served.trace.json")
+    os.chdir(tmp_path)
+    verify(trace)
+
+
+def test_a_goal_of_another_shape_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lock.py").write_text(LOCK.replace("def served(s: State, p: Node)", "def served(s: State)"))
+    result = asked("--protocol", "lock.py", cwd=tmp_path)
+    assert result.exit_code == 2
+    assert "a goal is (s: State, p: Node) -> bool" in result.output

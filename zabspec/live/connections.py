@@ -1,0 +1,62 @@
+"""The stable phase over connections: what may happen from a chosen moment on, when all is well.
+
+There is no fault, since no budget is left; the leader oracle names one process that is up; and who follows another, or
+over a connection that is dead, gives up. All else is the world's own (`worlds/connections.py`).
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import NOBODY, Node, State
+from zabspec.worlds.actor import ELECTION, is_down, may_time_out, on_timeout
+from zabspec.worlds.connections import OPEN
+from zabspec.worlds.scratch import begin_step, peer_in, process_in
+from zabspec.worlds.steps import ORACLE
+
+
+def stable_begins(s: State, named: Node) -> bool:
+    """The moment may be any at which the named process is up."""
+    return not is_down(s, named)
+
+
+def stable_lasts(s: State, named: Node) -> bool:
+    """What is assumed lasts: an oracle does not change its mind."""
+    return True
+
+
+def stable_takes(s: State, word: int, named: Node) -> bool:
+    """Of what is possible, an oracle names the one process and no other."""
+    if (word >> 24) & 255 == ORACLE:
+        return peer_in(word) == named
+    return True
+
+
+def stable_gives_up(s: State, p: Node, named: Node) -> bool:
+    """Whether p gives its iteration up: its leader is not the one named, or its connection is dead."""
+    if is_down(s, p) or s.role[p] == ELECTION or not may_time_out(s, p):
+        return False
+    return s.leader[p] != named or s.link[p][named] != OPEN
+
+
+def stable_give_up(s: State, word: int) -> None:
+    """It does, at no cost: the step is a timeout otherwise."""
+    begin_step(s, word, process_in(word), NOBODY)
+    on_timeout(s, process_in(word))
+
+
+def stable_waits(s: State, p: Node, named: Node) -> bool:
+    """Whether giving up is due: only where it is possible."""
+    return stable_gives_up(s, p, named)
+
+
+def stable_beat_due(s: State, p: Node) -> bool:
+    """There is no timer of a leader."""
+    return False
+
+
+def stable_beats(s: State, p: Node) -> bool:
+    """No timer of a leader is modelled: a connection that is open is heard."""
+    return False
+
+
+def stable_beat(s: State, word: int) -> None:
+    """Nothing."""

@@ -1,0 +1,112 @@
+"""The stable phase of db19, and what must come of it.
+
+It has no oracle: it elects by votes. So the moment is one at which a process leads and a quorum follows it, and a run
+counts for as long as that is so. Messages in flight arrive, and in time: no timer runs out while one is on its way.
+Then the timer of who does not follow that leader runs out, and leaders send heartbeats.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import NOBODY, Node, State
+from zabspec.live.goals import Goal
+from zabspec.protocols.db19 import DOWN, LEADING, LOOKING
+from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_timer, timer_armed
+from zabspec.worlds.scratch import begin_step, process_in
+from zabspec.worlds.steps import RECEIVE
+
+
+def stable_begins(s: State, named: Node) -> bool:
+    """The moment is one at which the process named leads, and it and those that follow it are a quorum."""
+    count = 0
+    for p in range(s.NODES):
+        if s.role[p] != DOWN and s.leader_id[p] == named:
+            count = count + 1
+    return s.role[named] == LEADING and count >= s.MAJORITY
+
+
+def stable_lasts(s: State, named: Node) -> bool:
+    """A run counts for as long as that is so."""
+    return stable_begins(s, named)
+
+
+def stable_takes(s: State, word: int, named: Node) -> bool:
+    """Of what is possible, no message is received before those ahead of it, which would be lost."""
+    if (word >> 24) & 255 == RECEIVE:
+        return s.in_flight[word & 255].ahead == 0
+    return True
+
+
+def something_arrives(s: State) -> bool:
+    """Whether a message is on its way to a process that is up."""
+    for k in range(len(s.in_flight)):
+        if not is_down(s, s.in_flight[k].target):
+            return True
+    return False
+
+
+def stable_waits(s: State, p: Node, named: Node) -> bool:
+    """Whether the timer of p is running: it does not hear from the leader named. As long as it runs it is due, also
+    while something is on its way: a timer that is never stopped runs out."""
+    return not is_down(s, p) and s.leader_id[p] != named and timer_armed(s, p, ELECTION_TIMER)
+
+
+def stable_gives_up(s: State, p: Node, named: Node) -> bool:
+    """Whether it runs out now: nothing is on its way."""
+    return stable_waits(s, p, named) and not something_arrives(s)
+
+
+def stable_give_up(s: State, word: int) -> None:
+    """It does, at no cost."""
+    begin_step(s, word, process_in(word), NOBODY)
+    on_timer(s, process_in(word), ELECTION_TIMER)
+
+
+def stable_beat_due(s: State, p: Node) -> bool:
+    """Whether p leads, and its timer for heartbeats runs."""
+    return not is_down(s, p) and timer_armed(s, p, HEARTBEAT_TIMER)
+
+
+def stable_beats(s: State, p: Node) -> bool:
+    """Whether it sends its heartbeat now: nothing is on its way."""
+    return stable_beat_due(s, p) and not something_arrives(s)
+
+
+def stable_beat(s: State, word: int) -> None:
+    """It does, at no cost."""
+    begin_step(s, word, process_in(word), NOBODY)
+    on_timer(s, process_in(word), HEARTBEAT_TIMER)
+
+
+# --- what must come of it ------------------------------------------------------------------------
+
+
+def waits_to_look_no_more(s: State, p: Node, named: Node) -> bool:
+    """A process that looks for a leader finds it."""
+    return s.role[p] == LOOKING
+
+
+def waits_to_be_told(s: State, p: Node, named: Node) -> bool:
+    """A process that leads, and has been deposed, hears of it."""
+    return s.role[p] == LEADING and p != named
+
+
+def waits_to_synchronize(s: State, p: Node, named: Node) -> bool:
+    """A process that is up comes to follow the leader and to have synchronized with it, which is synced."""
+    if s.role[p] == DOWN:
+        return False
+    return s.leader_id[p] != named or not s.synced[named] or s.current_epoch[p] != s.current_epoch[named]
+
+
+def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
+    """Every transaction in the history of the leader, once it is synced, is delivered by every process that is up."""
+    if s.role[p] == DOWN or not s.synced[named]:
+        return False
+    return s.delivered_length[p] < len(s.history[named])
+
+
+GOALS = (
+    Goal("follows", "db-19, FastLeaderElection", waits_to_look_no_more),
+    Goal("steps-down", "db-19, Discovery", waits_to_be_told),
+    Goal("joins", "db-19, Synchronization", waits_to_synchronize),
+    Goal("delivers", "db-19, Broadcast", waits_to_deliver),
+)

@@ -1,0 +1,59 @@
+"""What must come of it in ZAB: DSN'11 claim 7, and the progress that its sketch of a proof goes through.
+
+Claim 7 assumes a quorum of followers that are up, that they have elected one process, which is up, and messages
+received in time. A goal says of one process p whether it still waits.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+from zabspec.live.goals import Goal
+from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
+
+
+def quorum_is_up(s: State) -> bool:
+    """Claim 7: a quorum of followers is up."""
+    count = 0
+    for q in range(s.NODES):
+        if s.role[q] != DOWN:
+            count = count + 1
+    return count >= s.MAJORITY
+
+
+def waits_to_follow(s: State, p: Node, named: Node) -> bool:
+    """A process that is up comes to follow the leader that the oracle names, or to be it."""
+    return s.role[p] != DOWN and s.leader[p] != named
+
+
+def waits_to_join(s: State, p: Node, named: Node) -> bool:
+    """While a quorum is up, a process that is up comes to Phase 3 with the leader named: it has delivered what f.2.2
+    lets it deliver."""
+    if s.role[p] == DOWN or not quorum_is_up(s):
+        return False
+    return s.leader[p] != named or s.phase[p] != BROADCAST
+
+
+def waits_to_commit(s: State, p: Node, named: Node) -> bool:
+    """While a quorum is up, every transaction of the established leader's log, proposed by it or begun with, is
+    committed by it."""
+    if p != named or not quorum_is_up(s):
+        return False
+    return s.role[p] == LEADING and s.stage[p] == ESTABLISHED and s.committed[p] < len(s.log[p])
+
+
+def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
+    """While a quorum is up, every transaction of the established leader's log is delivered by every process that is
+    up."""
+    if s.role[p] == DOWN or not quorum_is_up(s):
+        return False
+    if s.role[named] != LEADING or s.stage[named] != ESTABLISHED:
+        return False
+    return s.delivered_length[p] < len(s.log[named])
+
+
+GOALS = (
+    Goal("follows", "DSN'11 VI.D", waits_to_follow),
+    Goal("joins", "DSN'11 VI.D", waits_to_join),
+    Goal("commits", "DSN'11 claim 7", waits_to_commit),
+    Goal("delivers", "DSN'11 VI.D", waits_to_deliver),
+)
