@@ -17,6 +17,7 @@ from invariants import properties_of
 from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
 from traces.replay.replay import replay
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.worlds.steps import KINDS
 
 LOG = '''"""A log of records, which is acknowledged before it is forced."""
 
@@ -301,3 +302,76 @@ def test_random_runs_with_disks_are_alike_in_both_worlds_and_replayed(tmp_path: 
         trace = Trace(c, "", "", "", initial, tuple(taken), "test")
         assert replay(trace).steps == trace.steps
     assert seen >= {"action", "receive", "power_loss", "crash_inside", "power_loss_inside", "recover"}
+
+
+REMEMBERED = '''"""What a crash makes of memory is made of what was there when the process failed."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [
+        on_disk("record", Bool(), "it is there"),
+        volatile("noticed", Bool(), "it has been seen there"),
+        stored("done", Bool(), "it is dealt with"),
+        stored("torn", Bool(), "it crashed between the two"),
+    ]
+
+
+def not_yet(s: State, p: Node) -> bool:
+    return not s.done[p]
+
+
+@action(when=not_yet)
+def put(s: State, p: Node) -> None:
+    s.record[p] = True
+    s.noticed[p] = True
+    s.done[p] = True
+
+
+def on_crash(s: State, p: Node) -> None:
+    if s.noticed[p] and not s.done[p]:
+        s.torn[p] = True
+    forget(s, p)
+
+
+def some(s: State) -> bool:
+    """It is there, and not dealt with."""
+    return s.record[0] and not s.done[0]
+
+
+@safety(witness=some)
+def never_torn(s: State) -> bool:
+    """Between the two nothing lasts, so that no crash falls there."""
+    return not s.torn[0]
+
+
+PROTOCOL = declare(__name__, state=state, messages=lambda size: [], budgets={"crashes": 2, "power_losses": 1}, nodes=1)
+'''
+
+
+def test_a_crash_inside_a_step_finds_memory_as_it_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "remembered.py"
+    path.write_text(REMEMBERED, encoding="utf-8")
+    found = explored(str(path))[0]
+    assert not found.violations
+    assert "never-torn" in found.witnessed
+
+
+@pytest.mark.parametrize("kind", ["crash_inside", "power_loss_inside"])
+def test_the_receipt_of_a_copy_breaks_off_too(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "copied.py"
+    path.write_text(COPIED, encoding="utf-8")
+    model = Model(Configuration(str(path), crashes=1, power_losses=1, duplicates=1))
+    runner = Runner(model)
+    put = next(word for word in runner.possible() if word >> 24 == KINDS["action"].number)
+    runner.step(put)
+    inside = [w for w in runner.possible() if (w >> 24, w >> 8 & 255) == (KINDS[kind].number, KINDS["repeat"].number)]
+    assert len(inside) == 1
+    for choice in range(3):
+        trace = build_trace(model, None, [put, inside[0] | choice << 32])
+        assert replay(trace).steps == trace.steps
+        last = trace.steps[-1]
+        assert last.state["duplicates_left"] == 0
+        assert len(last.state["in_flight"]) == 1, "the copy was received, and the message is still on its way"
+        assert last.label == f"{KINDS[kind].called} (receive a copy)"
