@@ -209,11 +209,14 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
         QuestionError: the question was wrong, or what reads tables is not installed.
         NoVerdict: Spark failed.
     """
-    from checker.commands.judge import answered
+    from checker.commands.judge import answered, own_source
     from checker.commands.judge import judge as command
 
     with sentences():
-        return Judged(*answered(Path(table), asked(command, options, fspath(table))))
+        question = asked(command, options, fspath(table))
+        if own_source(Path(table), question["protocol"]) is not None:
+            raise QuestionError(f"{fspath(table)} is of a protocol of your own: the command `zabcheck judge` judges it")
+        return Judged(*answered(Path(table), question))
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from own_tables import Row, runs, write
 
+import zabcheck
 from checker.cli import main
 from traces.judging.own import OwnTally, Seen, judge_own, judge_stretch, stretches_of
 from traces.tables.own import Source, source_of
@@ -137,3 +138,5 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["judge", str(path), "--threads", "2"], prog_name="zabcheck")
     assert done.exit_code == 2
     assert "read by one thread" in done.stderr
+    with pytest.raises(zabcheck.QuestionError, match="the command `zabcheck judge` judges it"):
+        zabcheck.judge(path)
