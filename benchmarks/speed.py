@@ -2,6 +2,7 @@
 
     python benchmarks/speed.py                       # with and without symmetry, one core and two, interpreted
     python benchmarks/speed.py --tlc tla2tools.jar [--tlc-seconds 3600]   # and TLC on the same model, to its end
+    python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-txns 1    # that alone, on a smaller model
 
 Every exploration runs in a process of its own, judges all properties, looks for all witnesses,
 and keeps ghosts and range checks on. CPU seconds are the process's own, compilation left out (it
@@ -73,26 +74,31 @@ def in_child(**question: object) -> dict[str, float]:
     return result
 
 
-def against_tlc(jar: str, seconds: float) -> None:
+def against_tlc(jar: str, seconds: float, txns: int) -> None:
     """TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes. TLC judges
     nothing; zabcheck judges all properties."""
     from checker.tla.module import module_of
     from checker.tla.tlc import run_tlc
     from zabspec.model import Configuration, Model
 
-    module = module_of(Model(Configuration(**SAME)), (), "Zab")
+    asked = {**SAME, "txns": txns}
+    module = module_of(Model(Configuration(**asked)), (), "Zab")
     bare = replace(module, configuration=module.configuration.replace("INVARIANT TypeOK\n", ""))
-    print("TLC on the same model:", ", ".join(f"{k} {v}" for k, v in SAME.items()))
+    print("TLC on the same model:", ", ".join(f"{k} {v}" for k, v in asked.items()))
+    columns = (("", 22), ("states", 12), ("TLC CPU s", 11), ("wall s", 9), ("a CPU s", 9), ("zabcheck CPU s", 16))
+    columns += (("wall s", 8), ("a CPU s", 12), ("ratio", 7))
+    print("".join(f"{name:>{width}}" for name, width in columns), flush=True)
     for name, symmetry, threads in SETTINGS:
         theirs = run_tlc(Path(jar), bare, symmetry, threads, seconds)
-        ours = in_child(symmetry=symmetry, threads=threads, engine="compiled", depth=None, budgets=SAME)
+        ours = in_child(symmetry=symmetry, threads=threads, engine="compiled", depth=None, budgets=asked)
         if theirs.ended and (theirs.distinct, theirs.generated) != (ours["distinct"], ours["generated"] + 1):
             raise SystemExit(f"{name}: TLC counts {theirs.distinct:,} states, zabcheck {ours['distinct']:,.0f}")
         rate, quick = theirs.distinct / theirs.seconds, ours["distinct"] / ours["cpu"]
-        cut = "" if theirs.ended else f", stopped after {seconds:.0f} s"
+        cut = "" if theirs.ended else f"  (TLC stopped after {seconds:.0f} s)"
         print(
-            f"{name:24}TLC {theirs.distinct:>11,} states in {theirs.seconds:>8.1f} CPU s{cut}: {rate:,.0f}/CPU s;"
-            f" zabcheck {quick:,.0f}/CPU s, x{quick / rate:,.0f}"
+            f"{name:22}{theirs.distinct:>12,}{theirs.seconds:>11.1f}{theirs.wall:>9.1f}{rate:>9,.0f}{ours['cpu']:>16.2f}"
+            f"{ours['wall']:>8.2f}{quick:>12,.0f}{'x' + format(quick / rate, ',.0f'):>7}{cut}",
+            flush=True,
         )
 
 
@@ -101,9 +107,18 @@ def main() -> None:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--tlc", metavar="JAR", help="your own tla2tools.jar")
     parser.add_argument("--tlc-seconds", type=float, default=3600.0, help="stop a run of TLC after this long")
+    parser.add_argument(
+        "--tlc-txns", type=int, default=SAME["txns"], help="transactions of the model that TLC explores"
+    )
+    parser.add_argument("--tlc-only", action="store_true", help="TLC against zabcheck, and nothing else")
     options = parser.parse_args()
     if options.child:
         print(json.dumps(explore(**json.loads(options.child))))
+        return
+    if options.tlc_only:
+        if not options.tlc:
+            parser.error("--tlc-only is for --tlc")
+        against_tlc(options.tlc, options.tlc_seconds, options.tlc_txns)
         return
     print("zab, fifo,", ", ".join(f"{k} {v}" for k, v in BUDGETS.items()), "- to exhaustion")
     started = time.perf_counter()
@@ -133,7 +148,7 @@ def main() -> None:
     print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second;", end=" ")
     print(f"compiled is x{fast / rate:,.0f}")
     if options.tlc:
-        against_tlc(options.tlc, options.tlc_seconds)
+        against_tlc(options.tlc, options.tlc_seconds, options.tlc_txns)
     else:
         print("TLC: not measured here; give --tlc")
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.tla.env import Env, Fresh, Operator, Untranslatable, Ways, Word, fixed, walk
+from checker.tla.env import ROOT, Env, Fresh, Operator, Untranslatable, Ways, Word, fixed, walk
 from checker.tla.statements import Statements, falls_through
-from checker.tla.syntax import FALSE, If, Node, Quantified, Text, conj, disj, flat, let, neg
+from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, conj, disj, flat, let, neg
+from checker.tla.values import zero
 from zabspec.language import tree as t
-from zabspec.language.kinds import Seq
-from zabspec.language.schema import Role
-from zabspec.worlds.steps import NUMBERED
+from zabspec.language.kinds import Bool, Int, Seq
+from zabspec.language.schema import Field, Role
+from zabspec.worlds.steps import NUMBERED, PROCESSES
 
 __all__ = ["Actions"]
 
 EMIT, CHOOSE = "emit", "choose"
 MOST_CHOICES = 256
+MOST_ROUNDS = 16  # of a loop through numbers that is looked at one by one
 
 
 class Actions(Statements):
     """Translates `enabled` and `apply`."""
+
+    asked = False  # it is only asked whether there is a step
 
     def actions(self, idle: bool) -> Node:
         """The next-state relation; every kind of step that may be possible becomes an operator.
@@ -30,11 +34,11 @@ class Actions(Statements):
         self.idle = idle
         if idle:
             self.operators["Idle"] = self.idleness()
-        self.kinds: dict[int, Operator] = {}
+        self.kinds: dict[tuple[int, tuple[str, ...]], Operator] = {}
         self.lists = self.fixpoint(lambda f: f.name == EMIT)
         f = self.program.functions["enabled"]
         self.current, self.fresh = f, Fresh(set(self.taken) | set(self.constants.values()))
-        return self.emitting(f.body, Env({name: None for name, _ in f.params}, {self.state_of(f): ""}))
+        return self.emitting(f.body, Env({name: None for name, _ in f.params}, {self.state_of(f): ROOT}))
 
     # --- which steps are possible -------------------------------------------------------------------
 
@@ -50,11 +54,7 @@ class Actions(Statements):
                 case t.If():
                     found.append(self.emitting_if(s, env))
                 case t.For():
-                    over = self.over(s, env)
-                    if over is not None:
-                        name = self.fresh.name(s.name)
-                        inside = self.emitting(s.body, env.named(s.name, Text(name)))
-                        found.append(inside if inside == FALSE else Quantified("\\E", name, over, inside))
+                    found.append(self.emitting_for(s, env))
                 case t.Evaluate(value=t.Call() as call):
                     found.append(self.emitted(call, env))
                 case t.PutWord():
@@ -71,11 +71,34 @@ class Actions(Statements):
             return self.emitting(s.then if known else s.other, env)
         if not (falls_through(s.then) and falls_through(s.other)):
             raise Untranslatable(f"{self.where(s)}: a return among other steps that are listed")
-        then, other = self.emitting(s.then, env), self.emitting(s.other, env)
+        test = self.expr(s.test, env)
+        then = self.emitting(s.then, env) if test != FALSE else FALSE
+        other = self.emitting(s.other, env) if test != TRUE else FALSE
         if then == FALSE and other == FALSE:
             return FALSE
-        test = self.expr(s.test, env)
         return disj(self.where_it_holds(test, then), self.where_it_holds(neg(test), other))
+
+    def emitting_for(self, s: t.For, env: Env) -> Node:
+        """The steps that a loop lists: of some round, or of the only one that can list any."""
+        over = self.over(s, env)
+        if over is None:
+            return FALSE
+        start, stop = self.static(s.start, env), self.static(s.stop, env)
+        if over != "Node" and start is not None and stop is not None and stop - start <= MOST_ROUNDS:
+            listing = [k for k in range(start, stop) if self.lists_any(s.body, env.named(s.name, k))]
+            if len(listing) < 2:
+                return self.emitting(s.body, env.named(s.name, listing[0])) if listing else FALSE
+        name = self.fresh.name(s.name)
+        inside = self.emitting(s.body, env.named(s.name, Text(name)))
+        return inside if inside == FALSE else Quantified("\\E", name, over, inside)
+
+    def lists_any(self, body: Sequence[t.Stmt], env: Env) -> bool:
+        """Whether statements may list a step, as far as can be told here; nothing is kept of it."""
+        used, asked = set(self.fresh.used), self.asked
+        self.asked = True
+        found = self.emitting(body, env)
+        self.asked, self.fresh.used = asked, used
+        return found != FALSE
 
     def where_it_holds(self, test: Node, steps: Node) -> Node:
         """Steps under a condition. A disjunction, an existence or an operator that may say one stands in an IF: beside
@@ -109,71 +132,83 @@ class Actions(Statements):
         number = self.static(kind, env)
         if number is None:
             raise Untranslatable(f"{self.where(e)}: a step whose kind is not known")
-        action = self.action(int(number))
-        args = []
+        if self.asked:
+            return TRUE
+        named_, args = [], []
         for what, operand in zip(NUMBERED[int(number)].operands, operands, strict=False):
-            if what:
+            known = 0 if what in PROCESSES else self.static(operand, env)
+            named_.append("" if what not in PROCESSES and known == 0 else what)  # the first place: it is not said
+            if named_[-1]:
                 args.append(self.text(operand, env).text)
+        action = self.action(int(number), tuple(named_))
         return Text(f"{action.name}({', '.join(args)})" if args else action.name)
 
     # --- what a step does -----------------------------------------------------------------------------
 
-    def action(self, number: int) -> Operator:
-        """A kind of step."""
-        if number not in self.kinds:
+    def action(self, number: int, operands: tuple[str, ...]) -> Operator:
+        """A kind of step, by the operands that it takes: one without a name is 0."""
+        if (number, operands) not in self.kinds:
             kind = NUMBERED[number]
             name = "".join(part.capitalize() for part in kind.name.split("_"))
             name = name if name not in self.taken else f"{name}Step"
+            name = Fresh(self.taken).name(name)
             self.taken.add(name)
             outer = self.current, self.fresh, self.written, self.acting
             f = self.program.functions["apply"]
             self.current, self.fresh, self.acting = f, Fresh(set(self.taken) | set(self.constants.values())), True
             self.written = set()
-            names = [self.fresh.name(what) if what else "" for what in kind.operands]
-            operands = (*names, "", "", "")[:3]
+            names = [self.fresh.name(what) if what else "" for what in operands]
             state, word = (p for p, _ in f.params)
             self.chooses = self.choices(number) > 1
-            env = Env({word: Word(number, operands)}, {state: ""})  # type: ignore[arg-type]
+            env = Env({word: Word(number, (*names, "", "", "")[:3])}, {state: ROOT})  # type: ignore[arg-type]
             body = self.block(f.body, env, lambda at: Text(at.now(state)), Ways(lambda at, _: Text(at.now(state))))
-            self.kinds[number] = Operator(name, [n for n in names if n], self.taken_step(number, body))
+            made = Operator(name, [n for n in names if n], self.taken_step(number, body))
+            self.kinds[number, operands] = made
             self.current, self.fresh, self.written, self.acting = outer
-        return self.kinds[number]
+        return self.kinds[number, operands]
 
     def taken_step(self, number: int, body: Node) -> Node:
-        """The action: the state after it becomes the variables."""
-        state = [f.name for f in self.layout.schema.fields if f.role is not Role.SCRATCH and not fixed(f)]
-        changed = [name for name in state if name in self.written]
-        kept = [name for name in state if name not in self.written]
-        after = self.fresh.name("t")
-        parts: list[Node] = []
-        tests: list[Node] = []
+        """The action: the state after it becomes the variable's; what it says about itself is forgotten."""
         chooses = self.choices(number)
-        if chooses > 1:
-            tests.append(Text(f"choice < {after}.choices", True))
+        said = [self.layout.fields[name] for name in sorted(self.carried & self.written)]
+        if chooses < 2 and not self.idle and not said:
+            match body:
+                case Let(body=Text(text=inner)):
+                    return Let(body.names, Text(f"{ROOT}' = {inner}", True))
+                case Text(text=inner):
+                    return Text(f"{ROOT}' = {inner}", True)
+            return let([("next", body)], Text(f"{ROOT}' = next", True))
+        after, result = self.fresh.name("t"), self.fresh.name("result")
+        forgotten = ", ".join(f"!.{f.name} = {self.before(f)}" for f in said)
+        becomes: Node = Text(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
         if self.idle:
-            tests.append(Text(f"~Idle({after})"))
-        parts += [Text(f"{n}' = {after}.{n}", True) for n in changed]
-        if kept:
-            parts.append(Text(f"UNCHANGED <<{', '.join(kept)}>>"))
-        becomes = conj(*parts)
-        for test in reversed(tests):
-            becomes = self.where_it_holds(test, becomes)
-        if len(flat(body).text) > 60:
-            result = self.fresh.name("result")
-            out = let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
-        else:
-            out = Quantified("\\E", after, f"{{{flat(body).text}}}", becomes)
-        return Quantified("\\E", "choice", f"0..{chooses - 1}", out) if chooses > 1 else out
+            becomes = self.where_it_holds(Text(f"~Idle({after})"), becomes)
+        if chooses > 1:
+            becomes = conj(Text(f"choice < {after}.choices", True), becomes)
+            return self.choosing(result, body, after, becomes, chooses)
+        return let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
+
+    def before(self, f: Field) -> str:
+        """What the variable has of a field of what a step says about itself."""
+        return str(self.unsaid(f)) if isinstance(f.kind, Int) and not isinstance(f.kind, Bool) else zero(f.kind).text
+
+    def choosing(self, result: str, body: Node, after: str, becomes: Node, chooses: int) -> Node:
+        """A step that may choose: most of them choose nothing, and the first way is the only one then."""
+        first = self.fresh.name("first")
+        over = f"{{IF choice = 0 THEN {first} ELSE {result}(choice)}}"
+        ways = f"IF {first}.choices = 1 THEN {{0}} ELSE 0..{chooses - 1}"
+        taken = Quantified("\\E", "choice", ways, Quantified("\\E", after, over, becomes))
+        return Let(((f"{result}(choice)", body), (first, Text(f"{result}(0)"))), taken)
 
     def idleness(self) -> Operator:
         """Whether a step does nothing but take a message out: the network may as well have kept it."""
         bag = next(f.name for f in self.layout.schema.fields if isinstance(f.kind, Seq) and f.kind.bag)
         same = [
-            Text(f"t.{f.name} = {f.name}", True)
+            Text(f"t.{f.name} = {ROOT}.{f.name}", True)
             for f in self.layout.schema.fields
             if f.role not in (Role.SCRATCH, Role.NETWORK) and not fixed(f)
         ]
-        return Operator("Idle", ["t"], conj(Text(f"Len(t.{bag}) + 1 = Len({bag})", True), *same))
+        return Operator("Idle", ["t"], conj(Text(f"Len(t.{bag}) + 1 = Len({ROOT}.{bag})", True), *same))
 
     def choices(self, number: int) -> int:
         """How many ways a step may choose, at most."""

@@ -12,7 +12,10 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int
 from zabspec.language.schema import Field
 
-__all__ = ["Env", "Fresh", "Next", "Operator", "Untranslatable", "Value", "Ways", "Word", "fixed", "walk"]
+__all__ = ["ROOT", "Env", "Fresh", "Next", "Operator", "Untranslatable", "Value", "Ways", "Word", "fixed", "walk"]
+
+
+ROOT = "state"  # the variable of a module: a record of all fields
 
 
 class Untranslatable(Exception):
@@ -36,7 +39,7 @@ class Env:
 
     Attributes:
         names: what each local name is.
-        states: by the name of a parameter that is a state, what the state is called now; empty: the variables.
+        states: by the name of a parameter that is a state, what the state is called now; `ROOT`: the variable.
         aside: scalars of what a step says about itself that no operator reads: kept here.
         pending: by the same name the changes that are still to be made to it: field, and how an EXCEPT says it.
     """
@@ -57,7 +60,7 @@ class Env:
 
     def now(self, state: str) -> str:
         """The state as it is now, its pending changes made."""
-        base = self.states[state] or "State"
+        base = self.states[state]
         changes = self.pending.get(state, ())
         return f"[{base} EXCEPT {', '.join(c for _, c in changes)}]" if changes else base
 

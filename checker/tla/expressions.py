@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.tla.env import Env, Fresh, Next, Operator, Untranslatable, Value, Ways, Word, walk
+from checker.tla.env import ROOT, Env, Fresh, Next, Operator, Untranslatable, Value, Ways, Word, walk
 from checker.tla.facts import Facts
 from checker.tla.places import Part, Place, place_of
 from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, either, flat, neg
@@ -22,6 +22,7 @@ __all__ = ["Expressions"]
 
 SIMPLE = {"+": "+", "-": "-", "*": "*", "//": "\\div", "%": "%"}
 BITS = {"&": "BitAnd", "|": "BitOr"}
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 COMPARE = {"==": "=", "!=": "#", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
@@ -77,8 +78,12 @@ class Expressions(Facts):
         """A value as a place of a kind keeps it."""
         if isinstance(kind, NodeId):
             return self.process(e, env)
-        if isinstance(kind, Int) and isinstance(e, t.Const) and kind.names:
+        if isinstance(kind, Int) and kind.names and isinstance(e, t.Const):
             return self.enumerated_value(kind, e.value)
+        if isinstance(kind, Int) and kind.names and isinstance(e, t.Choice):
+            sides = self.kept_as(kind, e.then, env), self.kept_as(kind, e.other, env)
+            known = self.static(e.test, env)
+            return either(self.expr(e.test, env), *sides) if known is None else sides[not known]
         return self.expr(e, env)
 
     def enumerated_value(self, kind: Int, value: int) -> Text:
@@ -154,8 +159,7 @@ class Expressions(Facts):
         assert isinstance(place.base, t.Var)
         if place.field.role is Role.SCRATCH and place.field.name not in env.aside:
             self.read_scratch.add(place.field.name)
-        state = env.states[place.base.name]
-        return f"{state}.{place.field.name}" if state else place.field.name
+        return f"{env.states[place.base.name]}.{place.field.name}"
 
     def on_Load(self, e: t.Load, env: Env) -> Node:
         return self.on_Memory(e.place, env)
@@ -177,7 +181,6 @@ class Expressions(Facts):
         if e.op == ">>":
             return Text(f"{self.text(e.left, env).tight} \\div 2^{self.text(e.right, env).tight}", True)
         if e.op in BITS:
-            self.bits.add(BITS[e.op])
             return Text(f"{BITS[e.op]}({self.text(e.left, env).text}, {self.text(e.right, env).text})")
         raise Untranslatable(f"{self.where(e)}: a module has no operation {e.op}")
 
@@ -197,6 +200,8 @@ class Expressions(Facts):
             else:
                 sides.append(self.text(a, env))
         left, right = sides
+        if self.static(e.left, env) is not None and e.op in TURNED:
+            return Text(f"{right.tight} {TURNED[e.op]} {left.tight}", True)
         if isinstance(e.left.type, t.RecordType) and e.op not in ("==", "!="):
             return self.ordered(e.left.type.record, e.op, left, right)
         return Text(f"{left.tight} {COMPARE[e.op]} {right.tight}", True)
@@ -278,9 +283,9 @@ class Expressions(Facts):
         return out
 
     def of_variables(self, e: t.Call, env: Env) -> bool:
-        """Whether a call asks of the state that the variables are: a record of them all need not be made."""
+        """Whether a call asks of the variable itself: what says when a step is possible stands in its place."""
         states = [a.name for a in e.args if isinstance(a, t.Var) and a.type == t.STATE]
-        return bool(states) and all(not env.states[s] and not env.pending.get(s) for s in states)
+        return bool(states) and all(env.states[s] == ROOT and not env.pending.get(s) for s in states)
 
     def entered(self, f: t.Function, e: t.Call, env: Env) -> Env:
         """Where the translation of a call's function begins, in its caller."""

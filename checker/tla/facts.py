@@ -12,9 +12,11 @@ from checker.tla.values import WORDS_OF_TLA, named
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, NodeId
 from zabspec.language.scalarset import PROCESS, Sorts
-from zabspec.language.schema import Layout, Role
+from zabspec.language.schema import Field, Layout, Role
 
 __all__ = ["Facts"]
+
+CHOICES = "choices"  # in how many ways a step may be taken: in one, until it chooses
 
 
 class Facts:
@@ -48,7 +50,6 @@ class Facts:
         self.current: t.Function
         self.fresh: Fresh
         self.written: set[str] = set()
-        self.bits: set[str] = set()  # operations on bits that the text does
         self.chooses = False  # it may be taken in several ways
         self.acting = False  # a step is translated whose kind is known
 
@@ -90,6 +91,11 @@ class Facts:
         """Whether a field is part of what a state carries."""
         f = self.layout.fields[name]
         return name in self.carried if f.role is Role.SCRATCH else not fixed(f)
+
+    @staticmethod
+    def unsaid(f: Field) -> int:
+        """What the variable has of a carried field of what a step says about itself: as it is before a step."""
+        return 1 if f.name == CHOICES else 0
 
     def is_process(self, e: t.Expr, env: Env) -> bool:
         """Whether a value is a process."""

@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
+from typing import Any
 
 from checker.explore.symmetry import asymmetry
 from checker.tla.actions import Actions
-from checker.tla.env import Operator, Untranslatable, fixed
+from checker.tla.env import ROOT, Operator, Untranslatable, fixed
 from checker.tla.syntax import Node, definition
-from checker.tla.values import named, node, type_of, value_of, whole
+from checker.tla.values import message_type, named, node, type_of, value_of, whole
 from invariants.binding import full_namespace
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import reference
 from zabspec.language.derive import bags
 from zabspec.language.frontend import FrontEnd
-from zabspec.language.kinds import Seq
-from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.language.kinds import Int, Kind, MessageUnion, Seq
+from zabspec.language.schema import NODE, Field, Role
 from zabspec.model import Model
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
-PRELUDE = """\
-Max(a, b) == IF a < b THEN b ELSE a
-Min(a, b) == IF a < b THEN a ELSE b
-RemoveAt(q, k) == SubSeq(q, 1, k - 1) \\o SubSeq(q, k + 1, Len(q))
-\\* a process of several: {which}
-Pick(S) == CHOOSE x \\in S : {pick}
-\\* what a loop leaves that goes through numbers, and one that goes through processes
+# What the operators below are made of; each is written where one asks for it.
+PRELUDE = (
+    ("Max", "Max(a, b) == IF a < b THEN b ELSE a"),
+    ("Min", "Min(a, b) == IF a < b THEN a ELSE b"),
+    ("RemoveAt", "RemoveAt(q, k) == SubSeq(q, 1, k - 1) \\o SubSeq(q, k + 1, Len(q))"),
+    ("Pick", "\\* a process of several: {which}\nPick(S) == CHOOSE x \\in S : {pick}"),
+    ("Least", "Least(S) == CHOOSE x \\in S : \\A y \\in S : x <= y"),
+    ("OverNodes", "\\* what a loop leaves that goes through processes\nOverNodes(Round(_, _), left) == {rounds}"),
+    (
+        "Through",
+        """\\* what a loop leaves that goes through numbers
 RECURSIVE Through(_, _, _, _)
 Through(Round(_, _), left, from, to) ==
-  IF from > to THEN left ELSE Through(Round, Round(left, from), from + 1, to)
-RECURSIVE OverNodes(_, _, _)
-OverNodes(Round(_, _), left, S) ==
-  IF S = {{}} THEN left ELSE LET x == Pick(S) IN OverNodes(Round, Round(left, x), S \\ {{x}})"""
-
-
-BITWISE = {
-    "BitAnd": """\
-RECURSIVE BitAnd(_, _)
-BitAnd(a, b) == IF a = 0 \\/ b = 0 THEN 0 ELSE 2 * BitAnd(a \\div 2, b \\div 2) + Min(a % 2, b % 2)
-""",
-    "BitOr": """\
-RECURSIVE BitOr(_, _)
-BitOr(a, b) == IF a = 0 THEN b ELSE IF b = 0 THEN a ELSE 2 * BitOr(a \\div 2, b \\div 2) + Max(a % 2, b % 2)
-""",
-}
+  IF from > to THEN left ELSE Through(Round, Round(left, from), from + 1, to)""",
+    ),
+    (
+        "BitAnd",
+        """RECURSIVE BitAnd(_, _)
+BitAnd(a, b) == IF a = 0 \\/ b = 0 THEN 0 ELSE 2 * BitAnd(a \\div 2, b \\div 2) + Min(a % 2, b % 2)""",
+    ),
+    (
+        "BitOr",
+        """RECURSIVE BitOr(_, _)
+BitOr(a, b) == IF a = 0 THEN b ELSE IF b = 0 THEN a ELSE 2 * BitOr(a \\div 2, b \\div 2) + Max(a % 2, b % 2)""",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -148,49 +151,53 @@ def text_of(
     state = [f for f in made.layout.schema.fields if f.role is not Role.SCRATCH and not fixed(f)]
     said = [f"{k} = {v}" for k, v in c.as_dict().items() if v not in ("", 0, False)]
     nodes = [f"p{p}" for p in range(c.nodes)]
+    begins = [initial(model, made, f) for f in state]
     out = [f"{'-' * 30} MODULE {name} {'-' * 30}"]
     out += [f"\\* {line}" for line in textwrap.wrap("Written by zabcheck of " + ", ".join(said) + ".", 110)]
     out += [f"\\* Not stated here: {p}: {why}." for p, why in left_out]
     out += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
     out += [f"CONSTANTS {', '.join([*nodes, 'NOBODY'])}", f"Node == {{{', '.join(nodes)}}}", ""]
     out += [f"{word} == {value}" for word, value in sorted(made.enumerated.items(), key=lambda x: (x[1], x[0]))]
-    out += ["", "VARIABLES"]
-    for k, f in enumerate(state):
-        out.append(f"  {f.name}{',' if k + 1 < len(state) else ''}  \\* {f.doc}")
-    out += ["", f"vars == <<{', '.join(f.name for f in state)}>>", "", prelude(symmetric), ""]
-    out += [BITWISE[name] for name in sorted(made.bits)]
-    out += ["Least(S) == CHOOSE x \\in S : \\A y \\in S : x <= y", ""] if made.least else []
-    carried = [f"{n} |-> {1 if n == 'choices' else value_zero(made, n)}" for n in sorted(made.carried)]
-    record = ", ".join([f"{f.name} |-> {f.name}" for f in state] + carried)
-    out += ["\\* the variables, as the operators below take them: each gives back the state after what it does"]
-    out += [*textwrap.wrap(f"State == [{record}]", 110, subsequent_indent="          "), ""]
+    out += ["", "\\* A record of all there is: an operator below takes it, and gives back the one after what it does."]
+    out += [f"VARIABLE {ROOT}"]
+    carried = [made.layout.fields[name] for name in sorted(made.carried)]
+    out += [f"\\*   {f.name}: {f.doc}" for f in (*state, *carried)]
+    above, out = [*out, ""], []
     for operator in made.operators.values():
         out += ["", *said_of(operator, made.docs), definition(head_of(operator), operator.body)]
-    for number in sorted(made.kinds):
-        operator = made.kinds[number]
+    for key in sorted(made.kinds):
+        operator = made.kinds[key]
         out += ["", definition(head_of(operator), operator.body)]
     out += ["", definition("Next", made.next_state), ""]
-    out += ["Init ==", *(f"  /\\ {f.name} = {initial(model, f)}" for f in state), ""]
-    out += ["Spec == Init /\\ [][Next]_vars", "", "TypeOK ==", *(f"  /\\ {type_of(f)}" for f in state), ""]
+    record = [f"{f.name} |-> {value}" for f, value in zip(state, begins, strict=True)]
+    record += [f"{f.name} |-> {made.before(f)}" for f in carried]
+    out += ["Init ==", f"  {ROOT} = [{record[0]},", *(f"{' ' * len(ROOT)}      {r}," for r in record[1:])]
+    out[-1] = out[-1][:-1] + "]"
+    out += ["", f"Spec == Init /\\ [][Next]_{ROOT}", ""]
+    held = [f.kind.element if isinstance(f.kind, Seq) else f.kind for f in state]
+    out += next(([*message_type(kind), ""] for kind in held if isinstance(kind, MessageUnion)), [])
+    out += ["TypeOK ==", *(f"  /\\ {type_of(f, f'{ROOT}.')}" for f in state), ""]
     for p in properties:
         operator = made.invariants[p.name]
-        out.append(f"{invariant_name(p.name)} == {operator.name}({', '.join('State' for _ in operator.params)})")
+        out.append(f"{invariant_name(p.name)} == {operator.name}({', '.join(ROOT for _ in operator.params)})")
     if symmetric and not bags(made.layout):
         out += ["", "\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
     if bags(made.layout):
-        out += ["", *view(made.layout, state)]
-    return "\n".join([*out, "=" * 80, ""])
+        out += ["", *view(state)]
+    below = "\n".join([*out, "=" * 80, ""])
+    return "\n".join([*above, *prelude(symmetric, nodes, below), "", below])
 
 
-def prelude(symmetric: bool) -> str:
-    which = "any, the text comes to the same" if symmetric else "the first"
-    return PRELUDE.format(which=which, pick="TRUE" if symmetric else "\\A y \\in S : x <= y")
-
-
-def value_zero(made: Translated, name: str) -> str:
-    from checker.tla.values import zero
-
-    return zero(made.layout.fields[name].kind).text
+def prelude(symmetric: bool, nodes: Sequence[str], below: str) -> Iterator[str]:
+    """The definitions that the operators below ask for, and those that these do."""
+    rounds = "left"
+    for p in nodes:
+        rounds = f"Round({rounds}, {p})"
+    which, pick = ("any, the text comes to the same", "TRUE") if symmetric else ("the first", "\\A y \\in S : x <= y")
+    asked = set(re.findall(r"\w+(?=\()", below))
+    for name, text in PRELUDE:
+        if name in asked or (name in ("Max", "Min") and asked & {"BitAnd", "BitOr"}):
+            yield text.format(which=which, pick=pick, rounds=rounds) if name in ("Pick", "OverNodes") else text
 
 
 def head_of(operator: Operator) -> str:
@@ -212,14 +219,17 @@ def invariant_name(name: str) -> str:
     return "".join(part.capitalize() for part in named(name.replace("-", " ")).split("_"))
 
 
-def initial(model: Model, f: Field) -> str:
+def initial(model: Model, made: Translated, f: Field) -> str:
     """The value of a field in the initial state."""
     layout, s = model.program.layout, model.program.initial()
+
+    def said(kind: Kind, value: Any) -> str:
+        if isinstance(kind, Int) and kind.names:
+            return made.enumerated_value(kind, int(value)).text
+        return value_of(kind, value, model.configuration.nodes).text
+
     buffer = bytearray(s.key() + bytes(layout.total))
-    values = {
-        index: value_of(f.kind, reference.read(buffer, at, f.kind, f.name), model.configuration.nodes).text
-        for index, at in layout.elements(f.name)
-    }
+    values = {index: said(f.kind, reference.read(buffer, at, f.kind, f.name)) for index, at in layout.elements(f.name)}
     if len(set(values.values())) == 1:
         return whole(f.axes, next(iter(values.values())), "|->")
 
@@ -235,13 +245,13 @@ def initial(model: Model, f: Field) -> str:
     return entries(())
 
 
-def view(layout: Layout, state: Sequence[Field]) -> list[str]:
+def view(state: Sequence[Field]) -> list[str]:
     """States that differ in the order of a bag alone are one."""
-    seen = [f"Bag({f.name})" if isinstance(f.kind, Seq) and f.kind.bag else f.name for f in state]
+    seen = [f"!.{f.name} = Bag(@)" for f in state if isinstance(f.kind, Seq) and f.kind.bag]
     return [
         "\\* what is in flight has no order",
         "Bag(q) == [m \\in {q[k] : k \\in 1..Len(q)} |-> Cardinality({k \\in 1..Len(q) : q[k] = m})]",
-        f"View == <<{', '.join(seen)}>>",
+        f"View == [{ROOT} EXCEPT {', '.join(seen)}]",
     ]
 
 

@@ -34,6 +34,11 @@ class Place:
     base: t.Expr
     parts: tuple[Part, ...]
 
+    @property
+    def field_name(self) -> str:
+        """The field's name; empty: it is inside a value."""
+        return self.field.name if self.field is not None else ""
+
 
 def field_at(layout: Layout, offset: int) -> tuple[Field, int]:
     """The field that a byte of the first entry of every axis is of, and how far inside."""

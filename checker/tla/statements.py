@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from checker.tla.env import Env, Next, Operator, Untranslatable, Value, Ways, Word, walk
+from checker.tla.env import ROOT, Env, Next, Operator, Untranslatable, Value, Ways, Word, walk
 from checker.tla.expressions import Expressions
 from checker.tla.places import place_of
-from checker.tla.syntax import FALSE, TRUE, Let, Node, Quantified, Text, either, flat, let
+from checker.tla.syntax import FALSE, TRUE, If, Let, Many, Node, Quantified, Text, conj, disj, either, flat, let, words
 from checker.tla.values import named, whole, zero
 from zabspec.language import tree as t
-from zabspec.language.kinds import Seq, SetOf
+from zabspec.language.kinds import Int, Kind, Seq, SetOf
 from zabspec.language.schema import Role
 
 __all__ = ["Statements"]
@@ -30,8 +30,6 @@ class Known(t.Expr):
 
 class Statements(Expressions):
     """Translates statements."""
-
-    least = False  # a loop through numbers is left in its middle
 
     def on_Known(self, e: Known, env: Env) -> Node:
         return e.node
@@ -163,6 +161,8 @@ class Statements(Expressions):
             known = self.static(e, at)
             keep = self.acting and known is not None and s.place.base.type == t.STATE
             f = place_of(s.place, self.layout).field
+            if keep and f is not None and f.name in self.carried and known == self.unsaid(f) and self.untouched(s, at):
+                return after(at)
             if keep and f is not None and not self.kept(f.name):
                 return self.change(s.place, "=", [], at, after, lambda _: known)
             return self.change(s.place, "=", [e], at, after, lambda on: self.kept_as(s.place.kind, e, on))
@@ -171,6 +171,13 @@ class Statements(Expressions):
         if f is not None and not self.kept(f.name) and not self.acting:
             return after(env)
         return self.hoisted(s.value, env, stored)
+
+    def untouched(self, s: t.Store, env: Env) -> bool:
+        """Whether a field is stored into that is still as it is in the variable."""
+        found = place_of(s.place, self.layout)
+        assert isinstance(found.base, t.Var)
+        changed = {name for name, _ in env.pending.get(found.base.name, ())}
+        return env.states[found.base.name] == ROOT and not found.parts and found.field_name not in changed
 
     def do_Copy(self, s: t.Copy, env: Env, after: Next, ways: Ways) -> Node:
         return self.hoisted(
@@ -189,7 +196,7 @@ class Statements(Expressions):
         return self.change(s.place, "change", [s.item], env, after, value)
 
     def do_Clear(self, s: t.Clear, env: Env, after: Next, ways: Ways) -> Node:
-        return self.change(s.place, "clear", [], env, after, lambda _: zero(s.place.kind))
+        return self.change(s.place, "clear", [], env, after, lambda _: self.least_of(s.place.kind))
 
     def do_Append(self, s: t.Append, env: Env, after: Next, ways: Ways) -> Node:
         kind = s.place.kind
@@ -274,9 +281,13 @@ class Statements(Expressions):
         for f in self.layout.schema.fields:
             if f.role is Role.VOLATILE and self.kept(f.name):
                 self.written.add(f.name)
-                value = zero(f.kind).text
+                value = self.least_of(f.kind).text
                 changes.append(f"!.{f.name}[p] = {whole(f.axes[1:], value, '|->')}")
         self.operators.setdefault("Forget", Operator("Forget", ["s", "p"], Text(f"[s EXCEPT {', '.join(changes)}]")))
+
+    def least_of(self, kind: Kind) -> Text:
+        """The value that all zero bytes are, by its name if it has one."""
+        return self.enumerated_value(kind, kind.lo) if isinstance(kind, Int) and kind.names else zero(kind)
 
     def inline(self, f: t.Function, e: t.Call, env: Env, after: Next) -> Node:
         """A call, done in its place: a part of its arguments is known."""
@@ -511,6 +522,8 @@ class Statements(Expressions):
 
         body = self.block(s.body, inner, round_, Ways(lambda *_: TRUE, None, round_))
         begin = flat(self.together(env, states, names)).text
+        if not states and single and (asked := gathered(body, called, item, over, begin)) is not None:
+            return self.parted(asked, states, names, env, after)
         if isinstance(body, Text):
             whole_: Node = Text(folding(f"LAMBDA {called}, {item} : {body.text}", begin, over))
         else:
@@ -534,7 +547,6 @@ class Statements(Expressions):
         body = self.block(s.body, inner.named(s.name, Text(item)), again, Ways(ways.back, after, again))
         end = after(inner)
         first = "Pick" if over == "Node" else "Least"
-        self.least = self.least or first == "Least"
         step = either(Text(f"{left} = {{}}", True), end, let([(item, Text(f"{first}({left})"))], body))
         head = f"RECURSIVE {called}({', '.join('_' for _ in params)}) {called}({', '.join(params)})"
         begin = [env.now(state) for state in states] + [self.value_text(env.names[name]) for name in names]
@@ -544,10 +556,33 @@ class Statements(Expressions):
 UNION, MINUS = "\\union", "\\"
 
 
+def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node | None:
+    """A loop whose rounds only say whether some or all of them have something, or count those that do."""
+    match body:
+        case Many(parts=parts) if parts[-1] == Text(called) and begin in ("TRUE", "FALSE"):
+            rest = (conj if body.op == "/\\" else disj)(*parts[:-1])
+        case Many(parts=parts) if parts[0] == Text(called) and begin in ("TRUE", "FALSE"):
+            rest = (conj if body.op == "/\\" else disj)(*parts[1:])
+        case If(test=rest, then=Text(text=then), other=Text(text=other)) if (then, other) == (f"{called} + 1", called):
+            counted = f"Cardinality({{{item} \\in {over} : {flat(rest).text}}})"
+            return (
+                None
+                if called in words(rest)
+                else Text(counted if begin == "0" else f"{begin} + {counted}", begin != "0")
+            )
+        case _:
+            return None
+    every = body.op == "/\\"
+    if called in words(rest):
+        return None
+    asked = Quantified("\\A" if every else "\\E", item, over, rest)
+    return asked if (begin == "TRUE") == every else Text(begin)
+
+
 def folding(each: str, begin: str, over: str) -> str:
     """What a loop leaves."""
     if over == "Node":
-        return f"OverNodes({each}, {begin}, Node)"
+        return f"OverNodes({each}, {begin})"
     low, _, high = over.partition("..")
     return f"Through({each}, {begin}, {low}, {high})"
 

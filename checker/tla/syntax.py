@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ __all__ = [
     "TRUE",
     "If",
     "Let",
+    "Many",
     "Node",
     "Quantified",
     "Text",
@@ -19,6 +21,7 @@ __all__ = [
     "flat",
     "laid_out",
     "neg",
+    "words",
 ]
 
 WIDTH = 110
@@ -73,7 +76,9 @@ TRUE, FALSE = Text("TRUE"), Text("FALSE")
 
 
 def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
-    """A LET, one with that of its body if that is one too; a name that says only what follows is left out."""
+    """A LET, one with that of its body if that is one too; a name that says only what follows is left out, and one that
+    nothing asks for."""
+    names = asked_for(names, body)
     if not names:
         return body
     if isinstance(body, Text) and body.text == names[-1][0]:
@@ -83,17 +88,32 @@ def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
     return Let(tuple(names), body)
 
 
+def asked_for(names: Sequence[tuple[str, Node]], body: Node) -> Sequence[tuple[str, Node]]:
+    """The definitions that a body asks for, or one of those behind them that it asks for."""
+    if body in (TRUE, FALSE):
+        return ()
+    said, kept = words(body), []
+    for head, value in reversed(names):
+        name = head.removeprefix("RECURSIVE ").partition("(")[0]
+        if name in said:
+            said |= words(value)
+            kept.append((head, value))
+    return kept[::-1]
+
+
+def words(e: Node) -> set[str]:
+    """Every name in an expression."""
+    return set(re.findall(r"\w+", flat(e).text))
+
+
 def many(op: str, parts: Iterable[Node], unit: Node, zero: Node) -> Node:
     found: list[Node] = []
     for p in parts:
-        if p == unit:
-            continue
         if p == zero:
             return zero
-        if isinstance(p, Many) and p.op == op:
-            found += p.parts
-        else:
-            found.append(p)
+        for part in p.parts if isinstance(p, Many) and p.op == op else (p,):
+            if part != unit and part not in found:
+                found.append(part)
     if not found:
         return unit
     return found[0] if len(found) == 1 else Many(op, tuple(found))

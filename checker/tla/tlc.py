@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,7 @@ class Counts:
         depth: steps to the state that breaks it; 0: none does.
         seconds: of CPU, Java's own start included.
         ended: whether it went to the end of the search or to a violation.
+        wall: seconds that passed.
     """
 
     distinct: int
@@ -44,10 +46,11 @@ class Counts:
     depth: int
     seconds: float
     ended: bool
+    wall: float = 0.0
 
 
-def parsed(output: str, seconds: float = 0.0) -> Counts:
-    """What TLC's output says.
+def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
+    """What TLC's output says, and how long it took.
 
     Raises:
         TlcFailed: it has no counts.
@@ -62,7 +65,7 @@ def parsed(output: str, seconds: float = 0.0) -> Counts:
     steps = [int(n) for n in STEP.findall(output)]
     return Counts(
         distinct, generated, int(levels[1]) if levels else 0, broken[1] if broken else "",
-        max(steps, default=1) - 1, seconds, bool(levels or broken),
+        max(steps, default=1) - 1, seconds, bool(levels or broken), wall,
     )  # fmt: skip
 
 
@@ -83,7 +86,7 @@ def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1,
         (Path(folder) / f"{module.name}.cfg").write_text(module.configured(symmetry), encoding="utf-8")
         command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-workers", str(workers)]
         command += ["-metadir", "states", f"{module.name}.tla"]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         try:
             done = subprocess.run(
                 command,
@@ -99,5 +102,5 @@ def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1,
             output = (late.stdout or b"").decode(errors="replace")
         except OSError as problem:
             raise TlcFailed(f"there is no Java to run TLC with: {problem.strerror}") from None
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return parsed(output, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
+    return parsed(output, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)

@@ -10,7 +10,7 @@ from checker.tla.syntax import Text
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field
 
-__all__ = ["WORDS_OF_TLA", "domain", "named", "set_of", "type_of", "zero"]
+__all__ = ["WORDS_OF_TLA", "domain", "message_type", "named", "set_of", "type_of", "zero"]
 
 # What a module may not call anything of its own: keywords, and what the modules that it extends define.
 WORDS_OF_TLA = frozenset(
@@ -19,12 +19,12 @@ WORDS_OF_TLA = frozenset(
         """
         ACTION ASSUME ASSUMPTION AXIOM Any Append Assert BOOLEAN BY Bag BitAnd BitOr CASE CHOOSE CONSTANT
         CONSTANTS COROLLARY Cardinality DEF DEFINE DEFS DOMAIN ELSE ENABLED EXCEPT EXTENDS FALSE Forget
-        HAVE HIDE Head IF IN INSTANCE Idle Infinity Init Int IsFiniteSet JavaTime LAMBDA LEMMA LET LOCAL
+        HAVE HIDE Head IF IN INSTANCE Idle Infinity Init Int IsFiniteSet IsMessage JavaTime LAMBDA LEMMA LET LOCAL
         Least Len MODULE Max Min NEW NOBODY Nat Next NoMessage Node OBVIOUS OMITTED OTHER OverNodes PICK
         PROOF PROPOSITION PROVE Permutations Pick Print PrintT QED RECURSIVE RandomElement Real RemoveAt
-        SF_ STATE STRING SUBSET SUFFICES SelectSeq Seq SortSeq Spec State SubSeq Symmetry TAKE TEMPORAL
+        SF_ STATE STRING SUBSET SUFFICES SelectSeq Seq SortSeq Spec SubSeq Symmetry TAKE TEMPORAL
         THEN THEOREM TLCEval TLCGet TLCSet TRUE Tail Through ToString TypeOK UNCHANGED UNION USE VARIABLE
-        VARIABLES View WF_ WITH WITNESS vars
+        VARIABLES View WF_ WITH WITNESS state
         """,
     )
 )
@@ -72,26 +72,30 @@ def in_range(kind: Kind, value: str, depth: int = 0) -> str:
             inside = in_range(kind.element, f"{value}[{k}]", depth + 1)
             return f"Len({value}) <= {kind.capacity} /\\ \\A {k} \\in 1..Len({value}) : {inside}"
         case MessageUnion():
-            cases = []
-            for m in kind.messages:
-                parts = [f'{value}.kind = "{m.name}"']
-                parts += [
-                    f"({in_range(k, f'{value}.{named(n)}', depth + 1)})"
-                    for n, k in (*m.fields.items(), *kind.envelope.items())
-                ]
-                cases.append("(" + " /\\ ".join(parts) + ")")
-            return " \\/ ".join(cases)
+            return f"IsMessage({value})"
         case _:
             return f"{value} \\in {set_of(kind)}"
 
 
-def type_of(f: Field) -> str:
-    """What TypeOK says of a field."""
+def message_type(union: MessageUnion) -> list[str]:
+    """What TypeOK says of a message."""
+    out = ["IsMessage(m) =="]
+    for m in union.messages:
+        parts = [f'm.kind = "{m.name}"']
+        for n, k in (*m.fields.items(), *union.envelope.items()):
+            said = in_range(k, f"m.{named(n)}")
+            parts.append(f"({said})" if isinstance(k, Seq) else said)
+        out.append("  \\/ " + " /\\ ".join(parts))
+    return out
+
+
+def type_of(f: Field, of: str) -> str:
+    """What TypeOK says of a field of `of`."""
     if not isinstance(f.kind, (Seq, MessageUnion)):
         inner = set_of(f.kind)
         axes = whole(f.axes, inner, "->") if f.axes else inner
-        return f"{f.name} \\in {axes}"
-    value, bounds = f.name, ""
+        return f"{of}{f.name} \\in {axes}"
+    value, bounds = f"{of}{f.name}", ""
     for k, axis in enumerate(f.axes):
         value += f"[i{k}]"
         bounds += f"\\A i{k} \\in {domain(axis)} : "

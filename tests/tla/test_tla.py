@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from checker.tla.env import Fresh
 from checker.tla.module import Module, Untranslatable, module_of
+from checker.tla.statements import gathered
+from checker.tla.syntax import FALSE, If, Let, Node, Text, conj, disj, flat, let
 from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
 from invariants import properties_of
 from invariants.registry import STEP, Property
@@ -133,18 +136,61 @@ def test_tlc_counts_the_same_orbits() -> None:
 def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     text = module(**TINY).text
     for line in (
-        "  promised_epoch,  \\* f.p: the last new epoch proposal f acknowledged",
+        "\\*   promised_epoch: f.p: the last new epoch proposal f acknowledged",
         "\\* f.1.1: The follower sends its last promise to the prospective leader.",
         "promises(s, f, epoch) == s.promised_epoch[f] <= epoch",
         "DurabilityHolds" if "DurabilityHolds" in text else "Durability == ",
-        "Spec == Init /\\ [][Next]_vars",
+        "Spec == Init /\\ [][Next]_state",
+        "ToFollower(follower, leader2) ==\n  LET s == [state EXCEPT !.to_follower[follower] = Tail(@)]\n"
+        "  IN  state' = receive_as_follower(s, follower, state.to_follower[follower][1])",
+        "holders(s, t) == Cardinality({q \\in Node : has_stored(s, q, t)})",
+        "!.role[p] = ELECTION",
+        '  \\/ m.kind = "CEPOCH" /\\ m.epoch \\in 0..',
         "Symmetry == Permutations(Node)",
     ):
         assert line in text
-    assert "0x" not in text
+    for part in ("0x", "DropToFollower", "LoseConnection", "Through(_, _, _, _)\nThrough(Round(_, _), left, S)"):
+        assert part not in text  # what no step of this model does is not there
+    kept = re.findall(r"(\w+) == h\.abcast_txn", text)
+    assert all(len(re.findall(rf"\b{name}\b", text)) > 1 for name in kept), "and nothing that is only said"
     assert module(**TINY).left_out == tuple(
         (p.name, "it is of steps, not of states") for p in asked("zab") if p.of == STEP
     )
+
+
+def test_a_step_that_may_choose_is_done_once_where_it_does_not() -> None:
+    """TLC would do it for every choice that there could be: `first` says whether there is one."""
+    text = module(**{**TINY, "nodes": 3}).text
+    step = text[text.index("\nToLeader(") : text.index("\nToFollower(")]
+    assert "\\E choice \\in IF first.choices = 1 THEN {0} ELSE 0..1 :" in step
+    assert "{IF choice = 0 THEN first ELSE result(choice)}" in step
+    assert "state' = [t EXCEPT !.choice = 0, !.choices = 1]" in step
+    assert text.count("\\E choice") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (disj(Text("x = k", True), Text("acc")), "\\E k \\in S : x = k"),
+        (conj(Text("acc"), Text("x = k", True)), "FALSE"),
+        (If(Text("x = k", True), Text("acc + 1"), Text("acc")), "Cardinality({k \\in S : x = k})"),
+        (If(Text("acc = k", True), Text("acc + 1"), Text("acc")), None),
+        (disj(Text("acc = k", True), Text("acc")), None),
+    ],
+)
+def test_a_loop_that_only_looks_is_a_quantifier(body: Node, said: str | None) -> None:
+    counts = isinstance(body, If)
+    found = gathered(body, "acc", "k", "S", "0" if counts else "FALSE")
+    assert (None if found is None else flat(found).text) == said
+
+
+def test_what_nothing_asks_for_is_not_defined() -> None:
+    used, unused, by_used = ("a", Text("1")), ("b", Text("2")), ("f(x)", Text("a + x", True))
+    assert let([used, unused, by_used], Text("f(3)")) == Let((used, by_used), Text("f(3)"))
+    assert let([used, unused], FALSE) == FALSE
+    head = ("RECURSIVE loop(_) loop(left)", Text("loop(left)"))
+    assert let([head], Text("loop({})")) == Let((head,), Text("loop({})"))
+    assert let([head], Text("1")) == Text("1")
 
 
 def test_a_name_without_a_letter_gets_one() -> None:
