@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import PATH, Cannot, Subcommand, at_least, seconds, verified_trace
+from checker.commands.common import PATH, Cannot, Subcommand, at_least, seconds, table, verified_trace
 from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
+    from traces import Trace
     from traces.reenact.plan import Plan
     from traces.reenact.reenactment import Run
 
@@ -18,7 +20,7 @@ __all__ = ["reenact"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("trace", type=PATH)
+@click.argument("trace", type=PATH, required=False, metavar="TRACE|ZK-NNNN")
 @click.option(
     "--release", default="", metavar="NUMBER", help="Whose servers, and whose text; without it the trace's own."
 )
@@ -30,47 +32,82 @@ __all__ = ["reenact"]
 )
 @click.option("--control", is_flag=True, help="Play it without its decisive step: the last fault, or --without.")
 @click.option("--without", default=0, callback=at_least(0), metavar="STEP", help="The step that --control leaves out.")
+@click.option(
+    "--random", "runs_drawn", default=0, callback=at_least(0), metavar="N", help="Play N runs drawn at random."
+)
+@click.option("--seed", default=1, show_default=True, help="The first run that --random draws; the next ones count on.")
 @click.option("--patience", default=20.0, callback=seconds, show_default=True, help="Seconds that an effect may take.")
 @click.option("--out", "-o", type=PATH, help="A new folder for what it leaves; without it one beside the trace.")
-def reenact(
-    trace: Path, release: str, zookeeper: str, jar: str, times: int, retries: int, control: bool, without: int,
-    patience: float, out: Path | None,
-) -> int:  # fmt: skip
-    """Play a trace on a real ZooKeeper ensemble, packet by packet, and say what really happened.
+def reenact(**words: Any) -> int:
+    """Play a trace, or the run of a row of the track record, on a real ZooKeeper ensemble, packet by packet, and say
+    what really happened.
 
     0: every step agrees with the model, and nothing is broken; 1: every step agrees, and the servers have broken what
     they promise; 3: a step differs from the model, could not be forced, or the servers cannot be run here."""
-    from checker.zookeeper.releases import release_of, variant_of
     from traces.reenact import servers
+
+    asked = Asked(**words)
+    if (asked.trace is None) == (not asked.runs_drawn):
+        raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
+    if asked.without and not asked.control:
+        raise click.UsageError("--without says which step --control leaves out")
+    try:
+        return play_drawn(asked) if asked.trace is None else play_trace(asked, asked.trace)
+    except servers.Cannot as problem:
+        raise Cannot(str(problem)) from None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options say."""
+
+    trace: Path | None
+    release: str
+    zookeeper: str
+    jar: str
+    times: int
+    retries: int
+    control: bool
+    without: int
+    runs_drawn: int
+    seed: int
+    patience: float
+    out: Path | None
+
+
+def play_trace(asked: Asked, trace: Path) -> int:
+    """
+    Raises:
+        Cannot: of `traces.reenact.servers`.
+    """
+    from checker.zookeeper.releases import release_of, variant_of
     from traces.reenact.plan import decisive, plan_for
     from traces.reenact.rates import told_rate
     from traces.reenact.reenactment import tried
+    from traces.reenact.servers import find_release
     from traces.reenact.told import told_plan, told_run
 
-    given = verified_trace(trace)
-    if without and not control:
-        raise click.UsageError("--without says which step --control leaves out")
-    if not 0 <= without <= len(given.steps):
-        raise click.UsageError(f"there is no step {without} in {trace}")
-    named = release or release_of(given.configuration.variant)
-    try:
-        left_out = (without or decisive(given)) if control else 0
-        plan = plan_for(given, variant_of("zookeeper", named), left_out)
-        real = servers.find_release(named, zookeeper, jar)
-        folder = new_folder(out or trace.with_suffix(f".{named}"))
-        for line in told_plan(plan):
-            click.echo(line)
-        if control:
-            click.echo(f"control: without step {left_out}, {given.steps[left_out - 1].label}")
-        runs: list[Run] = []
-        for k in range(times):
-            run, tries = tried(folder / f"run{k + 1}", real, plan, retries, patience, click.echo)
-            leave(folder / f"run{k + 1}", trace, plan, run)
-            runs.append(run)
-            if times > 1 or tries > 1:
-                click.echo(f"run {k + 1}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
-    except servers.Cannot as problem:
-        raise Cannot(str(problem)) from None
+    row = str(trace).upper().startswith("ZK-") and not trace.exists()
+    given = of_row(str(trace)) if row else verified_trace(trace)
+    if not 0 <= asked.without <= len(given.steps):
+        raise click.UsageError(f"there is no step {asked.without} in {trace}")
+    named, times = asked.release or release_of(given.configuration.variant), asked.times
+    left_out = (asked.without or decisive(given)) if asked.control else 0
+    plan = plan_for(given, variant_of("zookeeper", named), left_out)
+    real = find_release(named, asked.zookeeper, asked.jar)
+    folder = new_folder(asked.out or trace.with_suffix(f".{named}"))
+    for line in told_plan(plan):
+        click.echo(line)
+    if asked.control:
+        click.echo(f"control: without step {left_out}, {given.steps[left_out - 1].label}")
+    runs: list[Run] = []
+    for k in range(times):
+        place = folder / f"run{k + 1}"
+        run, tries = tried(place, real, plan, asked.retries, asked.patience, click.echo)
+        leave(place, given, plan, run)
+        runs.append(run)
+        if times > 1 or tries > 1:
+            click.echo(f"run {k + 1}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
     for line in told_run(plan, runs[-1]) if times == 1 else []:
         click.echo(line)
     agreed, broken = sum(r.agreed for r in runs), sum(r.agreed and bool(r.harm) for r in runs)
@@ -78,6 +115,39 @@ def reenact(
         click.echo(f"all steps agree: {told_rate(agreed, times)}; broken on the servers: {told_rate(broken, times)}")
     click.echo(f"left in {folder}")
     return VIOLATED if broken else HELD if agreed == times else NO_VERDICT
+
+
+def play_drawn(asked: Asked) -> int:
+    """Random conformance: what differs is a fault of the model, of the mapping, or of a server.
+
+    Raises:
+        Cannot: of `traces.reenact.servers`.
+    """
+    from checker.zookeeper.releases import variant_of
+    from traces.reenact.drawn import Tally, drawn
+    from traces.reenact.reenactment import tried
+    from traces.reenact.servers import find_release
+    from traces.reenact.told import told_run
+
+    if not asked.release:
+        raise click.UsageError("--random needs --release")
+    variant, tally = variant_of("zookeeper", asked.release), Tally()
+    real = find_release(asked.release, asked.zookeeper, asked.jar)
+    folder = new_folder(asked.out or Path(f"reenact-random.{asked.release}"))
+    for seed in range(asked.seed, asked.seed + asked.runs_drawn):
+        plan = drawn(variant, seed)
+        run, _ = tried(folder / f"seed{seed}", real, plan, asked.retries, asked.patience, lambda _: None)
+        tally.add(plan, run)
+        if not run.agreed:
+            click.echo(f"seed {seed}: {' '.join(told_run(plan, run))}")
+    table(("step", "agreed", "differed"), tally.told())
+    steps = sum(tally.agreed.values())
+    click.echo(
+        f"{tally.whole} of {tally.runs} runs agree to their end; {steps} of {steps + sum(tally.differed.values())} "
+        f"steps played were forced, seen, and are as the model has them; {tally.unstarted} runs did not begin"
+    )
+    click.echo(f"left in {folder}")
+    return HELD if tally.whole == tally.runs else NO_VERDICT
 
 
 def new_folder(path: Path) -> Path:
@@ -98,9 +168,30 @@ def new_folder(path: Path) -> Path:
     return made.resolve()
 
 
-def leave(folder: Path, trace: Path, plan: Plan, run: Run) -> None:
+def of_row(name: str) -> Trace:
+    """The run of a row of the track record.
+
+    Raises:
+        UsageError: there is none, or the text has it no more.
+    """
+    from checker.zookeeper.runs import RUNS, trace_of_row
+    from traces import TraceError
+
+    issue = name[3:].lower()
+    if issue not in RUNS:
+        raise click.UsageError(
+            f"there is no run of {name} to be played; there are {', '.join(f'ZK-{i}' for i in RUNS)}"
+        )
+    try:
+        return trace_of_row(issue)
+    except TraceError as problem:
+        raise Cannot(f"the text has the run of {name} no more: {problem}") from None
+
+
+def leave(folder: Path, trace: Trace, plan: Plan, run: Run) -> None:
     """What stays beside packets, logs and data: the trace, and both lanes."""
+    from traces import write_trace
     from traces.reenact.told import lanes
 
     (folder / "lanes.tsv").write_text(lanes(plan, run))
-    (folder / trace.name).write_bytes(trace.read_bytes())
+    write_trace(trace, folder / "run.trace.json")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from schedules import zk_4394
 
+from checker.zookeeper.rows import ROWS
+from checker.zookeeper.runs import RUNS, trace_of_row
+from traces.reenact.drawn import drawn
 from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable
 from traces.reenact.plan import decisive, plan_for
@@ -18,6 +22,8 @@ from traces.reenact.servers import Cannot, find_release
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zookeeper.state import WIDTH
+
+EVERY = os.environ.get("ZABCHECK_EVERY")
 
 
 def test_a_run_is_fitted_to_a_release_with_another_order_of_writes() -> None:
@@ -31,6 +37,23 @@ def test_a_run_is_fitted_to_a_release_with_another_order_of_writes() -> None:
     labels = [s.label for s in older.steps]
     assert labels.index("write currentEpoch") < labels.index("persist at NEWLEADER")
     assert plan_for(trace, "").broken == ()  # the newest release has the same run, and it breaks nothing
+
+
+def test_the_runs_of_rows_break_in_the_text_what_their_row_says() -> None:
+    properties = {row.issue: row.breaks for row in ROWS}
+    for issue in RUNS if EVERY else ("trunc", "4643"):
+        trace = trace_of_row(issue)
+        plan = plan_for(trace, trace.configuration.variant)
+        assert properties[issue] in plan.broken, issue
+        assert (plan.skipped, plan.inserted) == ((), ())
+
+
+def test_a_drawn_run_is_the_same_again_and_can_be_forced() -> None:
+    one, two = drawn("3.9.2", 5), drawn("3.9.2", 5)
+    assert [s.word for s in one.steps] == [s.word for s in two.steps]
+    assert len(one.steps) > 10
+    assert unforceable(one.steps) == []
+    assert [s.word for s in one.steps] != [s.word for s in drawn("3.9.2", 6).steps]
 
 
 def test_a_control_run_leaves_out_the_last_fault() -> None:

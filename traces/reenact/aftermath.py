@@ -13,7 +13,7 @@ from traces.reenact.zxids import Zxids
 
 __all__ = ["Aftermath", "aftermath"]
 
-EXITED = re.compile(r"^.*(?:ERROR|FATAL).*$", re.M)
+EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
 SETTLES = 15.0  # seconds that an ensemble may take to serve again
 
 
