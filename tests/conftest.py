@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -57,13 +58,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write tests/scenarios anew (docs/scenarios.md)")
 
 
-# These files take longest, the longest first: begun early, they leave no core idle at the end. No two that work on
-# Spark stand side by side, since each of them keeps two cores busy.
+# These files take longest, the longest first: begun early, they leave no core idle at the end.
 LONGEST = (
-    "test_variants.py", "test_distributed.py", "test_induct.py", "test_sweep.py", "test_bridge.py",
-    "test_session.py", "test_symbolic_world.py", "test_datagrams.py", "test_prove.py", "test_judge_spark.py",
-    "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py", "test_realise.py",
-    "test_cli.py", "test_spark_rough.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
+    "test_variants.py", "test_induct.py", "test_bridge.py", "test_symbolic_world.py", "test_datagrams.py",
+    "test_prove.py", "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py",
+    "test_realise.py", "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
+)  # fmt: skip
+# These start Java, which keeps two cores busy by itself: they are one worker's, one after the other, and begun first.
+ON_SPARK = (
+    "test_distributed.py", "test_sweep.py", "test_judge_spark.py", "test_spark_audit.py", "test_spark_rough.py",
+    "test_session.py",
 )  # fmt: skip
 
 
@@ -76,8 +80,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {name: place for place, name in enumerate(LONGEST)}
+    places = {name: place for place, name in enumerate((*ON_SPARK, *LONGEST))}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file is one worker's, and so are all that start Java. (Groups by name, `--dist loadgroup`, are nobody's with
+    pytest 9.2 and pytest-xdist 3.8.)"""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "on Spark" if file.rpartition("/")[2] in ON_SPARK else file
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @cache
