@@ -7,6 +7,7 @@ says up to how many states a level is expanded here.
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import itertools
 import json
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +98,25 @@ def answer(r: Exploration) -> dict[str, Any]:
 
 
 def local(configuration: Configuration, symmetry: bool, limits: dict[str, int], keep_going: bool) -> dict[str, Any]:
+    return copy.deepcopy(explored_here(configuration, symmetry, tuple(limits.items()), keep_going))
+
+
+@cache
+def explored_here(
+    configuration: Configuration, symmetry: bool, limits: tuple[tuple[str, int], ...], keep_going: bool
+) -> dict[str, Any]:
+    """The local engine's answer to a question that several tests ask."""
     compiled, _ = Compiled.of(Model(configuration), judged(configuration.protocol), symmetry)
-    return answer(Explorer(compiled, 1).run(Limits(**limits), keep_going))
+    return answer(Explorer(compiled, 1).run(Limits(**dict(limits)), keep_going))
 
 
 def question(configuration: Configuration, symmetry: bool, parts: int = 4, wide: bool = False) -> ExplorationTask:
-    return ExplorationTask.of(configuration, judged(configuration.protocol), symmetry, wide, parts)[0]
+    return asked_of(code.WideCode if wide else code.Code, configuration, symmetry, parts)
+
+
+@cache
+def asked_of(kind: type[code.Code], configuration: Configuration, symmetry: bool, parts: int) -> ExplorationTask:
+    return ExplorationTask.of(configuration, judged(configuration.protocol), symmetry, kind.wide, parts)[0]
 
 
 def distributed(
