@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import multiprocessing
@@ -166,10 +167,22 @@ def genuine(induction: Induction, finding: Finding) -> bool:
         return True
 
 
+def weakened(induction: Induction, without: str) -> Induction:
+    """The same questions with one clause less to suppose: what is built of the model serves all of them."""
+    weak = copy.copy(induction)
+    weak.clauses = weak.every = tuple(c for c in induction.clauses if c.name != without)
+    weak.known = {name: said for name, said in induction.known.items() if name != without}
+    weak.shape = [name for name in induction.shape if name != without]
+    vars(weak).pop("plain", None)
+    return weak
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("without", "label", "broken"), WEAKENED, ids=[w for w, _, _ in WEAKENED])
-def test_a_weakened_invariant_is_rejected(model: Model, without: str, label: str, broken: str):
-    weak = induction_of(model, without)
+def test_a_weakened_invariant_is_rejected(induction: Induction, without: str, label: str, broken: str):
+    """One is built without the clause, the others are the whole one without it."""
+    first = without == WEAKENED[0][0]
+    weak = induction_of(induction.model, without) if first else weakened(induction, without)
     (found,) = weak.ask(move_of(weak, label), [broken])
     assert (found.clause, found.answer) == (broken, Answer.COUNTEREXAMPLE)
     assert genuine(weak, found)
@@ -269,18 +282,18 @@ def ask(*args: str) -> Result:
 
 
 def answered(*args: str) -> tuple[int, str]:
-    done = subprocess.run([*COMMAND, "induct", *args], capture_output=True, text=True, check=False, timeout=300)
-    return done.returncode, done.stdout + done.stderr
+    done = ask(*args)
+    return done.exit_code, done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_a_property_alone_is_not_inductive_which_is_no_violation():
-    code, text = answered("--clause", "agreement", "--jobs", "1")
+    code, text = answered("--clause", "agreement", "--jobs", "1", "--nodes", "2", "--txns", "1")
     assert code == 1
     assert "agreement  not inductive" in text
     assert "agreement is not inductive: Agreement (III.A)" in text
     assert "violat" not in text
-    assert "taken for granted: 3 processes" in text
+    assert "taken for granted: 2 processes" in text
     assert len(text.splitlines()) < 40
 
 
