@@ -121,8 +121,12 @@ def test_every_counterexample_replays(v: Variant) -> None:
         assert len(result.steps) == found.depth
 
 
+# of each property that a variant breaks first, the variant that does so in the fewest steps
+FIRST = {v.breaks[0]: v for v in sorted(UNSAFE, key=lambda v: -v.depth)}
+
+
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE if not v.name.startswith("history-by-")])
+@pytest.mark.parametrize("v", [v for v in FIRST.values() if not v.name.startswith("history-by-")], ids=lambda v: v.name)
 def test_first_violation_is_found_without_going_on(v: Variant) -> None:
     """Not of those two whose spaces are by far the largest: nothing else is different about them."""
     c = configuration(dict(v.budget), v.name)
