@@ -300,6 +300,7 @@ class Model:
             ),
             *step_fields(union, c.nodes),
         )
+        in_order = self.world.in_order(c)
         constants = {
             "NODES": c.nodes,
             "TXNS": c.txns,
@@ -309,6 +310,8 @@ class Model:
             "UP": up,
             "DOWN": down,
             "FLIGHT": up,
+            "REACH_UP": 1 if in_order else up,
+            "REACH_DOWN": 1 if in_order else down,
             "LITERAL": int(c.literal),
             "ACTIONS": len(self.protocol.actions),
             "CHANGES": len(self.protocol.changes),

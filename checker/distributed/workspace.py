@@ -176,7 +176,7 @@ class Workspace:
         self.code = code
         self.section = code.numbers["MARGIN"] + SECTION
         self.work, self.out = Block(code.numbers["WORK"]), Block(GROUPS * self.section)
-        self.filled = Block(8 * GROUPS)
+        self.filled = Block(8 * (GROUPS + 1))
         self.table = Table(code)
         self.groups = [Columns(code, self.section) for _ in range(GROUPS)]
 

@@ -32,6 +32,8 @@ PIECE = 512  # states expanded between two looks at the clock
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
+LEAP = 4  # while it is small: then what it takes to move counts for more than what lies idle
+SMALL = 1 << 17  # entries below which it is
 DISK = "/var/tmp"  # where a frontier goes for which there is no memory: /tmp may be memory, too
 COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
@@ -161,10 +163,16 @@ class Slot:
         self.budget: Budget | None = None
         self.outs: list[tuple[Block, Block]] = []
         self.used = 0
+        self.huge = False  # its memory is of large pages: of a small exploration these would mostly be zeroed in vain
+
+    def enlarge(self) -> None:
+        """Have large pages from now on; nothing of the last batch is needed any more."""
+        if not self.huge:
+            self.huge, self.outs, self.used = True, [], 0
 
     def next_out(self) -> tuple[Block, Block]:
         if self.used == len(self.outs):
-            self.outs.append((Block(GROUPS * self.section, budget=self.budget), Block(8 * GROUPS)))
+            self.outs.append((Block(GROUPS * self.section, self.huge, self.budget), Block(8 * (GROUPS + 1))))
         out = self.outs[self.used]
         out[1].map[:] = bytes(out[1].size)
         self.used += 1
@@ -371,6 +379,9 @@ class Explorer:
         for g, group in enumerate(self.groups):
             self.where.put(2 * g, (group.block.address - base) // 8)
             self.where.put(2 * g + 1, group.capacity)
+        if self.groups[0].capacity >= SMALL:
+            for slot in self.slots:
+                slot.enlarge()
 
     def masks(self) -> tuple[int, int, int, int]:
         """The properties still to be judged, of states and of steps, and premises still to be met."""
@@ -472,7 +483,7 @@ class Explorer:
         """A larger table for the group, with room for `more`."""
         capacity = group.capacity
         while group.count + more > LOAD * capacity:
-            capacity = int(capacity * GROWTH)
+            capacity = int(capacity * (GROWTH if capacity >= SMALL else LEAP))
         block = Block(8 * capacity, huge=True, budget=self.budget)
         self.code.rehash(group.block.address, group.capacity, block.address, capacity)
         group.block, group.capacity = block, capacity

@@ -68,7 +68,8 @@ def expand(
     Args:
         first: the number of the first of them in its level.
         tables: the fingerprint table; `where[2g]` is group g's first entry, `where[2g + 1]` its size.
-        out: candidates, `section` bytes for each group; `filled[g]` is how many are used.
+        out: candidates, `section` bytes for each group; `filled[g]` is how many are used, and `filled[GROUPS]` whether
+            some group has no room for those of one more state.
         work: room for states; see WORK.
         live: the state properties still to be judged; `live_steps`: those of steps.
         want: the state properties whose premise is still to be met; `want_steps`: those of steps.
@@ -81,13 +82,7 @@ def expand(
     done = 0
     head = 0
     tail = 0
-    while done < count:
-        full = False
-        for g in range(GROUPS):
-            if filled[g] + MARGIN > section:
-                full = True
-        if full:
-            break
+    while done < count and filled[GROUPS] == 0:
         offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
         parent.error = 0
         enabled(parent, steps)
@@ -330,6 +325,8 @@ def write_out(
     store_word(out, at + 16, broken | (symmetries(meta, slot) << MOST_PROPERTIES))
     report[R_WITNESSES] = report[R_WITNESSES] | met
     filled[g] = filled[g] + HEADER + size
+    if filled[g] + MARGIN > section:
+        filled[GROUPS] = 1
     return at
 
 

@@ -83,6 +83,8 @@ class Block:
     """A zeroed run of bytes with an address. Freed when the object is.
 
     Args:
+        huge: it is read all over, or filled again and again: of large pages from half of one on, so that finding the
+            page takes no longer than finding the byte, and the system hands out few of them.
         budget: what it is counted in.
 
     Raises:
@@ -94,6 +96,9 @@ class Block:
     def __init__(self, size: int, huge: bool = False, budget: Budget | None = None) -> None:
         self.budget = None
         self.size = max(size, 64)
+        huge = huge and self.size >= HUGE // 2 and hasattr(mmap, "MADV_HUGEPAGE")
+        if huge:  # whole pages: only such maps begin where a large page does
+            self.size = -(-self.size // HUGE) * HUGE
         if budget is not None:
             budget.take(self.size)
             self.budget = budget
@@ -102,7 +107,7 @@ class Block:
             self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
             raise MemoryError(f"{self.size} bytes are not to be had") from error
-        if huge and self.size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        if huge:
             self.map.madvise(mmap.MADV_HUGEPAGE)
         self._view = ctypes.c_char.from_buffer(self.map)
         self.address = ctypes.addressof(self._view)

@@ -15,7 +15,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.deadline import done_in_time
 from checker.explore.interpret import Interpreter
-from checker.explore.memory import Block, Budget, LimitReached, machine_bytes
+from checker.explore.memory import HUGE, Block, Budget, LimitReached, machine_bytes
 from checker.explore.result import Limits
 from invariants import PROPERTIES
 from zabspec.model import Configuration, Model
@@ -61,6 +61,17 @@ def test_work_is_ended_when_its_time_is_over(tmp_path: Path) -> None:
     assert done_in_time(lambda: (tmp_path / "done").write_text("yes"), 20)
     assert (tmp_path / "done").read_text() == "yes"
     assert done_in_time(lambda: 1 // 0, 20), "what goes wrong is found by whoever asks next"
+
+
+def test_large_pages_are_whole_and_counted() -> None:
+    """From half a page on, and what they take is what is counted."""
+    budget = Budget(1 << 40)
+    before = budget.spent
+    blocks = [Block(size, huge=True, budget=budget) for size in ((HUGE // 2) - 1, HUGE // 2, HUGE + 1)]
+    assert [block.size for block in blocks] == [HUGE // 2 - 1, HUGE, 2 * HUGE]
+    assert budget.spent - before == sum(block.size for block in blocks)
+    blocks[2].map[2 * HUGE - 1] = 7
+    assert blocks[2].bytes(2 * HUGE - 1, 1) == b"\7"
 
 
 def test_memory_is_counted_before_it_is_used() -> None:

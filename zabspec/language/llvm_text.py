@@ -41,6 +41,7 @@ RARE = ", !prof !0"
 METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{}'
 PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
 CALL = re.compile(r"\bcall \w+ @(\w+)\(")
+MOST_HERE, WIDE = 1024, 32  # bytes up to which what is copied is so where it stands, not by a call; and at once
 SMALL, LARGE = 60, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",
@@ -233,6 +234,21 @@ class _Emitter(SlotEmitter):
     def copy(self, to: str, source: str, size: int) -> None:
         self.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
 
+    def copy_apart(self, to: str, source: str, size: str) -> None:
+        """Copy bytes between places that do not overlap; where their number is known and not large, by wide moves."""
+        whole = int(size) if size.isdigit() and int(size) <= MOST_HERE else 0
+        for at in range(0, whole - WIDE + 1, WIDE):
+            taken = self.value(f"getelementptr i8, ptr {source}, i64 {at}")
+            value = self.value(f"load <{WIDE // 8} x i64>, ptr {taken}, align 1")
+            put = self.value(f"getelementptr i8, ptr {to}, i64 {at}")
+            self.emit(f"store <{WIDE // 8} x i64> {value}, ptr {put}, align 1")
+        done = whole // WIDE * WIDE
+        if not whole or whole > done:
+            left = whole - done if whole else size
+            taken = self.value(f"getelementptr i8, ptr {source}, i64 {done}")
+            put = self.value(f"getelementptr i8, ptr {to}, i64 {done}")
+            self.emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {put}, ptr {taken}, i64 {left}, i1 false)")
+
     def zero(self, place: str, size: int | str) -> None:
         self.emit(f"call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
 
@@ -421,7 +437,7 @@ class _Emitter(SlotEmitter):
             case "as_bytes":
                 return a[0]
             case "copy_bytes":
-                self.emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {a[0]}, ptr {a[1]}, i64 {a[2]}, i1 false)")
+                self.copy_apart(a[0], a[1], a[2])
                 return ""
             case "zero_bytes":
                 self.zero(a[0], a[1])

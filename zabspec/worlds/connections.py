@@ -319,7 +319,7 @@ def enabled_at_follower(s: State, out: Words, f: Node) -> None:
     l = s.leader[f]
     link = s.link[f][l]
     if len(s.to_follower[f]) > 0:
-        for k in range(s.DOWN):
+        for k in range(s.REACH_DOWN):
             if k < len(s.to_follower[f]) and (k == 0 or s.NETWORK == UNORDERED):
                 if may_receive(s, f):
                     offer_with(s, out, TO_FOLLOWER, f, l, k)
@@ -341,7 +341,7 @@ def enabled_at_leader(s: State, out: Words, l: Node) -> None:
     for f in range(s.NODES):
         link = s.link[f][l]
         if link == OPEN or link == LOST or link == LEADER_OPEN:
-            for k in range(s.UP):
+            for k in range(s.REACH_UP):
                 if k < len(s.to_leader[f][l]):
                     if (k == 0 or s.NETWORK == UNORDERED) and receivable(s, l, f, s.to_leader[f][l][k]):
                         offer_with(s, out, TO_LEADER, l, f, k)

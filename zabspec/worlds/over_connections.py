@@ -69,6 +69,9 @@ class OverConnections(World):
             f"--channel {PLACES}, and not {max(capacity)}"
         )
 
+    def in_order(self, c: Configuration) -> bool:
+        return c.network in ("fifo", "duplicating") and not c.drops
+
     def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
         """On the paper's channels, without cuts of the whole network."""
         if c.network != "fifo" or c.partitions:

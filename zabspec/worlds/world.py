@@ -67,6 +67,10 @@ class World(ABC):
     def most_steps(self, c: Configuration, capacity: Capacity) -> int:
         """More than the steps, counted with their choices, that any state can have."""
 
+    def in_order(self, c: Configuration) -> bool:
+        """Whether a step takes none but the first message of a channel."""
+        return False
+
     @abstractmethod
     def log(self, c: Configuration) -> int:
         """The most entries of a history."""
