@@ -59,19 +59,16 @@ class Table:
         """Make room for a group to hold so many."""
         if most <= LOAD * self.capacity:
             return
-        block, capacity, distance = self.block, self.capacity, self.where.get(SECONDS)
+        block, old, distance = self.block, self.capacity, self.where.get(SECONDS)
+        capacity = old
         while most > LOAD * capacity:
             capacity *= 2
         self.make(capacity)
-        old = self.capacity_of(block)
         for g in range(GROUPS):
             self.code.regrow(
                 block.address + 8 * g * old, distance, old,
                 self.block.address + 8 * g * capacity, self.where.get(SECONDS), capacity,
             )  # fmt: skip
-
-    def capacity_of(self, block: Block) -> int:
-        return block.size // (8 * GROUPS * self.width)
 
 
 class Columns:
