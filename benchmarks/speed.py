@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import time
@@ -53,9 +54,13 @@ def explore(
             from checker.explore.reduced import ReducedExplorer
             from checker.explore.reduction import Reducing
 
-            r = ReducedExplorer(Reducing(model, properties, symmetry), threads).run(Limits(depth=depth))
+            code = Reducing(model, properties, symmetry)
+            code.worked(math.inf, math.inf)  # measured is the code that long runs have
+            r = ReducedExplorer(code, threads).run(Limits(depth=depth))
         else:
-            r = Explorer(Compiled(model, properties, symmetry), threads).run(Limits(depth=depth))
+            plain = Compiled(model, properties, symmetry)
+            plain.worked(math.inf, math.inf)
+            r = Explorer(plain, threads).run(Limits(depth=depth))
     if r.violations or r.error:
         raise SystemExit("the benchmark's exploration did not hold")
     return {
