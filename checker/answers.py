@@ -340,14 +340,13 @@ class Inductive(Answered):
 
     @property
     def sentence(self) -> str:
-        from checker.commands.induct import answer_of
+        from checker.commands.induct import answer_of, conclusion
 
-        obstacles, total = self.outcome.obstacles, len(self.verdicts)
+        obstacles = self.outcome.obstacles
         if obstacles:
             return f"nothing is proved: {obstacles[0]}"
-        proved = sum(v.holds for v in self.outcome.verdicts)
         broken = f": {', '.join(self.violations)}" if self.violations else ""
-        return f"{answer_of(self.outcome)[0]}{broken}; {proved} of {total} proved"
+        return f"{answer_of(self.outcome)[0]}{broken}; {conclusion(self.outcome)}"
 
     @property
     def exit_code(self) -> int:
@@ -365,7 +364,7 @@ class Inductive(Answered):
 
         for v in self.outcome.verdicts:
             shown = "\n".join(counterexample(v)) if v.word == "not inductive" else ""
-            word = v.word if shown else verdict_text(v, self.outcome.obstacles)
+            word = v.word if shown else verdict_text(v, self.outcome)
             yield Verdict(v.clause.name, word, None, " ".join(v.clause.statement.split()), None, shown)
 
     def text(self) -> str:

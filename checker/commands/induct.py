@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,15 +26,18 @@ from checker.commands.common import (
 from checker.commands.explore import configured
 
 if TYPE_CHECKING:
-    from checker.symbolic.asking import Outcome, Verdict
+    from checker.symbolic.asking import Outcome, Question, Verdict
     from invariants.inductive.argument import Argument
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["answer_of", "answered", "as_text", "counterexample", "induct", "verdict_text"]
+__all__ = ["answer_of", "answered", "as_text", "conclusion", "counterexample", "induct", "verdict_text"]
 
 NOT_INDUCTIVE = 1
-ALL = "all"
+MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
+INSIDE = 78  # columns of what stands two farther in
+KEPT = "kept"  # what is proved of a clause that somebody named, the others being assumed
+ALL, NONE = "all", "none"
 USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}  # of zab
 
 
@@ -50,14 +54,14 @@ USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "lo
     help="Messages a channel holds, over datagrams those in flight at once; derived if not given.",
 )  # fmt: skip
 @click.option(
-    "--clause", "clauses", multiple=True, metavar="NAME",
-    help="Ask of this clause or property alone (repeatable); of all if not given.",
+    "--clause", "clauses", multiple=True, metavar="NAME[,NAME...]",
+    help="Ask of these clauses or properties alone, all clauses being assumed (repeatable).",
 )  # fmt: skip
 @click.option(
-    "--assume", "assumed", multiple=True, metavar="NAME",
-    help="With --clause: assume this clause besides (repeatable); `all` for every other.",
+    "--assume", "assumed", multiple=True, metavar="NAME[,NAME...]",
+    help="With --clause: assume these alone besides what is asked about (repeatable); `all` clauses, or `none`.",
 )  # fmt: skip
-@click.option("--without", multiple=True, metavar="NAME", help="Leave this clause out (repeatable).")
+@click.option("--without", multiple=True, metavar="NAME[,NAME...]", help="Leave these clauses out (repeatable).")
 @click.option("--k", default=1, show_default=True, callback=at_least(1), help="Try runs of up to so many steps.")
 @click.option(
     "--seconds", "query_limit", default=60.0, show_default=True, callback=seconds, metavar="SECONDS",
@@ -71,25 +75,41 @@ USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "lo
 @click.option("--jobs", type=int, callback=at_least(1), help="Processes that ask; one for each core if not given.")
 @click.option("--confirm", is_flag=True, help="Explore instead: is every clause so in every reachable state?")
 @click.option("--depth", type=int, callback=at_least(0), help="With --confirm: how deep; to exhaustion if not given.")
-@click.option("--list", "listed", is_flag=True, help="List the clauses, each with what it says.")
+@click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 def induct(**options: Any) -> int:
     """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
     reachable or not. What is then holds at every depth. What is not need not be violated: a
     counterexample to induction is two states and one step, and nothing says that the first is reachable.
 
-    Exit codes: 0 every clause is proved, 1 a clause is not inductive, 2 the question was wrong,
+    Exit codes: 0 every clause asked about is proved, 1 a clause is not inductive, 2 the question was wrong,
     3 no verdict.
     """
     end = time.perf_counter() + options["time_limit"]
     if options["listed"]:
-        clauses = argument(options["protocol"]).clauses
-        return say("\n".join(f"{c.name:24}{c.statement.replace(chr(10), ' ')} ({c.source})" for c in clauses), HELD)
+        return listing(options)
     if options["confirm"]:
         refuse_contradictions(options)
         configuration = configuration_of(options)
-        return confirm(configuration, sorted_out(options, configuration)[0], options)
+        asked, _, targets = sorted_out(options, configuration)
+        return confirm(configuration, [*asked, *(targets if options["clauses"] else [])], options)
     return tell(answered(options, end), options["as_json"])
+
+
+def listing(options: dict[str, Any]) -> int:
+    """Say what every clause says; returns the exit code."""
+    from checker.symbolic.granted import beside
+    from traces.explain.folding import folded
+
+    clauses = [*argument(options["protocol"]).clauses]
+    if protocol_named(options["protocol"]).text is not None:
+        clauses = [*beside(configuration_of(options)), *clauses]
+    said = {c.name: f"{' '.join(c.statement.split())} ({c.source})" for c in clauses}
+    if options["as_json"]:
+        rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
+        return say(json.dumps(rows, indent=1), HELD)
+    width = max(map(len, said)) + 2
+    return say("\n".join(folded(text, name.ljust(width)) for name, text in said.items()), HELD)
 
 
 def answered(options: dict[str, Any], end: float) -> Outcome:
@@ -115,7 +135,8 @@ def answered(options: dict[str, Any], end: float) -> Outcome:
         options["query_limit"],
         options["seed"],
         options["k"],
-        bool(options["clauses"]),
+        alone=not everything_assumed(options),
+        chosen=bool(options["clauses"]),
     )
     from checker.report.progress import StatusLine
 
@@ -192,33 +213,50 @@ def sorted_out(
 
     given = argument(configuration.protocol)
     clauses, judged = [*beside(configuration), *given.clauses], [*given.targets]
-    out = set(found(options["without"], "--without", clauses))
+    every = {c.name: c for c in (*clauses, *judged)}
+    out = set(found(names_in(options["without"]), "--without", {c.name: c for c in clauses}, options))
     kept = [c for c in clauses if c not in out]
     if not options["clauses"]:
         return kept, [], judged
-    asked = found(options["clauses"], "--clause", (*clauses, *judged))
-    named = found([n for n in options["assumed"] if n != ALL], "--assume", (*clauses, *judged))
+    asked = found(names_in(options["clauses"]), "--clause", every, options)
+    words = names_in(options["assumed"])
+    if NONE in words and len(words) > 1:
+        raise click.UsageError(f"--assume {NONE} contradicts --assume {next(n for n in words if n != NONE)}")
+    named = found([n for n in words if n not in (ALL, NONE)], "--assume", every, options)
     for c in (*asked, *named):
         if c in out:
             raise click.UsageError(f"--without {c.name} contradicts the --clause or --assume that names it")
-    if ALL in options["assumed"]:
+    if everything_assumed(options):
+        # given all clauses a property has to follow, as it has in the whole question
         named += [c for c in kept if c not in named]
+        targets = [c for c in asked if c in judged]
+        return [c for c in asked if c not in judged], [c for c in named if c not in asked], targets
     return asked, [c for c in named if c not in asked], []
 
 
-def found(names: Sequence[str], option: str, among: Sequence[Property]) -> list[Property]:
+def names_in(words: Sequence[str]) -> list[str]:
+    """The names in values of an option, which may have several with commas between them."""
+    return [name.strip() for word in words for name in word.split(",")]
+
+
+def everything_assumed(options: dict[str, Any]) -> bool:
+    """Whether every clause is assumed before a step, the ones asked about and the others."""
+    words = names_in(options["assumed"])
+    return not words or ALL in words
+
+
+def found(names: Sequence[str], option: str, by_name: dict[str, Property], options: dict[str, Any]) -> list[Property]:
     """The clauses named.
 
     Raises:
         UsageError: there is no such clause, or it is named twice.
     """
-    by_name = {c.name: c for c in among}
     out = []
     for name in names:
         if name not in by_name:
-            raise click.UsageError(
-                f"there is no clause {name!r}{near(name, by_name) or '; `zabcheck induct --list` lists them'}"
-            )
+            flag = "" if options["protocol"] == "zab" else f" --protocol {options['protocol']}"
+            hint = near(name, by_name) or f"; `zabcheck induct{flag} --list` lists them"
+            raise click.UsageError(f"there is no clause {name!r}{hint}")
         if names.count(name) > 1:
             raise click.UsageError(f"{option} {name} is given twice")
         out.append(by_name[name])
@@ -241,12 +279,12 @@ def tell(outcome: Outcome, as_json: bool) -> int:
 
 
 def answer_of(outcome: Outcome) -> tuple[str, int]:
-    """The answer in a word, and the exit code."""
+    """The answer in a word, and the exit code. Of clauses that somebody named it is never the word for all."""
     if any(v.word == "not inductive" for v in outcome.verdicts):
         return "not inductive", NOT_INDUCTIVE
     if outcome.obstacles or not all(v.holds for v in outcome.verdicts):
         return "undecided", NO_VERDICT
-    return "proved", HELD
+    return KEPT if outcome.question.chosen else "proved", HELD
 
 
 def proved_of(outcome: Outcome) -> tuple[list[str], list[str]]:
@@ -259,29 +297,43 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
     """What was found, for machines."""
     question, obstacles = outcome.question, outcome.obstacles
     proved, supposed = proved_of(outcome)
+    nothing = supposed or question.assumed or outcome.errors or question.chosen
     return {
         "answer": word,
+        "sentence": conclusion(outcome),
         "configuration": question.configuration.as_dict(),
+        "asked_alone": list(question.asked) if question.chosen else None,
         "assumed_clauses": list(question.assumed),
         "assumptions": outcome.granted,
         "symmetry_off": outcome.symmetry_off or None,
         "no_verdict_because": obstacles,
         "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
-        "at_every_depth": [] if supposed or question.assumed or outcome.errors else proved,
-        "clauses": [verdict_object(v, obstacles) for v in outcome.verdicts],
+        "at_every_depth": [] if nothing else proved,
+        "clauses": [verdict_object(v, outcome) for v in outcome.verdicts],
     }
+
+
+def conclusion(outcome: Outcome) -> str:
+    """How many clauses are proved; of clauses that somebody named which they are, and that they are not all."""
+    question, verdicts, kept = outcome.question, outcome.verdicts, proved_of(outcome)[0]
+    within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
+    if not question.chosen:
+        return f"{len(kept)} of {len(verdicts)} proved{within if kept else ''}"
+    asked = f"asked about {', '.join(question.asked)} alone"
+    others = f", given {len(question.assumed)} others that were not asked about" if question.assumed else ""
+    return f"{asked}: {len(kept)} of {len(verdicts)} kept by every step{within if kept else ''}{others}"
 
 
 def as_text(outcome: Outcome) -> str:
     """What was found, for people."""
-    from traces.explain.folding import aligned
+    from traces.explain.folding import aligned, fitted
 
     question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
     proved, supposed = proved_of(outcome)
     lines = aligned(
         [
             ("clause", "verdict", "queries", "seconds"),
-            *((v.clause.name, verdict_text(v, obstacles), str(v.asked), f"{v.seconds:.1f}") for v in verdicts),
+            *((v.clause.name, verdict_text(v, outcome), str(v.asked), f"{v.seconds:.1f}") for v in verdicts),
         ]
     ).splitlines()
     for v in verdicts:
@@ -292,15 +344,22 @@ def as_text(outcome: Outcome) -> str:
     if outcome.symmetry_off:
         lines.append(f"symmetry off, so that each process is asked about by itself: {outcome.symmetry_off}")
     if question.assumed:
-        lines.append(f"assumed besides: {', '.join(question.assumed)}")
+        lines.append(f"assumed, and not asked about: {named_or_counted(question)}")
     if supposed and proved:
         lines.append(f"what is proved or follows supposes {', '.join(supposed)}, not proved: it may fail in a run")
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
-    within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
-    lines += ["", f"{len(proved)} of {len(verdicts)} proved{within if proved else ''}; {spent:.0f} s of queries"]
-    return "\n".join(lines)
+    lines += ["", f"{conclusion(outcome)}; {spent:.0f} s of queries"]
+    return fitted("\n".join(lines))
+
+
+def named_or_counted(question: Question) -> str:
+    """The clauses that are assumed: their names, where these are not nearly all."""
+    if question.alone or len(question.assumed) <= MOST_NAMES:
+        return ", ".join(question.assumed)
+    flag = "" if question.configuration.protocol == "zab" else f" --protocol {question.configuration.protocol}"
+    return f"the {len(question.assumed)} other clauses, which `zabcheck induct{flag} --list` names"
 
 
 def impossible_lines(outcome: Outcome) -> list[str]:
@@ -315,15 +374,17 @@ def impossible_lines(outcome: Outcome) -> list[str]:
     return lines
 
 
-def verdict_text(v: Verdict, obstacles: Sequence[str]) -> str:
+def verdict_text(v: Verdict, outcome: Outcome) -> str:
     """A verdict, in the table; nothing is proved where something stands in the way."""
-    if v.holds and obstacles:
+    if v.holds and outcome.obstacles:
         return "no verdict"
     if v.word == "k-inductive":
         return f"k-inductive (k = {v.k})"
     if v.word == "undecided":
         return f"undecided ({v.undecided[0]}{', ...' if len(v.undecided) > 1 else ''})"
-    return "follows" if v.follows and v.holds else v.word
+    if v.follows and v.holds:
+        return "follows"
+    return KEPT if v.holds and outcome.question.chosen else v.word
 
 
 def counterexample(v: Verdict) -> list[str]:
@@ -337,12 +398,12 @@ def counterexample(v: Verdict) -> list[str]:
         return [*lines, "there was no time left to look for what matters of the state that shows it"]
     if not v.failing.move:
         what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
-        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.fields]))]
+        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.fields], width=INSIDE))]
     changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in v.fields]
     return [
         *lines,
         f"a state that satisfies what is assumed, and one step from it, {step_text(v.failing)}:",
-        *indented(aligned(changes)),
+        *indented(aligned(changes, width=INSIDE)),
     ]
 
 
@@ -350,13 +411,13 @@ def indented(text: str) -> list[str]:
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
-def verdict_object(v: Verdict, obstacles: Sequence[str]) -> dict[str, Any]:
+def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
     """A verdict, for machines."""
     out: dict[str, Any] = {
         "clause": v.clause.name,
         "source": v.clause.source,
         "statement": " ".join(v.clause.statement.split()),
-        "verdict": verdict_text(v, obstacles) if v.word == "proved" else v.word,
+        "verdict": verdict_text(v, outcome) if v.word == "proved" else v.word,
         "k": v.k,
         "queries": v.asked,
         "seconds": round(v.seconds, 3),
@@ -379,6 +440,7 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     from checker.commands.bridge import make_ready
     from checker.commands.explore import explored
     from checker.explore.compiled import Compiled
+    from checker.explore.groups import groups_of
     from checker.explore.result import Limits
     from traces import build_trace, to_text
     from zabspec.model import Model
@@ -386,7 +448,8 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     model = Model(replace(configuration, max_epoch=0))
     engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"]}
     limits = Limits(options["depth"], None, options["time_limit"], None)
-    make_ready(lambda: Compiled.of(model, clauses, True), "the clauses in machine code")
+    for group in groups_of(clauses):
+        make_ready(partial(Compiled.of, model, group, True), "the clauses in machine code")
     seen, _, symmetry_off = explored(model, clauses, limits, engine | {"keep_going": False})
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"

@@ -47,7 +47,8 @@ class Question:
         targets: the properties that have to follow.
         seconds: time limit of each query.
         k: the longest run of steps tried for a clause that one step breaks.
-        alone: it is asked of some clauses by themselves; then errors that these do not exclude are taken for granted.
+        alone: not every clause is assumed; then errors that those which are do not exclude are taken for granted.
+        chosen: it is asked of some clauses, which somebody named: nothing is said of the others.
     """
 
     configuration: Configuration
@@ -58,6 +59,12 @@ class Question:
     seed: int = 0
     k: int = 1
     alone: bool = False
+    chosen: bool = False
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The clauses and properties asked about."""
+        return (*self.clauses, *self.targets)
 
     @property
     def argument(self) -> Argument:
@@ -116,7 +123,7 @@ def clause_named(name: str, protocol: str = "zab") -> Property:
     """
     argument = argument_of(protocol)
     own = argument.every if argument is not None else ()
-    return property_named(name, (*own, *properties_of(protocol), *datagrams.FIELDS.values()))
+    return property_named(name, (*own, *properties_of(protocol), *datagrams.CLAUSES))
 
 
 @dataclass

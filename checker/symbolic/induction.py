@@ -10,6 +10,7 @@ clause that then says word for word what was assumed is kept without a query.
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +34,7 @@ from zabspec.worlds.steps import ACTION, ENVIRONMENT, MASKS, NUMBERED, PROCESSES
 __all__ = ["Finding", "Induction", "Move"]
 
 SWEEP = 5.0  # seconds for the question whether one definition stays as it was
-ALIKE = frozenset(c.holds.__name__ for c in datagrams.FIELDS.values())  # they ask the same of each message in flight
+ALIKE = frozenset(c.holds.__name__ for c in datagrams.CLAUSES)  # they ask the same of each message in flight
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,8 @@ class Induction:
         if shape.check().proved:
             return
         state = {**action.after, **{key: self.transition.state[key] for key in self.transition.scratch}}
-        kept, same = self.unchanged(shape, state, [c for c in self.clauses if c.name in names])
+        looked_at = [c for c in self.clauses if c.name in names and self.may_break(action, c)]
+        kept, same = self.unchanged(shape, state, looked_at)
         for p in self.targets:
             if p.of == STEP and p.name in names:
                 kept[p.name] = self.transition.step_holds(p, self.transition.state, action.after)
@@ -323,6 +325,25 @@ class Induction:
                 after_ = self.bytes_in(result.model, action.after)
             spent = time.perf_counter() - began
             yield Finding(name, move.label, result.answer, spent, move.word, before, after_)
+
+    def may_break(self, action: Action, clause: Property) -> bool:
+        """Whether a clause looks at a field that an action may change; if it does not, it says after the action what it
+        said before."""
+        reads = self.transition.typed.reads[clause.holds.__name__]
+        return any(self.field_at(key) in reads for key in action.changes)
+
+    @cached_property
+    def places(self) -> tuple[list[int], list[str]]:
+        """Where each field begins that has any entries, in order, and the fields' names."""
+        layout = self.transition.layout
+        entries = {name: [at for _, at in layout.elements(name)] for name, f in layout.fields.items() if f.kind.size}
+        begins = sorted((min(at), name) for name, at in entries.items() if at)
+        return [at for at, _ in begins], [name for _, name in begins]
+
+    def field_at(self, key: int) -> str:
+        """The field that a cell is of."""
+        begins, names = self.places
+        return names[bisect_right(begins, key >> SLOTS) - 1]
 
     def unchanged(
         self, solver: Solver, state: Values, clauses: Sequence[Property]

@@ -19,28 +19,42 @@ from invariants.inductive import (
     commits,
     connections,
     datagrams,
+    downwards,
+    followed,
     histories,
+    joins,
     messages,
     primaries,
     promises,
     sources,
+    stages,
+    upwards,
 )
 from invariants.registry import Property
 
 __all__ = ["CASES", "CLAUSES", "MODULES", "SHAPES"]
 
 MODULES = (
-    messages, connections, channels, promises, sources, histories, choices, commits, primaries, capacity, datagrams,
+    messages, connections, stages, channels, upwards, downwards, followed, joins, promises, sources, histories, choices,
+    commits, primaries, capacity, datagrams,
 )  # fmt: skip
 
 # The clauses that speak of where processes and messages are, and not of what they say: enough to show
 # which definitions a step leaves as they were.
-SHAPES: tuple[Property, ...] = (*connections.CLAUSES, *channels.CLAUSES, *promises.CLAUSES[:2])
+SHAPES: tuple[Property, ...] = (
+    *connections.CLAUSES,
+    *stages.CLAUSES,
+    *channels.CLAUSES,
+    *upwards.CLAUSES,
+    *downwards.CLAUSES,
+    *followed.CLAUSES,
+    *joins.CLAUSES,
+    *promises.PROMISED,
+)
 
 CLAUSES: tuple[Property, ...] = (
-    *connections.CLAUSES,
-    *channels.CLAUSES,
-    *promises.CLAUSES,
+    *SHAPES,
+    *promises.SETTLED,
     *histories.CLAUSES,
     *choices.CLAUSES,
     *commits.CLAUSES,

@@ -7,11 +7,11 @@ from invariants.inductive.connections import member
 from invariants.inductive.messages import txn_acked, txn_committed
 from zabspec.language.lang import Node, State
 from zabspec.worlds.connections import OPEN
-from zabspec.zab import ACK, BROADCAST, COMMIT, COMMIT_LD, ESTABLISHED, LEADING
+from zabspec.zab import ACK, BROADCAST, COMMIT, COMMIT_LD, ESTABLISHED
 
 
 def counters(s: State) -> bool:
-    """III: the counter of a transaction is its place among the abcasts of its epoch, from 1."""
+    """The counter of a transaction is its place among the abcasts of its epoch, from 1."""
     for k in range(s.TXNS):
         if k < s.abcasts:
             place = 1
@@ -33,11 +33,11 @@ def acks_behind(s: State, f: Node, l: Node, k: int) -> int:
 
 
 def acks_in_flight(s: State) -> bool:
-    """f.3.2: while their connection is open, the acknowledgements in flight to an established leader are of
-    the last transactions of the follower's history, one of each, in their order."""
+    """While their connection is open, the acknowledgements in flight to an established leader are of the last
+    transactions of the follower's history, one of each, in their order."""
     for f in range(s.NODES):
         for l in range(s.NODES):
-            if s.role[l] == LEADING and s.stage[l] == ESTABLISHED and member(s, l, f) and s.link[f][l] == OPEN:
+            if s.stage[l] == ESTABLISHED and member(s, l, f) and s.link[f][l] == OPEN:
                 for k in range(s.UP):
                     if k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK:
                         found = False
@@ -60,11 +60,11 @@ def commits_behind(s: State, f: Node, k: int) -> int:
 
 
 def commits_in_flight(s: State) -> bool:
-    """l.3.2: the COMMITs in flight to a follower are of transactions that its leader has committed, one
-    of each, in their order; the commit of NEWLEADER comes before them, once."""
+    """While their connection is open, the COMMITs in flight to anyone in Q are of transactions that its leader has
+    committed, one of each, in their order."""
     for f in range(s.NODES):
         for l in range(s.NODES):
-            if s.role[l] == LEADING and s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN:
+            if s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN:
                 for k in range(s.DOWN):
                     if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT:
                         found = False
@@ -74,12 +74,29 @@ def commits_in_flight(s: State) -> bool:
                                     found = True
                         if not found:
                             return False
+    return True
+
+
+def newleader_committed_once(s: State) -> bool:
+    """While their connection is open, no commit of NEWLEADER is in flight to anyone in Q who is in Phase 3."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN and s.phase[f] == BROADCAST:
+                for k in range(s.DOWN):
                     if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
-                        if s.phase[f] == BROADCAST:
-                            return False
-                        for j in range(k):
-                            kind = s.to_follower[f][j].kind
-                            if kind == COMMIT or kind == COMMIT_LD:
+                        return False
+    return True
+
+
+def newleader_committed_first(s: State) -> bool:
+    """While their connection is open, no other commit is in flight to anyone in Q before that of NEWLEADER."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
+            if s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN:
+                for k in range(s.DOWN):
+                    for j in range(k):
+                        if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
+                            if s.to_follower[f][j].kind == COMMIT or s.to_follower[f][j].kind == COMMIT_LD:
                                 return False
     return True
 
@@ -87,5 +104,7 @@ def commits_in_flight(s: State) -> bool:
 CLAUSES = (
     clause(counters, "III, l.3.1"),
     clause(acks_in_flight, "f.3.2"),
-    clause(commits_in_flight, "l.2.2, l.3.2, l.3.4"),
+    clause(commits_in_flight, "l.3.2"),
+    clause(newleader_committed_once, "l.2.2, l.3.4"),
+    clause(newleader_committed_first, "l.2.2, l.3.4"),
 )

@@ -27,24 +27,54 @@ def stored(s: State, m: Node, c: int, k: int) -> bool:
 
 
 def acceptances(s: State) -> bool:
-    """Who has accepted a transaction in an epoch has it, unless it is in a later one; a quorum of
-    acceptances is a choice; what is chosen a quorum has, or is in a later epoch."""
+    """A quorum of acceptances is a choice."""
     for k in range(s.TXNS):
         for c in range(s.EPOCHS + 1):
             if len(s.accepted[c][k]) >= s.MAJORITY:
                 return False
-            if len(s.accepted[c][k]) > 0:
-                if s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c:
-                    return False
-                if k >= s.abcasts or c < s.abcast_txn[k].epoch:
-                    return False
-            for m in range(s.NODES):
-                if m in s.accepted[c][k]:
-                    if not stored(s, m, c, k):
-                        return False
-        if s.chosen_epoch[k] > 0:
-            if k >= s.abcasts or s.chosen_epoch[k] < s.abcast_txn[k].epoch:
+    return True
+
+
+def accepted_until_chosen(s: State) -> bool:
+    """From when a transaction is chosen, acceptances in that epoch and later ones are not noted."""
+    for k in range(s.TXNS):
+        for c in range(s.EPOCHS + 1):
+            if len(s.accepted[c][k]) > 0 and s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c:
                 return False
+    return True
+
+
+def accepted_from_its_epoch(s: State) -> bool:
+    """No transaction is accepted in an epoch before its own."""
+    for k in range(s.TXNS):
+        for c in range(s.EPOCHS + 1):
+            if len(s.accepted[c][k]) > 0 and c < s.abcast_txn[k].epoch:
+                return False
+    return True
+
+
+def accepted_is_stored(s: State) -> bool:
+    """Who has accepted a transaction in an epoch has it, or is in a later epoch."""
+    for k in range(s.TXNS):
+        for c in range(s.EPOCHS + 1):
+            for m in range(s.NODES):
+                if m in s.accepted[c][k] and not stored(s, m, c, k):
+                    return False
+    return True
+
+
+def chosen_from_its_epoch(s: State) -> bool:
+    """No transaction is chosen in an epoch before its own."""
+    for k in range(s.TXNS):
+        if s.chosen_epoch[k] > 0 and s.chosen_epoch[k] < s.abcast_txn[k].epoch:
+            return False
+    return True
+
+
+def chosen_is_stored(s: State) -> bool:
+    """What is chosen is had by a quorum, counting whoever is in a later epoch."""
+    for k in range(s.TXNS):
+        if s.chosen_epoch[k] > 0:
             count = 0
             for m in range(s.NODES):
                 if stored(s, m, s.chosen_epoch[k], k):
@@ -55,7 +85,7 @@ def acceptances(s: State) -> bool:
 
 
 def later_sources(s: State) -> bool:
-    """VI: a source of an epoch has every transaction that is chosen, or may yet be, in an earlier one."""
+    """A source of an epoch has every transaction that is chosen, or may yet be, in an earlier one."""
     for w in range(SOURCES):
         for p in range(s.NODES):
             for q in range(s.NODES):
@@ -68,11 +98,17 @@ def later_sources(s: State) -> bool:
     return True
 
 
-def later_established(s: State) -> bool:
-    """VI: what an established epoch's initial history lacks is chosen in no earlier epoch, nor may it be."""
+def missed_when_established(s: State) -> bool:
+    """An initial history that is known to lack a transaction is that of an established epoch."""
     for k in range(s.TXNS):
         if s.missing_epoch[k] > 0 and s.established[s.missing_epoch[k]] == 0:
             return False
+    return True
+
+
+def later_established(s: State) -> bool:
+    """What an established epoch's initial history lacks is chosen in no earlier epoch, nor may it be."""
+    for k in range(s.TXNS):
         for c in range(s.EPOCHS):
             if c > 0 and c < s.missing_epoch[k] and choosable(s, c, k):
                 return False
@@ -92,23 +128,31 @@ def sent_so_far(s: State, m: Node, l: Node, c: int, k: int) -> bool:
 
 
 def best_covers(s: State) -> bool:
-    """l.1.2: the best history covers what each that acknowledged had accepted, and each ACK-E in flight
-    what its sender had."""
+    """The best history covers what whoever has acknowledged had accepted in an earlier epoch."""
     for l in range(s.NODES):
-        if s.stage[l] == PROMISING:
-            for m in range(s.NODES):
+        for m in range(s.NODES):
+            if s.stage[l] == PROMISING and m in s.acked[l]:
                 for k in range(s.TXNS):
                     for c in range(s.EPOCHS):
-                        if c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k]:
-                            if m in s.acked[l] and not best_so_far(s, l, c, k):
-                                return False
-                            if m in s.Q[l] and len(s.to_leader[m][l]) > 0 and not sent_so_far(s, m, l, c, k):
-                                return False
+                        if c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k] and not best_so_far(s, l, c, k):
+                            return False
+    return True
+
+
+def ack_e_covers(s: State) -> bool:
+    """An ACK-E in flight covers what its sender had accepted in an earlier epoch."""
+    for l in range(s.NODES):
+        for m in range(s.NODES):
+            if s.stage[l] == PROMISING and m in s.Q[l] and len(s.to_leader[m][l]) > 0:
+                for k in range(s.TXNS):
+                    for c in range(s.EPOCHS):
+                        if c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k] and not sent_so_far(s, m, l, c, k):
+                            return False
     return True
 
 
 def best_covers_chosen(s: State) -> bool:
-    """l.1.2: what is chosen in an earlier epoch a quorum has, counting what it has sent for what it has."""
+    """What is chosen in an earlier epoch a quorum has, counting what it has sent for what it has."""
     for l in range(s.NODES):
         if s.stage[l] == PROMISING:
             for k in range(s.TXNS):
@@ -131,8 +175,15 @@ def best_covers_chosen(s: State) -> bool:
 
 CLAUSES = (
     clause(acceptances, "VI.1"),
+    clause(accepted_until_chosen, "VI.1"),
+    clause(accepted_from_its_epoch, "VI.1"),
+    clause(accepted_is_stored, "VI.1"),
+    clause(chosen_from_its_epoch, "VI.1"),
+    clause(chosen_is_stored, "VI.1"),
     clause(later_sources, "VI"),
+    clause(missed_when_established, "VI"),
     clause(later_established, "VI"),
     clause(best_covers, "l.1.2"),
+    clause(ack_e_covers, "l.1.2"),
     clause(best_covers_chosen, "l.1.2"),
 )

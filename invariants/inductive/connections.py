@@ -5,7 +5,7 @@ from __future__ import annotations
 from invariants.inductive.clause import clause
 from zabspec.language.lang import NOBODY, Node, State
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
-from zabspec.zab import DOWN, ELECTION, ESTABLISHED, FOLLOWING, GATHERING, LEADING, PROMISING, SYNCHRONIZING
+from zabspec.zab import DOWN, ELECTION, FOLLOWING, LEADING
 
 
 def connected(s: State, f: Node, l: Node) -> bool:
@@ -23,87 +23,123 @@ def member(s: State, l: Node, f: Node) -> bool:
     return f in s.Q[l] or f in s.joining[l]
 
 
+# --- connections -------------------------------------------------------------------------------
+
+
 def links(s: State) -> bool:
-    """A process has an end of a connection open exactly to the leader it follows; a leader learns of
-    a loss only while it leads; nothing is in flight to an end that is closed."""
+    """A process has its end of a connection open exactly to the leader that it follows."""
     for f in range(s.NODES):
         for l in range(s.NODES):
             follows = (s.role[f] == FOLLOWING or s.role[f] == LEADING) and s.leader[f] == l
             if connected(s, f, l) != follows:
                 return False
+    return True
+
+
+def loss_unknown_to_leader(s: State) -> bool:
+    """Only one that leads has yet to learn that a connection to it is lost."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
             if (s.link[f][l] == LOST or s.link[f][l] == LEADER_OPEN) and s.role[l] != LEADING:
                 return False
+    return True
+
+
+def closed_end(s: State) -> bool:
+    """Nothing is in flight to a leader whose end of the connection is closed."""
+    for f in range(s.NODES):
+        for l in range(s.NODES):
             if (s.link[f][l] == NONE or s.link[f][l] == FOLLOWER_OPEN) and len(s.to_leader[f][l]) > 0:
                 return False
+    return True
+
+
+def own_connection(s: State) -> bool:
+    """A process never loses its connection to itself."""
+    for f in range(s.NODES):
         if s.link[f][f] != NONE and s.link[f][f] != OPEN:
             return False
     return True
 
 
-def roles(s: State) -> bool:
-    """A process in ELECTION, or down, keeps nothing of an iteration; one that leads follows itself;
-    one that does not lead keeps nothing of a leader."""
+# --- roles -------------------------------------------------------------------------------------
+
+
+def leads_itself(s: State) -> bool:
+    """A process that leads follows itself."""
     for p in range(s.NODES):
-        if s.role[p] == LEADING:
-            if s.leader[p] != p or s.stage[p] == 0 or s.phase[p] == 0:
-                return False
-        else:
-            if s.stage[p] != 0 or len(s.Q[p]) > 0 or len(s.acked[p]) > 0 or len(s.joining[p]) > 0:
-                return False
-            if s.new_epoch[p] != 0 or s.best_epoch[p] != 0 or len(s.log[p]) > 0 or s.committed[p] != 0 or s.ready[p]:
-                return False
-            for k in range(s.TXNS):
-                if len(s.acks[p][k]) > 0:
-                    return False
-        if s.role[p] == FOLLOWING and (s.leader[p] == p or s.leader[p] == NOBODY or s.phase[p] == 0):
+        if s.role[p] == LEADING and s.leader[p] != p:
             return False
-        if s.role[p] == ELECTION or s.role[p] == DOWN:
-            if s.leader[p] != NOBODY or s.phase[p] != 0 or s.delivered_length[p] != 0 or len(s.to_follower[p]) > 0:
-                return False
     return True
 
 
-def stages(s: State) -> bool:
-    """What a leader keeps in each stage: Q is a quorum from l.1.1 on, and exactly one until it is
-    established; nobody joins before, nobody has acknowledged while it gathers or is established."""
-    for l in range(s.NODES):
-        if s.role[l] == LEADING:
-            if s.stage[l] == GATHERING and len(s.Q[l]) >= s.MAJORITY:
-                return False
-            if s.stage[l] == PROMISING and len(s.Q[l]) != s.MAJORITY:
-                return False
-            if s.stage[l] == SYNCHRONIZING and len(s.Q[l]) != s.MAJORITY:
-                return False
-            if s.stage[l] == ESTABLISHED and len(s.Q[l]) < s.MAJORITY:
-                return False
-            if s.stage[l] != ESTABLISHED and (len(s.joining[l]) > 0 or s.committed[l] != 0 or s.ready[l]):
-                return False
-            if (s.stage[l] == GATHERING or s.stage[l] == ESTABLISHED) and len(s.acked[l]) > 0:
-                return False
-            if s.stage[l] >= PROMISING and s.new_epoch[l] == 0:
-                return False
-            if s.stage[l] == GATHERING or len(s.acked[l]) == 0:
-                if s.stage[l] <= PROMISING and (s.best_epoch[l] != 0 or len(s.log[l]) > 0):
-                    return False
-            if s.committed[l] > len(s.log[l]):
-                return False
-            for k in range(s.TXNS):
-                if len(s.acks[l][k]) > 0 and (s.stage[l] != ESTABLISHED or k >= len(s.log[l])):
-                    return False
-            for f in range(s.NODES):
-                if f in s.acked[l] and f not in s.Q[l]:
-                    return False
-                if f in s.Q[l] and f in s.joining[l]:
-                    return False
-                if member(s, l, f) and not served(s, f, l):
-                    return False
-                if s.stage[l] == ESTABLISHED and f == l and not member(s, l, f) and s.ready[l]:
-                    return False
+def follows_another(s: State) -> bool:
+    """A process that follows, and does not lead, does not follow itself."""
+    for p in range(s.NODES):
+        if s.role[p] == FOLLOWING and s.leader[p] == p:
+            return False
+    return True
+
+
+def has_a_leader(s: State) -> bool:
+    """A process has a leader exactly while it leads or follows."""
+    for p in range(s.NODES):
+        if (s.leader[p] != NOBODY) != (s.role[p] == LEADING or s.role[p] == FOLLOWING):
+            return False
+    return True
+
+
+def has_a_phase(s: State) -> bool:
+    """A process is in a phase exactly while it leads or follows."""
+    for p in range(s.NODES):
+        if (s.phase[p] != 0) != (s.role[p] == LEADING or s.role[p] == FOLLOWING):
+            return False
+    return True
+
+
+def has_a_stage(s: State) -> bool:
+    """A process is in a stage exactly while it leads."""
+    for p in range(s.NODES):
+        if (s.stage[p] != 0) != (s.role[p] == LEADING):
+            return False
+    return True
+
+
+def idle_is_sent_nothing(s: State) -> bool:
+    """Nothing is in flight to a process that is in ELECTION, or down."""
+    for p in range(s.NODES):
+        if (s.role[p] == ELECTION or s.role[p] == DOWN) and len(s.to_follower[p]) > 0:
+            return False
+    return True
+
+
+def quorum_of_a_leader(s: State) -> bool:
+    """Only one that leads has a Q."""
+    for p in range(s.NODES):
+        if s.role[p] != LEADING and len(s.Q[p]) > 0:
+            return False
+    return True
+
+
+def epoch_of_a_leader(s: State) -> bool:
+    """Only one that leads has a new epoch."""
+    for p in range(s.NODES):
+        if s.role[p] != LEADING and s.new_epoch[p] != 0:
+            return False
     return True
 
 
 CLAUSES = (
     clause(links, "II, V.B"),
-    clause(roles, "IV, V"),
-    clause(stages, "IV"),
+    clause(loss_unknown_to_leader, "II, V.B"),
+    clause(closed_end, "II, V.B"),
+    clause(own_connection, "II, V.B"),
+    clause(leads_itself, "IV, V"),
+    clause(follows_another, "IV, V"),
+    clause(has_a_leader, "IV, V"),
+    clause(has_a_phase, "IV, V"),
+    clause(has_a_stage, "IV, V"),
+    clause(idle_is_sent_nothing, "IV, V"),
+    clause(quorum_of_a_leader, "IV, V"),
+    clause(epoch_of_a_leader, "IV, V"),
 )

@@ -7,31 +7,51 @@ from collections.abc import Callable, Collection
 from invariants.registry import STATE, Property
 from zabspec.language.lang import NOBODY, State, broken
 
-__all__ = ["FIELDS", "beside"]
+__all__ = ["CLAUSES", "FIELDS", "beside"]
 
 
 def sent_by_someone(s: State) -> bool:
-    """Every message in flight was sent by a process, to a process."""
+    """Every message in flight was sent by a process."""
     for k in range(len(s.in_flight)):
-        if s.in_flight[k].source == NOBODY or s.in_flight[k].target == NOBODY:
+        if s.in_flight[k].source == NOBODY:
             return broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
     return True
 
 
-def sent_in_line(s: State) -> bool:
-    """Of what one process sent another and is in flight, each message has another place in line, and none is empty."""
+def sent_to_someone(s: State) -> bool:
+    """Every message in flight was sent to a process."""
+    for k in range(len(s.in_flight)):
+        if s.in_flight[k].target == NOBODY:
+            return broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
+    return True
+
+
+def sent_within_the_line(s: State) -> bool:
+    """No message's place is beyond the end of its line."""
+    for k in range(len(s.in_flight)):
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                of_them = s.in_flight[k].source == p and s.in_flight[k].target == q
+                if of_them and s.in_flight[k].ahead >= s.in_line[p][q]:
+                    return broken(f"{s.in_flight[k]} from p{p} to p{q} is beyond the end of the line")
+    return True
+
+
+def line_counted(s: State) -> bool:
+    """As many messages are in flight from one process to another as are in their line."""
     for p in range(s.NODES):
         for q in range(s.NODES):
             count = 0
             for k in range(len(s.in_flight)):
                 if s.in_flight[k].source == p and s.in_flight[k].target == q:
                     count = count + 1
-            for k in range(len(s.in_flight)):
-                to_q = s.in_flight[k].source == p and s.in_flight[k].target == q
-                if to_q and s.in_flight[k].ahead >= s.in_line[p][q]:
-                    return broken(f"{s.in_flight[k]} from p{p} to p{q} is beyond the end of the line")
             if count != s.in_line[p][q]:
                 return broken(f"{count} messages are in flight from p{p} to p{q}, and {s.in_line[p][q]} in line")
+    return True
+
+
+def sent_in_line(s: State) -> bool:
+    """No two messages that one process sent another have one place in line."""
     for k in range(len(s.in_flight)):
         for j in range(len(s.in_flight)):
             same = s.in_flight[k].source == s.in_flight[j].source and s.in_flight[k].target == s.in_flight[j].target
@@ -46,9 +66,13 @@ def clause(holds: Callable[..., bool]) -> Property:
 
 
 # By the field of the network that each is about; all say the same of a bag in any order.
-FIELDS = {"in_flight": clause(sent_by_someone), "in_line": clause(sent_in_line)}
+FIELDS = {
+    "in_flight": (clause(sent_by_someone), clause(sent_to_someone)),
+    "in_line": (clause(sent_within_the_line), clause(line_counted), clause(sent_in_line)),
+}
+CLAUSES = tuple(c for several in FIELDS.values() for c in several)
 
 
 def beside(fields: Collection[str]) -> tuple[Property, ...]:
     """The clauses about a network that has these fields."""
-    return tuple(c for name, c in FIELDS.items() if name in fields)
+    return tuple(c for name, several in FIELDS.items() if name in fields for c in several)

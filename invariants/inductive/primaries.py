@@ -11,31 +11,74 @@ from zabspec.language.lang import Node, State, Txn
 from zabspec.zab import BROADCAST, COMMIT_LD, ESTABLISHED, PROMISING, SYNCHRONIZING
 
 
-def instances_known(s: State) -> bool:
-    """III: no epoch has a second instance; who abcast in a leader's epoch is that leader, in the
-    leadership under way; one who does not lead has none under way."""
+def one_instance(s: State) -> bool:
+    """No epoch has a second primary instance."""
     for k in range(s.TXNS):
         if s.abcast_attempt[k] > 0:
             return False
+    return True
+
+
+def abcast_by_its_leader(s: State) -> bool:
+    """Who abcast in the epoch of an established leader is that leader."""
+    for k in range(s.TXNS):
         for l in range(s.NODES):
             if k < s.abcasts and s.stage[l] == ESTABLISHED and s.abcast_txn[k].epoch == s.new_epoch[l]:
-                if s.abcast_by[k] != l or not s.abcast_in_pass[l]:
+                if s.abcast_by[k] != l:
                     return False
+    return True
+
+
+def abcast_in_its_leadership(s: State) -> bool:
+    """An established leader in whose epoch something was abcast has abcast in the leadership under way."""
+    for k in range(s.TXNS):
+        for l in range(s.NODES):
+            if k < s.abcasts and s.stage[l] == ESTABLISHED and s.abcast_txn[k].epoch == s.new_epoch[l]:
+                if not s.abcast_in_pass[l]:
+                    return False
+    return True
+
+
+def abcast_in_its_past(s: State) -> bool:
+    """Nobody has abcast in a later epoch than the one it is in."""
+    for k in range(s.TXNS):
+        for l in range(s.NODES):
             if k < s.abcasts and s.abcast_by[k] == l and s.abcast_txn[k].epoch > s.current_epoch[l]:
                 return False
     return True
 
 
 def abcasts_in_order(s: State) -> bool:
-    """III, l.3.1: the abcasts of one epoch are of one process, and their counters increase; those of one
-    process have epochs that do not decrease; whoever leads an epoch has all of them in its log."""
+    """The counters of an epoch's abcasts increase."""
     for k in range(s.TXNS):
         for j in range(k):
             if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch:
-                if s.abcast_txn[j].counter >= s.abcast_txn[k].counter or s.abcast_by[j] != s.abcast_by[k]:
+                if s.abcast_txn[j].counter >= s.abcast_txn[k].counter:
                     return False
+    return True
+
+
+def abcasts_of_one_process(s: State) -> bool:
+    """The abcasts of one epoch are of one process."""
+    for k in range(s.TXNS):
+        for j in range(k):
+            if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch and s.abcast_by[j] != s.abcast_by[k]:
+                return False
+    return True
+
+
+def primary_epochs_in_order(s: State) -> bool:
+    """The epochs of one process's abcasts do not decrease."""
+    for k in range(s.TXNS):
+        for j in range(k):
             if k < s.abcasts and s.abcast_by[j] == s.abcast_by[k] and s.abcast_txn[j].epoch > s.abcast_txn[k].epoch:
                 return False
+    return True
+
+
+def leads_with_its_abcasts(s: State) -> bool:
+    """Whoever leads an epoch has all its abcasts in its log."""
+    for k in range(s.TXNS):
         for l in range(s.NODES):
             if k < s.abcasts and s.stage[l] == ESTABLISHED and s.abcast_txn[k].epoch == s.new_epoch[l]:
                 if not holds_txn(s, LOG_OF, l, l, k + 1):
@@ -43,8 +86,25 @@ def abcasts_in_order(s: State) -> bool:
     return True
 
 
+def unknown_is_after_nothing(s: State) -> bool:
+    """Nothing was delivered before the abcast of what was not abcast."""
+    for k in range(s.TXNS):
+        if k >= s.abcasts and len(s.abcast_after[k]) > 0:
+            return False
+    return True
+
+
+def abcast_after_earlier(s: State) -> bool:
+    """What a primary had delivered before it abcast was abcast before."""
+    for k in range(s.TXNS):
+        for j in range(s.TXNS):
+            if j >= k and j in s.abcast_after[k]:
+                return False
+    return True
+
+
 def closed_by_primary(s: State) -> bool:
-    """III.A, VI: a source that has a transaction has all that its primary abcast before it."""
+    """A source that has a transaction has all that its primary abcast before it."""
     for w in range(SOURCES):
         for p in range(s.NODES):
             for q in range(s.NODES):
@@ -58,12 +118,10 @@ def closed_by_primary(s: State) -> bool:
 
 
 def closed_by_delivery(s: State) -> bool:
-    """III.B: a source that has a transaction has all that its primary had delivered before."""
+    """A source that has a transaction has all that its primary had delivered before."""
     for k in range(s.TXNS):
-        for j in range(s.TXNS):
+        for j in range(k):
             if j in s.abcast_after[k]:
-                if k >= s.abcasts or j >= k:
-                    return False
                 for w in range(SOURCES):
                     for p in range(s.NODES):
                         for q in range(s.NODES):
@@ -73,7 +131,7 @@ def closed_by_delivery(s: State) -> bool:
 
 
 def established_quorum(s: State) -> bool:
-    """V.1: where a leader was established, a quorum is in its epoch or a later one."""
+    """Where a leader was established, a quorum is in its epoch or a later one."""
     for e in range(s.EPOCHS + 1):
         if s.established[e] > 0:
             count = 0
@@ -86,8 +144,8 @@ def established_quorum(s: State) -> bool:
 
 
 def best_is_late(s: State) -> bool:
-    """l.1.2: so it is for a prospective leader, counting what each has sent it for what it has; and who
-    has acknowledged an earlier leader that may yet be established has sent no less than its epoch."""
+    """Where a leader was established, a quorum is in its epoch or a later one, even if what each has sent a
+    prospective leader counts for what it has."""
     for l in range(s.NODES):
         if s.stage[l] == PROMISING:
             for e in range(s.EPOCHS + 1):
@@ -104,20 +162,40 @@ def best_is_late(s: State) -> bool:
                             count = count + 1
                     if count < s.MAJORITY:
                         return False
-            for d in range(s.NODES):
-                if s.stage[d] == SYNCHRONIZING and s.new_epoch[d] < s.new_epoch[l]:
-                    for m in range(s.NODES):
-                        if m in s.acked[d] or (m in s.Q[d] and len(s.to_leader[m][d]) > 0):
-                            if m in s.acked[l] and s.best_epoch[l] < s.new_epoch[d]:
-                                return False
-                            if m in s.Q[l] and len(s.to_leader[m][l]) > 0:
-                                if tag(s, ACK_E_OF, m, l) < s.new_epoch[d]:
-                                    return False
+    return True
+
+
+def accepted_from(s: State, m: Node, d: Node) -> bool:
+    """m has acknowledged NEWLEADER of d, which may yet be established."""
+    return s.stage[d] == SYNCHRONIZING and (m in s.acked[d] or (m in s.Q[d] and len(s.to_leader[m][d]) > 0))
+
+
+def best_is_later(s: State) -> bool:
+    """A leader's best epoch is no less than that of an earlier leader which may yet be established, and which one
+    that it has heard of had acknowledged."""
+    for l in range(s.NODES):
+        for d in range(s.NODES):
+            for m in range(s.NODES):
+                if s.stage[l] == PROMISING and s.new_epoch[d] < s.new_epoch[l] and accepted_from(s, m, d):
+                    if m in s.acked[l] and s.best_epoch[l] < s.new_epoch[d]:
+                        return False
+    return True
+
+
+def ack_e_is_later(s: State) -> bool:
+    """The epoch of an ACK-E in flight is no less than that of an earlier leader which may yet be established, and
+    which its sender had acknowledged."""
+    for l in range(s.NODES):
+        for d in range(s.NODES):
+            for m in range(s.NODES):
+                if s.stage[l] == PROMISING and s.new_epoch[d] < s.new_epoch[l] and accepted_from(s, m, d):
+                    if m in s.Q[l] and len(s.to_leader[m][l]) > 0 and tag(s, ACK_E_OF, m, l) < s.new_epoch[d]:
+                        return False
     return True
 
 
 def missing_stays(s: State) -> bool:
-    """VI: what an established epoch's initial history lacks, and was not abcast in it or later, no
+    """What an established epoch's initial history lacks, and was not abcast in it or later, no
     source of that epoch or a later one has."""
     for k in range(s.TXNS):
         if k < s.abcasts and s.missing_epoch[k] > s.abcast_txn[k].epoch:
@@ -136,7 +214,7 @@ def inherited(s: State, k: int, e: int) -> bool:
 
 
 def committed_inherited(s: State) -> bool:
-    """l.2.2: whoever leads an epoch has committed what it inherits."""
+    """Whoever leads an epoch has committed what it inherits."""
     for l in range(s.NODES):
         if s.stage[l] == ESTABLISHED:
             for k in range(s.TXNS):
@@ -163,26 +241,41 @@ def covers_inherited(s: State, f: Node, e: int, t: Txn) -> bool:
     return True
 
 
-def commits_inherited(s: State) -> bool:
-    """l.2.2, l.3.4: the commit of NEWLEADER makes its follower deliver all that its epoch inherits."""
+def commit_ld_of_established(s: State) -> bool:
+    """A commit of NEWLEADER in flight is of an epoch in which a leader was established."""
     for f in range(s.NODES):
         for k in range(s.DOWN):
             if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
-                e = of_commit_ld(s.to_follower[f][k])
-                if s.established[e] == 0 or not covers_inherited(s, f, e, txn_committed_ld(s.to_follower[f][k])):
+                if s.established[of_commit_ld(s.to_follower[f][k])] == 0:
                     return False
     return True
 
 
-def primary_ready(s: State) -> bool:
-    """f.3.1: a primary that is ready leads an established epoch, and has delivered all it inherits."""
-    for l in range(s.NODES):
-        if s.ready[l]:
-            if s.stage[l] != ESTABLISHED or s.phase[l] != BROADCAST:
-                return False
-            for k in range(s.TXNS):
-                if inherited(s, k, s.new_epoch[l]) and not has_delivered_value(s, l, k + 1):
+def commits_inherited(s: State) -> bool:
+    """The commit of NEWLEADER makes its follower deliver all that its epoch inherits."""
+    for f in range(s.NODES):
+        for k in range(s.DOWN):
+            if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
+                e = of_commit_ld(s.to_follower[f][k])
+                if not covers_inherited(s, f, e, txn_committed_ld(s.to_follower[f][k])):
                     return False
+    return True
+
+
+def ready_in_broadcast(s: State) -> bool:
+    """A primary that is ready is in Phase 3."""
+    for l in range(s.NODES):
+        if s.ready[l] and s.phase[l] != BROADCAST:
+            return False
+    return True
+
+
+def primary_ready(s: State) -> bool:
+    """A primary that is ready has delivered all that its epoch inherits."""
+    for l in range(s.NODES):
+        for k in range(s.TXNS):
+            if s.ready[l] and inherited(s, k, s.new_epoch[l]) and not has_delivered_value(s, l, k + 1):
+                return False
     return True
 
 
@@ -195,7 +288,7 @@ def has_delivered_value(s: State, p: Node, v: int) -> bool:
 
 
 def abcast_after_inherited(s: State) -> bool:
-    """III.A: a primary had delivered, when it abcast, all that its epoch inherits."""
+    """A primary had delivered, when it abcast, all that its epoch inherits."""
     for k in range(s.TXNS):
         for j in range(s.TXNS):
             if k < s.abcasts and inherited(s, j, s.abcast_txn[k].epoch) and j not in s.abcast_after[k]:
@@ -204,15 +297,27 @@ def abcast_after_inherited(s: State) -> bool:
 
 
 CLAUSES = (
-    clause(instances_known, "III"),
+    clause(one_instance, "III"),
+    clause(abcast_by_its_leader, "III"),
+    clause(abcast_in_its_leadership, "III"),
+    clause(abcast_in_its_past, "III"),
     clause(abcasts_in_order, "III, l.3.1"),
+    clause(abcasts_of_one_process, "III"),
+    clause(primary_epochs_in_order, "III"),
+    clause(leads_with_its_abcasts, "l.3.1"),
+    clause(unknown_is_after_nothing, "III"),
+    clause(abcast_after_earlier, "III"),
     clause(closed_by_primary, "III.A, VI"),
     clause(closed_by_delivery, "III.B"),
     clause(established_quorum, "V.1"),
     clause(best_is_late, "l.1.2"),
+    clause(best_is_later, "l.1.2"),
+    clause(ack_e_is_later, "l.1.2"),
     clause(missing_stays, "VI"),
     clause(committed_inherited, "l.2.2"),
+    clause(commit_ld_of_established, "l.2.2, l.3.4"),
     clause(commits_inherited, "l.2.2, l.3.4"),
+    clause(ready_in_broadcast, "f.3.1"),
     clause(primary_ready, "f.3.1"),
     clause(abcast_after_inherited, "III.A"),
 )

@@ -7,47 +7,92 @@ from invariants.inductive.connections import member
 from invariants.inductive.messages import of_ack_e
 from invariants.inductive.sources import SOURCES, is_source, tag
 from zabspec.language.lang import Node, State
-from zabspec.zab import ACK, ACK_E, ACK_LD, BROADCAST, ESTABLISHED, LEADING, PROMISING, SYNCHRONIZING
+from zabspec.zab import ACK, ACK_E, ACK_LD, BROADCAST, ESTABLISHED, PROMISING, SYNCHRONIZING
 
 
-def epochs_in_order(s: State) -> bool:
-    """V: f.a is at most f.p; a leader has promised nothing beyond the epoch it proposes while its own
-    connection lives."""
+def accepted_as_promised(s: State) -> bool:
+    """No follower's f.a is later than its f.p."""
     for f in range(s.NODES):
         if s.current_epoch[f] > s.promised_epoch[f]:
             return False
+    return True
+
+
+def broadcast_as_promised(s: State) -> bool:
+    """A follower in Phase 3 is in the epoch that it has promised."""
+    for f in range(s.NODES):
         if s.phase[f] == BROADCAST and s.current_epoch[f] != s.promised_epoch[f]:
             return False
     return True
 
 
-def gathered(s: State) -> bool:
-    """l.1.1: what a leader proposes is later than every promise it was told of; whoever acknowledged
-    has promised it."""
+def acked_has_promised(s: State) -> bool:
+    """Whoever has acknowledged has promised its leader's epoch."""
     for l in range(s.NODES):
         for f in range(s.NODES):
-            if s.role[l] == LEADING and f in s.Q[l]:
-                if f in s.acked[l] and s.promised_epoch[f] < s.new_epoch[l]:
-                    return False
-                if s.stage[l] >= SYNCHRONIZING and s.promised_epoch[f] < s.new_epoch[l]:
-                    return False
-                if s.stage[l] >= PROMISING and len(s.to_leader[f][l]) > 0 and s.promised_epoch[f] < s.new_epoch[l]:
-                    return False
-                if s.stage[l] == SYNCHRONIZING and f in s.acked[l] and s.current_epoch[f] < s.new_epoch[l]:
-                    return False
-                if s.stage[l] == PROMISING and len(s.to_leader[f][l]) > 0:
-                    if of_ack_e(s.to_leader[f][l][0]) >= s.new_epoch[l]:
-                        return False
-            if s.role[l] == LEADING and s.stage[l] == PROMISING and s.best_epoch[l] >= s.new_epoch[l]:
+            if f in s.acked[l] and s.promised_epoch[f] < s.new_epoch[l]:
                 return False
-            if s.role[l] == LEADING and member(s, l, f):
+    return True
+
+
+def quorum_has_promised(s: State) -> bool:
+    """Once a leader has its initial history, all of Q have promised its epoch."""
+    for l in range(s.NODES):
+        for f in range(s.NODES):
+            if s.stage[l] >= SYNCHRONIZING and f in s.Q[l] and s.promised_epoch[f] < s.new_epoch[l]:
+                return False
+    return True
+
+
+def acked_has_accepted(s: State) -> bool:
+    """Whoever has acknowledged NEWLEADER is in its leader's epoch."""
+    for l in range(s.NODES):
+        for f in range(s.NODES):
+            if s.stage[l] == SYNCHRONIZING and f in s.acked[l] and s.current_epoch[f] < s.new_epoch[l]:
+                return False
+    return True
+
+
+def ack_e_of_promise(s: State) -> bool:
+    """Whoever has an ACK-E in flight to a leader that has taken its CEPOCH has promised that leader's epoch."""
+    for l in range(s.NODES):
+        for f in range(s.NODES):
+            if member(s, l, f):
+                for k in range(s.UP):
+                    if k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_E:
+                        if s.promised_epoch[f] < s.new_epoch[l]:
+                            return False
+    return True
+
+
+def ack_of_acceptance(s: State) -> bool:
+    """Whoever has an acknowledgement of NEWLEADER or of a proposal in flight to a leader that has taken its CEPOCH
+    is in that leader's epoch."""
+    for l in range(s.NODES):
+        for f in range(s.NODES):
+            if member(s, l, f) and s.current_epoch[f] < s.new_epoch[l]:
                 for k in range(s.UP):
                     if k < len(s.to_leader[f][l]):
-                        kind = s.to_leader[f][l][k].kind
-                        if kind == ACK_E and s.promised_epoch[f] < s.new_epoch[l]:
+                        if s.to_leader[f][l][k].kind == ACK_LD or s.to_leader[f][l][k].kind == ACK:
                             return False
-                        if (kind == ACK_LD or kind == ACK) and s.current_epoch[f] < s.new_epoch[l]:
-                            return False
+    return True
+
+
+def ack_e_is_earlier(s: State) -> bool:
+    """The epoch of an ACK-E in flight from Q is earlier than what the leader proposes."""
+    for l in range(s.NODES):
+        for f in range(s.NODES):
+            if s.stage[l] == PROMISING and f in s.Q[l] and s.to_leader[f][l][0].kind == ACK_E:
+                if of_ack_e(s.to_leader[f][l][0]) >= s.new_epoch[l]:
+                    return False
+    return True
+
+
+def best_is_earlier(s: State) -> bool:
+    """The best epoch that a leader which awaits promises was told of is earlier than what it proposes."""
+    for l in range(s.NODES):
+        if s.stage[l] == PROMISING and s.best_epoch[l] >= s.new_epoch[l]:
+            return False
     return True
 
 
@@ -79,18 +124,23 @@ def settled(s: State, e: int) -> bool:
     return count >= s.MAJORITY
 
 
-def epoch_settled(s: State) -> bool:
-    """Once a history belongs to an epoch, or a leader is established in it, the epoch is settled."""
+def source_settled(s: State) -> bool:
+    """Once a history belongs to an epoch, the epoch is settled."""
     for e in range(s.EPOCHS + 1):
-        if e > 0:
-            seen = s.established[e] > 0
+        if e > 0 and not settled(s, e):
             for w in range(SOURCES):
                 for p in range(s.NODES):
                     for q in range(s.NODES):
                         if is_source(w, p, q) and tag(s, w, p, q) == e:
-                            seen = True
-            if seen and not settled(s, e):
-                return False
+                            return False
+    return True
+
+
+def established_settled(s: State) -> bool:
+    """Once a leader is established in an epoch, the epoch is settled."""
+    for e in range(s.EPOCHS + 1):
+        if e > 0 and s.established[e] > 0 and not settled(s, e):
+            return False
     return True
 
 
@@ -104,24 +154,51 @@ def one_synchronizer(s: State) -> bool:
     return True
 
 
-def established_known(s: State) -> bool:
-    """A leader in Phase 3 is established, one in Phase 2 is not; no epoch has two."""
+def established_once(s: State) -> bool:
+    """No epoch has two established leaders."""
     for e in range(s.EPOCHS + 1):
         if s.established[e] > 1:
             return False
+    return True
+
+
+def established_known(s: State) -> bool:
+    """Whoever leads in Phase 3 was established in its epoch."""
     for l in range(s.NODES):
         if s.stage[l] == ESTABLISHED and s.established[s.new_epoch[l]] == 0:
             return False
+    return True
+
+
+def established_later(s: State) -> bool:
+    """In the epoch of a leader in Phase 2 nobody was established."""
+    for l in range(s.NODES):
         if s.stage[l] == SYNCHRONIZING and s.established[s.new_epoch[l]] > 0:
             return False
     return True
 
 
-CLAUSES = (
-    clause(epochs_in_order, "f.1.2, f.2.1"),
-    clause(gathered, "l.1.1, l.1.2"),
-    clause(promise_once, "f.1.2"),
-    clause(epoch_settled, "V.C"),
-    clause(one_synchronizer, "V.C"),
-    clause(established_known, "V.1"),
+# What was promised, as far as it can be said without a history.
+PROMISED = (
+    clause(accepted_as_promised, "f.1.2, f.2.1"),
+    clause(broadcast_as_promised, "f.1.2, f.2.1"),
+    clause(acked_has_promised, "l.1.2"),
+    clause(quorum_has_promised, "l.1.2"),
+    clause(acked_has_accepted, "l.2.2"),
+    clause(ack_e_of_promise, "f.1.2"),
+    clause(ack_of_acceptance, "f.2.1"),
+    clause(ack_e_is_earlier, "l.1.1"),
+    clause(best_is_earlier, "l.1.1"),
 )
+
+SETTLED = (
+    clause(promise_once, "f.1.2"),
+    clause(source_settled, "V.C"),
+    clause(established_settled, "V.C"),
+    clause(one_synchronizer, "V.C"),
+    clause(established_once, "V.1"),
+    clause(established_known, "V.1"),
+    clause(established_later, "V.1"),
+)
+
+CLAUSES = (*PROMISED, *SETTLED)

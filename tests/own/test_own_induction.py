@@ -250,6 +250,29 @@ def test_what_cannot_be_asked_is_one_sentence(written) -> None:
     assert "claims nothing: mark a clause with @invariant, a property with @safety" in text
 
 
+@pytest.mark.slow(seconds=2)
+def test_some_of_its_own_clauses_are_asked_about_alone_and_never_read_as_all(written) -> None:
+    small = ("--nodes", "2", "--channel", "2", "--jobs", "1")
+    code, text = said("--protocol", written(), *small, "--clause", "one-decision,agreement")
+    assert code == 0
+    assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["one-decision", "kept"], ["agreement", "kept"]]
+    joined = " ".join(text.split())
+    assert "asked about one-decision, agreement alone: 2 of 2 kept by every step of runs in which no step" in joined
+    assert "assumed, and not asked about: sent-by-someone, sent-to-someone, sent-within" in joined
+    assert "proved" not in text
+    code, text = said("--protocol", written(), *small, "--clause", "agreement", "--assume", "none")
+    assert code == 1
+    assert "agreement  not inductive" in text
+    assert "asked about agreement alone: 0 of 1 kept by every step; " in " ".join(text.split())
+
+
+def test_an_unknown_clause_of_its_own_is_told_where_they_are_listed(written) -> None:
+    path = written()
+    code, text = said("--protocol", path, "--clause", "qqq")
+    assert (code, text.count("\n")) == (2, 1)
+    assert f"there is no clause 'qqq'; `zabcheck induct --protocol {path} --list` lists them" in text
+
+
 def test_the_list_and_the_explorer_speak_of_its_own_clauses(written) -> None:
     path = written()
     code, text = said("--protocol", path, "--list")
