@@ -213,11 +213,15 @@ class LiveRun:
         """Find every node that the stable phase leads to, and all edges."""
         live = self.live
         while (g := self.graph).expanded < g.nodes and not g.error and not g.clash:
+            began = time.perf_counter()
             done = self.code.expand_stable(
                 self.state.address, PIECE, self.data.address, self.code.out, self.work.address, g.address
             )
             if done < PIECE and g.expanded < g.nodes and not g.error and not g.clash:
                 self.grow()
+            self.code.worked(
+                time.perf_counter() - began, self.deadline - time.perf_counter()
+            )  # thorough code, if it pays
             self.note_counts()
             if self.tell is not None:
                 self.tell(live)
