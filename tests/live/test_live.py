@@ -218,7 +218,7 @@ def test_db19_looks_for_a_leader_for_ever() -> None:
 @pytest.mark.skipif(not EVERY, reason="half a minute; ZABCHECK_EVERY runs it")
 @pytest.mark.slow(seconds=60)
 def test_db19_has_a_leader_that_never_hears_that_it_was_deposed() -> None:
-    lasso = told(found(**DB19, drops=1, most=1_600_000, depth=12), "steps-down")
+    lasso = told(found(**DB19, drops=1, most=4_000_000, depth=12), "steps-down")
     assert lasso.process != lasso.named
 
 
