@@ -69,11 +69,12 @@ class Browser:
         self("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self("Emulation.setEmulatedMedia", media="", features=[scheme])
-        self("Page.navigate", url="about:blank")
-        self.events.clear()
-        self("Page.navigate", url=path.as_uri() + anchor)
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
-            self.events.append(self.next())
+        for url in ("about:blank", path.as_uri() + anchor):
+            self.events.clear()
+            self("Page.navigate", url=url)
+            # also of the blank page: on a busy machine that would be taken for the page's
+            while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
+                self.events.append(self.next())
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def run(self, text: str) -> Any:
