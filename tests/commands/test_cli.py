@@ -573,6 +573,7 @@ def spent() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.slow(seconds=1)
 def test_start_up_is_fast_enough_for_a_tiny_model() -> None:
     subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
     times = []

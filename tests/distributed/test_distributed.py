@@ -369,6 +369,7 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     to_depth(tmp_path, 8)
     checkpoint = Checkpoint(Storage(str(tmp_path)))

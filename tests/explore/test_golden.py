@@ -87,6 +87,7 @@ def both(request: pytest.FixtureRequest) -> tuple[dict[str, Any], dict[str, Any]
     return found(name, 2 * known[name]["states"]), known[name]
 
 
+@pytest.mark.slow(seconds=2)
 def test_premises_and_violations(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
     """Each is as deep as it was, or as absent."""
     got, expected = both

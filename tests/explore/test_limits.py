@@ -149,6 +149,7 @@ def test_what_the_machine_has(tmp_path: Path) -> None:
     assert machine_bytes(system(tmp_path / "d", proc__version="none"), gib) > 0
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_machines_limit_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "machine_bytes", lambda **given: memory.resident_bytes() + (1 << 20))
     code = Compiled(Model(MANY), ONE, True)

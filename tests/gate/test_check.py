@@ -416,6 +416,7 @@ def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: 
         assert "it does not replay: a bug of zabcheck" in found["reasons"]
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> None:
     options = ('protocol = "db19"', 'engine = "simulate"', "seed = 14", "rounds = 310", "proposals = 3", "nodes = 3")
     broken = "total-order = 239, local-primary-order = 239, po-causal-order = 239, prefix = 239"

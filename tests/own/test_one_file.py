@@ -98,6 +98,7 @@ def answers(tree: Path) -> Any:
     return json.loads(made.stdout)
 
 
+@pytest.mark.slow(seconds=3)
 def test_it_is_explored_and_explained(answers: Any) -> None:
     code, said = answers[0]
     assert code == 1

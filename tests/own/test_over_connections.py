@@ -64,6 +64,7 @@ def test_a_counterexample_is_replayed_and_read_again(start: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("start", STARTS)
+@pytest.mark.slow(seconds=2)
 def test_random_walks_are_replayed_step_by_step(start: str) -> None:
     model, source = code(start).model, random.Random(5)
     kinds: set[str] = set()

@@ -52,6 +52,7 @@ def written(tmp_path: Path):
     return write
 
 
+@pytest.mark.slow(seconds=3)
 def test_what_init_writes_holds_and_is_put_to_the_test_in_both_worlds(written) -> None:
     path = written()
     found = explored(path)

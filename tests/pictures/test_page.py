@@ -58,6 +58,7 @@ def shown(page: Browser) -> str:
 
 
 @needs_chromium
+@pytest.mark.slow(seconds=2)
 def test_keys_walk_through_the_steps(page: Browser, folder: Path) -> None:
     page.open(folder / "join-commit-all.html")
     assert shown(page) == "Step 21 of 21"  # a run that cannot be begins where it ends

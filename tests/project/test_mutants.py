@@ -102,6 +102,7 @@ QUORUMS = "tests/protocols/test_paper.py::test_II_1_any_two_quorums_intersect[3]
     ],
     ids=["as it is", "fails a test", "cannot be read", "raises"],
 )
+@pytest.mark.slow(seconds=1)
 def test_a_mutant_is_judged_and_the_tree_is_as_it_was(tree: Tree, before: str, after: str, how: str, test: str) -> None:
     """The tests are run in order, to the first that fails; the checkout is never touched."""
     path = "zabspec/zab.py"

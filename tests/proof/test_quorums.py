@@ -65,6 +65,7 @@ def test_negative_weights_make_disjoint_quorums():
     st.lists(st.integers(1, 3), min_size=1, max_size=3),
     st.lists(st.integers(-2, 3), min_size=7, max_size=7),
 )
+@pytest.mark.slow(seconds=1)
 def test_the_verdicts_are_those_of_trying_all_sets(sizes, weights):
     members = iter(range(1, 10))
     groups = [[next(members) for _ in range(size)] for size in sizes]

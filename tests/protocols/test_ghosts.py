@@ -149,6 +149,7 @@ def test_a_ghost_left_out_loses_states_that_matter(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSES)
+@pytest.mark.slow(seconds=1)
 def test_a_ghost_left_out_loses_states(name: str) -> None:
     """Fewer states are found without the field."""
     configuration = LOSES[name]

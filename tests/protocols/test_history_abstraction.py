@@ -162,6 +162,7 @@ def test_ghosts_agree_with_the_complete_history_on_many_histories() -> None:
 # --- for each property a history that breaks it, and as little else as can be --------------------
 
 
+@pytest.mark.slow(seconds=1)
 def test_strict_causality_of_a_process_that_delivers_in_any_order() -> None:
     """The text looks at neighbours alone; here are chains and forks in which they stand far apart."""
     verdicts = Counter[bool]()

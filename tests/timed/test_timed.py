@@ -196,6 +196,7 @@ def test_points_gather_the_seeds_of_a_setting_and_settings_travel() -> None:
     assert all(p.low < p.mean < p.high for p in found)
 
 
+@pytest.mark.slow(seconds=3)
 def test_pictures_are_the_same_for_the_same_points() -> None:
     pytest.importorskip("matplotlib")
     from traces.performance.pictures import latency_picture, throughput_picture

@@ -227,6 +227,7 @@ def test_disks_are_refused(tmp_path: Path) -> None:
         module_of(Failing(model.configuration), (), "Model")
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_command_writes_a_module_and_its_configuration(tmp_path: Path) -> None:
     file = tmp_path / "Zab.tla"
     asked = ["export", "--model", "--to", "tla", "--nodes", "2", "--txns", "1", "--output", str(file)]

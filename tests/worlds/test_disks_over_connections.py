@@ -116,6 +116,7 @@ def test_what_a_start_has_on_disks_was_forced() -> None:
     assert "promises-are-kept" in found.witnessed
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_counterexample_says_where_the_step_broke_off_and_is_made_shorter() -> None:
     c = asked(3, "hasty", losses=1)
     (broken,) = explored(c).violations.values()

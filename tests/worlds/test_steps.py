@@ -112,6 +112,7 @@ def restless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configuration:
     return Configuration(protocol="restless", nodes=2, txns=1, timeouts=2, channel=24)
 
 
+@pytest.mark.slow(seconds=1)
 def test_internal_steps_and_those_of_the_environment_are_explored_alike_in_both_engines(
     restless: Configuration,
 ) -> None:

@@ -281,6 +281,7 @@ PROTOCOL = declare(
 
 
 @pytest.mark.parametrize("network", ["datagrams", "fifo"])
+@pytest.mark.slow(seconds=2)
 def test_random_runs_with_disks_are_alike_in_both_worlds_and_replayed(tmp_path: Path, network: str) -> None:
     path = tmp_path / "copied.py"
     path.write_text(COPIED, encoding="utf-8")

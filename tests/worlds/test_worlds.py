@@ -51,6 +51,7 @@ def id_of(x: object) -> str:
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
+@pytest.mark.slow(seconds=1)
 def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> None:
     """On random reachable states both worlds have the same steps in the same order, each with the same state after it,
     what the step says about itself (steps of the paper, event, error, message) included. Of each second configuration

@@ -130,6 +130,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("place", [1, 2, 3])
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.slow(seconds=1)
 def test_a_damage_is_found_on_its_server_and_nowhere_else(tmp_path: Path, damage: str, place: int) -> None:
     shutil.copytree(shared() / "healthy_small", tmp_path / "set")
     file = DAMAGES[damage](tmp_path / "set" / f"server{place}" / "version-2")

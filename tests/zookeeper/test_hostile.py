@@ -36,6 +36,7 @@ def run(*words: str | Path) -> Result:
     return CliRunner().invoke(main, ["audit", *map(str, words)])
 
 
+@pytest.mark.slow(seconds=2)
 def test_mutated_files_end_in_findings() -> None:
     words = ("-m", "tests.fuzz.audited", "--files", "250", "--seed", "11", "--seconds", "60")
     done = subprocess.run([sys.executable, *words], cwd=TOP, capture_output=True, text=True, check=False)
