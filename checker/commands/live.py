@@ -172,18 +172,12 @@ def asked_after(code: LiveCode, options: Mapping[str, Any], limits: Any) -> tupl
 def assumed(model: Model, code: LiveCode) -> list[str]:
     """What is assumed, a sentence each."""
     from checker.live.code import fair_actions
-    from zabspec.worlds.steps import CONNECTIONS
+    from zabspec.live.worlds import IN_WORLDS
 
     text = model.protocol.text
     out = ["from the moment on no fault happens, and nothing that is sent is lost but with its connection"]
-    over_connections = model.world.name == CONNECTIONS
-    if over_connections:
-        out += [
-            "the oracle names one process that is up, and goes on naming it",
-            "who follows another, or over a connection that is dead, gives up sooner or later; nobody else does",
-            "sooner or later (weakly fair): each process is answered by its oracle; each end of each connection takes "
-            "what was sent, or learns of a loss",
-        ]
+    if said_there := IN_WORLDS[model.world.name].assumed:
+        out += said_there
     elif text is None:
         out += [
             "one process leads, and a quorum follows it, at the moment and for as long as the run counts",

@@ -14,8 +14,9 @@ from zabspec.language import reference
 from zabspec.language.derive import in_order
 from zabspec.language.reference import StateView
 from zabspec.live.goals import Goal
+from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import Model
-from zabspec.worlds.steps import BUDGETS, ELECTION_TIMEOUT, HEARTBEAT, NUMBERED, RECEIVE, TIMEOUT
+from zabspec.worlds.steps import BUDGETS, HEARTBEAT, NUMBERED, RECEIVE
 
 __all__ = ["NotFair", "Overtaken", "certify", "stable_choices"]
 
@@ -51,10 +52,10 @@ def stable_choices(names: dict[str, Any], model: Model, s: StateView, named: int
     bare, out = without_budgets(s), [0] * (model.most_steps + 1)
     names["enabled"](bare, out)
     words = [word for word in out[1 : out[0] + 1] if names["stable_takes"](bare, word, named)]
-    over_datagrams = "in_flight" in s.layout.fields
+    gives_up = IN_WORLDS[model.world.name].gives_up
     for p in range(model.configuration.nodes):
         if names["stable_gives_up"](bare, p, named):
-            words.append((ELECTION_TIMEOUT if over_datagrams else TIMEOUT) << 24 | p << 16)
+            words.append(gives_up << 24 | p << 16)
         if names["stable_beats"](bare, p):
             words.append(HEARTBEAT << 24 | p << 16)
     return words

@@ -20,27 +20,15 @@ from zabspec.language.loaded import digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.symmetry import Trusted, asymmetries
 from zabspec.language.tree import TypedProgram
-from zabspec.live import connections, datagrams, db19, zab
+from zabspec.live import connections, db19, zab
 from zabspec.live.goals import Goal
+from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
-from zabspec.worlds.steps import (
-    ACTION,
-    BUDGETS,
-    CONNECTIONS,
-    DATAGRAMS,
-    ELECTION_TIMEOUT,
-    FOLLOWER_LEARNS,
-    HEARTBEAT,
-    LEADER_LEARNS,
-    ORACLE,
-    RECEIVE,
-    TIMEOUT,
-    TO_FOLLOWER,
-    TO_LEADER,
-)
+from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
 __all__ = ["FairClass", "LiveCode", "StablePhase", "stable_phase"]
 
+ACTED = "action"  # the kind of the classes of internal steps
 MOST_CLASSES: int = graph.UNFAIR  # the classes of a model, and its goals with their processes, are bits of a word
 
 
@@ -49,8 +37,7 @@ class FairClass:
     """Steps of which one is taken sooner or later, where from some moment on there always is one.
 
     Attributes:
-        kind: what they are: `own` (an oracle's answer, giving up, a timer), `follower_end`, `leader_end`, `channel`,
-            `heartbeat` or `action`.
+        kind: what they are, as the world's table calls them (`zabspec/live/worlds.py`), or `action`.
         process: who takes them.
         peer: who is at the other end.
         which: of actions, which.
@@ -68,15 +55,10 @@ class FairClass:
 
     def said(self, actions: Sequence[str]) -> str:
         """In words, what is not done for ever where it is unfair."""
-        p, q = f"p{self.process}", f"p{self.peer}"
-        return {
-            "own": f"{p} hears from its oracle, or gives up",
-            "follower_end": f"{p} takes what its leader sent, or learns that the connection is lost",
-            "leader_end": f"{p} takes what {q} sent, or learns that the connection is lost",
-            "channel": f"{p} receives from {q}",
-            "heartbeat": f"{p} sends a heartbeat",
-            "action": f"{p} does {actions[self.which] if self.kind == 'action' else ''}",
-        }[self.kind]
+        if self.kind == ACTED:
+            return f"p{self.process} does {actions[self.which]}"
+        said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
+        return said[self.kind].format(p=f"p{self.process}", q=f"p{self.peer}")
 
 
 @dataclass(frozen=True)
@@ -101,7 +83,11 @@ def stable_phase(model: Model) -> StablePhase:
     Raises:
         ConfigError: nothing is said of the stable phase of this protocol, or it cannot be asked.
     """
-    protocol = model.protocol
+    protocol, network = model.protocol, model.configuration.network
+    if network in IN_WORLDS[model.world.name].unfair:
+        raise ConfigError(
+            f"--live: --network {network}: one message may be overtaken for ever there, and no fairness is said of that"
+        )
     if protocol.name == "zab":
         return StablePhase(connections, (zab,), zab.GOALS, True)
     if protocol.name == "db19":
@@ -111,27 +97,23 @@ def stable_phase(model: Model) -> StablePhase:
         raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
     if protocol.elects:
         raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
-    over = protocol.world.name
+    world = IN_WORLDS[protocol.world.name]
     apart = protocol.text.apart
     goals = tuple(
         Goal(g.name, protocol.text.source, g.waits, apart.get(g.waits.__name__, "")) for g in protocol.text.goals
     )
-    return StablePhase(connections if over == CONNECTIONS else datagrams, (), goals, over == CONNECTIONS)
+    return StablePhase(world.rules, (), goals, world.names_one)
 
 
 def fair_classes(model: Model, phase: StablePhase) -> list[FairClass]:
     """The classes of fair steps of a model, by their numbers."""
     nodes = range(model.configuration.nodes)
     pairs = [(p, q) for p in nodes for q in nodes]
-    out = [FairClass("own", p) for p in nodes]
-    if model.world.name == CONNECTIONS:
-        out += [FairClass("follower_end", p) for p in nodes]
-        out += [FairClass("leader_end", l, f) for l, f in pairs]
-    else:
-        out += [FairClass("heartbeat", p) for p in nodes]
-        out += [FairClass("channel", p, q) for p, q in pairs]
+    out: list[FairClass] = []
+    for f in IN_WORLDS[model.world.name].fair:
+        out += [FairClass(f.name, p, q) for p, q in pairs] if f.pairs else [FairClass(f.name, p) for p in nodes]
     for which in fair_actions(model):
-        out += [FairClass("action", p, -1, which) for p in nodes]
+        out += [FairClass(ACTED, p, -1, which) for p in nodes]
     if max(len(out), len(phase.goals) * len(nodes)) > MOST_CLASSES:
         raise ConfigError(f"--live: so many processes and steps are more than {MOST_CLASSES} classes of fair steps")
     return out
@@ -200,15 +182,15 @@ class LiveCode(Compiled):
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        datagrams_world = self.model.world.name == DATAGRAMS
+        world = IN_WORLDS[self.model.world.name]
         return {
             **super().numbers,
             "SKIPS": 0,  # in the stable phase a receipt that changes nothing but the mail has to be taken
             "MOST_STEPS": self.model.most_steps,
             "EXACT": int(not derive.bags(self.layout)),
-            "GIVES_UP": ELECTION_TIMEOUT if datagrams_world else TIMEOUT,
+            "GIVES_UP": world.gives_up,
             "BEATS": HEARTBEAT,
-            "RECEIPTS": 2 * self.nodes if datagrams_world else self.nodes,
+            "RECEIPTS": world.receipts(self.nodes),
         }
 
     def also_text(self) -> str:
@@ -239,18 +221,11 @@ class LiveCode(Compiled):
             "    a = (word >> 16) & 255",
             "    b = (word >> 8) & 255",
         ]
-        rows: list[tuple[tuple[int, ...], str]]
-        if self.model.world.name == CONNECTIONS:
-            rows = [
-                ((ORACLE, TIMEOUT), "a"),
-                ((TO_FOLLOWER, FOLLOWER_LEARNS), f"{n} + a"),
-                ((TO_LEADER, LEADER_LEARNS), f"{2 * n} + a * {n} + b"),
-            ]
-        else:
-            rows = [((ELECTION_TIMEOUT,), "a"), ((HEARTBEAT,), f"{n} + a"), ((RECEIVE,), f"{2 * n} + a * {n} + b")]
-        for kinds, number in rows:
-            lines += [f"    if {' or '.join(f'kind == {k}' for k in kinds)}:", f"        return {number}"]
-        first = 2 * n + n * n
+        first = 0
+        for f in IN_WORLDS[self.model.world.name].fair:
+            number = f"{first} + a * {n} + b" if f.pairs else f"{first} + a"
+            lines += [f"    if {' or '.join(f'kind == {k}' for k in f.kinds)}:", f"        return {number}"]
+            first += n * n if f.pairs else n
         for place, which in enumerate(fair_actions(self.model)):
             lines += [f"    if kind == {ACTION} and word & 255 == {which}:", f"        return {first + place * n} + a"]
         return [*lines, f"    return {graph.UNFAIR}"]
@@ -258,18 +233,12 @@ class LiveCode(Compiled):
     def class_of(self, word: int) -> FairClass | None:
         """The class of a step in the stable phase; None: it need not be taken."""
         kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
-        over_connections = self.model.world.name == CONNECTIONS
-        made: dict[int, FairClass] = {}
-        if over_connections:
-            made |= dict.fromkeys((ORACLE, TIMEOUT), FairClass("own", a))
-            made |= dict.fromkeys((TO_FOLLOWER, FOLLOWER_LEARNS), FairClass("follower_end", a))
-            made |= dict.fromkeys((TO_LEADER, LEADER_LEARNS), FairClass("leader_end", a, b))
-        else:
-            made |= {ELECTION_TIMEOUT: FairClass("own", a), HEARTBEAT: FairClass("heartbeat", a)}
-            made |= {RECEIVE: FairClass("channel", a, b)}
-        if c in fair_actions(self.model):
-            made[ACTION] = FairClass("action", a, -1, c)
-        return made.get(kind)
+        if kind == ACTION:
+            return FairClass(ACTED, a, -1, c) if c in fair_actions(self.model) else None
+        for f in IN_WORLDS[self.model.world.name].fair:
+            if kind in f.kinds:
+                return FairClass(f.name, a, b) if f.pairs else FairClass(f.name, a)
+        return None
 
     def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
         names = super().typed_namespace(reads)

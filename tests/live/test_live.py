@@ -273,6 +273,7 @@ def test_an_epoch_too_few_and_too_few_states_are_no_verdict(tmp_path: Path) -> N
         (("--reduction", "auto"), "--reduction does not go with --live"),
         (("--property", "agreement"), "--property does not go with --live"),
         (("--goal", "join"), "there is no goal 'join'"),
+        (("--network", "unordered"), "--network unordered: one message may be overtaken for ever"),
         (("--protocol", "ladis"), "nothing is said of what must come of ladis"),
     ],
 )

@@ -1,0 +1,107 @@
+"""What each world says of its stable phase: its rules, and the classes of steps that are taken sooner or later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+from zabspec.live import connections, datagrams
+from zabspec.worlds.steps import (
+    CONNECTIONS,
+    DATAGRAMS,
+    ELECTION_TIMEOUT,
+    FOLLOWER_LEARNS,
+    HEARTBEAT,
+    LEADER_LEARNS,
+    ORACLE,
+    RECEIVE,
+    TIMEOUT,
+    TO_FOLLOWER,
+    TO_LEADER,
+)
+
+__all__ = ["IN_WORLDS", "Fair", "StableWorld"]
+
+
+@dataclass(frozen=True)
+class Fair:
+    """Steps that are fair alike.
+
+    Attributes:
+        name: what they are.
+        kinds: their kinds of step.
+        pairs: whether there is a class for each process and its peer; if not, for each process.
+        receives: whether they are receipts.
+        said: what is not done for ever where a class of them is unfair, of the process p and its peer q.
+    """
+
+    name: str
+    kinds: tuple[int, ...]
+    said: str
+    pairs: bool = False
+    receives: bool = False
+
+
+@dataclass(frozen=True)
+class StableWorld:
+    """The stable phase of a world.
+
+    Attributes:
+        rules: the functions that say what may happen in it.
+        names_one: whether a process is named, in texts of one's own.
+        gives_up: the kind of step by which a process gives up.
+        fair: its steps that are fair. Receipts come last.
+        assumed: of its texts, a sentence each.
+        unfair: networks that are refused, since no fairness is said there that would be enough.
+    """
+
+    rules: ModuleType
+    names_one: bool
+    gives_up: int
+    fair: tuple[Fair, ...]
+    assumed: tuple[str, ...] = ()
+    unfair: tuple[str, ...] = ()
+
+    def receipts(self, nodes: int) -> int:
+        """The number of the first class of receipts: all later ones but actions are of receipts."""
+        return sum(nodes * nodes if f.pairs else nodes for f in self.fair if not f.receives)
+
+
+OWN = "{p} hears from its oracle, or gives up"
+
+OVER_CONNECTIONS = StableWorld(
+    connections,
+    names_one=True,
+    gives_up=TIMEOUT,
+    fair=(
+        Fair("own", (ORACLE, TIMEOUT), OWN),
+        Fair(
+            "follower_end", (TO_FOLLOWER, FOLLOWER_LEARNS),
+            "{p} takes what its leader sent, or learns that the connection is lost", receives=True,
+        ),
+        Fair(
+            "leader_end", (TO_LEADER, LEADER_LEARNS),
+            "{p} takes what {q} sent, or learns that the connection is lost", pairs=True, receives=True,
+        ),
+    ),
+    assumed=(
+        "the oracle names one process that is up, and goes on naming it",
+        "who follows another, or over a connection that is dead, gives up sooner or later; nobody else does",
+        "sooner or later (weakly fair): each process is answered by its oracle; each end of each connection takes "
+        "what was sent, or learns of a loss",
+    ),
+    unfair=("unordered",),  # of a channel something is taken, and one message overtaken for ever
+)  # fmt: skip
+
+OVER_DATAGRAMS = StableWorld(
+    datagrams,
+    names_one=False,
+    gives_up=ELECTION_TIMEOUT,
+    fair=(
+        Fair("own", (ELECTION_TIMEOUT,), OWN),
+        Fair("heartbeat", (HEARTBEAT,), "{p} sends a heartbeat"),
+        Fair("channel", (RECEIVE,), "{p} receives from {q}", pairs=True, receives=True),
+    ),
+)
+
+IN_WORLDS: dict[str, StableWorld] = {CONNECTIONS: OVER_CONNECTIONS, DATAGRAMS: OVER_DATAGRAMS}
