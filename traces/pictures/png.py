@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from traces.pictures import NoRasterizer
+from traces.pictures.svg import FONT
 
 __all__ = ["rasterised"]
 
 ZOOM = 2.0  # pixels of the PNG for each of the SVG
 LETTER = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{}</svg>"
+WRITTEN = f'<text x="2" y="16" font-family="{FONT}">p</text>'  # in the fonts of the pictures: others do not matter
 
 
 def rasterised(svg: str) -> bytes:
@@ -22,9 +24,7 @@ def rasterised(svg: str) -> bytes:
         raise NoRasterizer(
             "a PNG needs what rasterises it: pip install 'zabcheck[pictures]'; --to svg and --to html need nothing"
         ) from None
-    empty, written = (
-        bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", "<text x='2' y='16'>p</text>")
-    )
+    empty, written = (bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN))
     if empty == written:  # it would leave out all text without a word
         raise NoRasterizer(
             "this machine has no font to write a PNG with (Debian's fonts-dejavu-core has some); --to svg needs none"
