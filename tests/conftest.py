@@ -1,9 +1,7 @@
 """What the tests share: models built once, random reachable states, and both worlds' successors."""
 
-# ruff: noqa: PT018
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import operator
 import random
@@ -230,12 +228,11 @@ def import_text(folder: Path, name: str, text: str) -> ModuleType:
     """A module with real lines in a real file."""
     path = folder / f"{name}.py"
     path.write_text(text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
+    try:  # not as a loader does: bytecode that it has kept may be of another text of the same size and second
+        exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     finally:
         del sys.modules[name]
     return module

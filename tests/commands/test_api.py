@@ -186,8 +186,8 @@ def test_a_wrong_question_is_an_error_with_the_command_s_sentence(ask: Callable[
     assert "\n" not in str(raised.value)
 
 
-# a walk is no exploration; a release is a set of variants; pages are made of the answer
-WITHOUT = {"search", "seed", "release", "html"}
+# a walk is no exploration, nor are fair runs; a release is a set of variants; pages are made of the answer
+WITHOUT = {"search", "seed", "live", "goals", "release", "html"}
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,14 @@ def test_every_name_is_where_the_package_says() -> None:
 
 def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
     """What declares a protocol, and every call that a world provides to handlers."""
-    own = {"Action", "Claim", "ConfigError", "Declaration", "ProtocolError"}  # what is made of it, and what goes wrong
+    own = {
+        "Action",
+        "Aim",
+        "Claim",
+        "ConfigError",
+        "Declaration",
+        "ProtocolError",
+    }  # what is made of it, and what goes wrong
     provided = {name for name, value in vars(actor).items() if hasattr(value, "acts")} - {"wrote"}  # nobody calls that
     assert set(language.__all__) >= (set(authoring.__all__) - own) | provided
     assert all(hasattr(language, name) for name in language.__all__)

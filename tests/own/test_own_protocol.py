@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import py_compile
 import re
 from pathlib import Path
 
@@ -347,6 +349,21 @@ def test_a_module_beside_the_file_is_part_of_the_text(tmp_path: Path) -> None:
     (tmp_path / "a" / "rules.py").write_text(ONE, encoding="utf-8")
     assert explored(a).violations
     assert PROTOCOLS[str(a)].text.digest != before
+
+
+LEAST = f"{HEAD}LEAST = 3\n\n\ndef enough(s: State, p: Node) -> bool:\n    return len(s.agreed[p]) >= LEAST\n"
+
+
+def test_what_is_read_is_what_the_file_says_now(tmp_path: Path) -> None:
+    """Python keeps bytecode by size and second: a number that was edited within one would be the one before, in a text
+    with the digest of the new one."""
+    text, rules = helped(tmp_path, LEAST), tmp_path / "rules.py"
+    text.write_text(HELPED.replace("from rules import enough", "from rules import LEAST, enough"), encoding="utf-8")
+    py_compile.compile(str(rules))
+    before = rules.stat()
+    rules.write_text(LEAST.replace("LEAST = 3", "LEAST = 1"), encoding="utf-8")
+    os.utime(rules, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert explored(text).violations
 
 
 @pytest.mark.parametrize(

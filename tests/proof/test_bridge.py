@@ -533,7 +533,7 @@ def test_there_is_no_bridge_from_another_protocol() -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_it_while_it_compiles(tmp_path: Path) -> None:
-    """With nothing in the cache compiling takes seconds in machine code, where Python sees no signal."""
+    """With nothing in the cache compiling takes a second or more in machine code, where Python sees no signal."""
     program = "from checker.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "bridge", "--txns", "4", "--timeouts", "2"],
@@ -544,12 +544,13 @@ def test_ctrl_c_ends_it_while_it_compiles(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     try:
-        time.sleep(3)
+        time.sleep(1.5)
         process.send_signal(signal.SIGINT)
         sent = time.perf_counter()
         out, err = process.communicate(timeout=30)
         assert process.returncode in (3, -signal.SIGINT)  # on a busy machine Python may not have begun
-        assert out == ""
+        # where compiling took less than that, it says how far it came
+        assert out == "" or out.startswith("no verdict: interrupted")
         assert "Traceback" not in err
         assert time.perf_counter() - sent < 10
     finally:

@@ -13,8 +13,9 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from zabspec.own.authoring import Declaration, ProtocolError
 from zabspec.own.vetting import OURS, check_texts
@@ -137,14 +138,17 @@ class _Beside:
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)
         self.files: set[str] = set()
+        self.as_written = _AsWritten(self.folder)
 
     def __enter__(self) -> _Beside:
         self.before = set(sys.modules)
         importlib.invalidate_caches()
         sys.path.insert(0, self.folder)
+        self.as_written.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.as_written.__exit__(*_)
         if self.folder in sys.path:
             sys.path.remove(self.folder)
         for name in set(sys.modules) - self.before:
@@ -155,11 +159,44 @@ class _Beside:
                 del sys.modules[name]
 
 
+class _Written(SourceFileLoader):
+    """Compiles what the file says now. Bytecode that Python has kept may be of a text of the same size and second, and
+    what is digested is the file."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _AsWritten:
+    """While texts are read, modules in a folder, and in packages there, are made of what their files say now."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.hook = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (_Written, SOURCE_SUFFIXES))
+
+    def __enter__(self) -> None:
+        self._forget()
+        sys.path_hooks.insert(0, self.hook)
+
+    def __exit__(self, *_: object) -> None:
+        if self.hook in sys.path_hooks:
+            sys.path_hooks.remove(self.hook)
+        self._forget()
+
+    def _forget(self) -> None:
+        """The finders that Python has kept for the folder and what is in it."""
+        for path in list(sys.path_importer_cache):
+            if path == self.folder or path.startswith(self.folder + os.sep):
+                del sys.path_importer_cache[path]
+
+
 def _from_package(name: str) -> tuple[ModuleType, list[str]]:
     """A module of a package, with those of the package that are there."""
     try:
         sys.path.insert(0, os.getcwd())
-        module = importlib.import_module(name)
+        with _AsWritten(os.getcwd()):
+            module = importlib.import_module(name)
     except ModuleNotFoundError as problem:
         if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
             raise ProtocolError(f"there is no module {name}") from None
