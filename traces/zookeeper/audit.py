@@ -263,7 +263,11 @@ def audit(
     kept = (before.kept if before is not None else {}) if keep else None
     if digests:
         replays = replay_all(servers, each, kept)
-    return conclude(servers, replays, quorums, show_data, each, kept)
+    found = conclude(servers, replays, quorums, show_data, each, kept)
+    if before is not None and found.verdict == VIOLATION != before.verdict:
+        # what is new is told only if it is there when nothing is taken over from before, either
+        return audit(directories, config, show_data, digests, None, each, keep)
+    return found
 
 
 def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
