@@ -6,9 +6,10 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from written import (
@@ -291,6 +292,36 @@ def test_what_is_legitimate_is_a_note(tmp_path: Path, trap: Callable[[list[Writt
     assert found.code == 0
     if trap.__name__ in TOLD:
         assert TOLD[trap.__name__] in notes(found)
+
+
+def test_a_snapshot_that_is_being_written_is_not_later_than_the_log_that_is_read(tmp_path: Path) -> None:
+    """A server goes on while it writes one: what it deletes meanwhile is not in it, and leaves no trace there, where
+    its parent was written before. That was told as another tree at the end of the log, which was read too early."""
+    txns = digested([*TXNS, Txn(zxid(3, 7), *delete("/n3_6"))])
+    servers = [server(txns), server(txns), server(txns[:-1])]
+    name = txns[-2].zxid
+    servers[2].snapshots[name] = snapshot_bytes(tree_of(txns[:-1]), None)[:200]
+    folders = ensemble(tmp_path, *servers)
+    own = folders[2] / "version-2"
+    fuzzy = tree_of(txns[:-1])
+    del fuzzy.nodes["/n3_6"]
+    meanwhile = []
+
+    def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        done = [work(*a) for a in arguments]
+        if not meanwhile and done:  # between the one kind of file and the other
+            meanwhile.append(work)
+            (own / f"snapshot.{name:x}").write_bytes(snapshot_bytes(fuzzy, None))
+            log = own / f"log.{TXNS[0].zxid:x}"
+            log.write_bytes(log.read_bytes().rstrip(b"\0") + txns[-1].record())
+        return done
+
+    found = audit([find_directory([p], p.name) for p in folders], each=each)
+    assert len(meanwhile) == 1
+    assert [(f.code, f.place, f.sentence) for f in grave(found)] == []
+    after = audit([find_directory([p], p.name) for p in folders])
+    assert grave(after) == []
+    assert after.servers[2].top == zxid(3, 7)
 
 
 # --- what is not -------------------------------------------------------------------------------------

@@ -144,13 +144,15 @@ def read_servers(directories: list[Directory], earlier: Mapping[str, Server], ea
     """Every file of every server, a task each; those of which nothing changed are taken as they were, and of logs that
     have grown what is new is read."""
     known = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble}
-    logs = {path: f for path, f in known.items() if same_stamp(path, f.stamp)}
     whole = [x for s in earlier.values() for x in s.snapshots if x.state == "whole"]
     snapshots = {x.path: x for x in whole if same_stamp(x.path, x.stamp)}
-    files = [(path, zxid, known.get(path)) for d in directories for zxid, path in d.logs if path not in logs]
-    logs |= {f.path: f for f in each(log_summed, files)}
+    # Snapshots first. A running server writes one while it goes on, so it can lack a node that was deleted after the
+    # transaction that names it; if it is whole before the logs are read, the deletion is in what is read of them.
     packed = [(path, zxid) for d in directories for zxid, path in d.snapshots if path not in snapshots]
     snapshots |= {x.path: x for x in each(snapshot_checked, packed)}
+    logs = {path: f for path, f in known.items() if same_stamp(path, f.stamp)}
+    files = [(path, zxid, known.get(path)) for d in directories for zxid, path in d.logs if path not in logs]
+    logs |= {f.path: f for f in each(log_summed, files)}
     out = []
     for d in directories:  # without what was purged since the folder was listed
         mine = [f for _, path in d.logs if (f := logs[path]).ending != "gone"]
@@ -263,11 +265,7 @@ def audit(
     kept = (before.kept if before is not None else {}) if keep else None
     if digests:
         replays = replay_all(servers, each, kept)
-    found = conclude(servers, replays, quorums, show_data, each, kept)
-    if before is not None and found.verdict == VIOLATION != before.verdict:
-        # what is new is told only if it is there when nothing is taken over from before, either
-        return audit(directories, config, show_data, digests, None, each, keep)
-    return found
+    return conclude(servers, replays, quorums, show_data, each, kept)
 
 
 def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
