@@ -28,6 +28,8 @@ __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "Leve
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
 BATCH = 16  # units expanded between two rounds of insertion
+ALONE = 512  # states of a batch that are expanded sooner by one thread than they are handed to several
+BETWEEN = 0.05  # seconds between two looks at the clocks and counts, each of which takes longer than a small level
 PIECE = 512  # states expanded between two looks at the clock
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
@@ -228,6 +230,7 @@ class Explorer:
         for slot in self.slots:
             slot.budget = self.budget
         self.started, self.progress, self.keeper = started, progress, keeper
+        self.next_counted = self.next_work = started + BETWEEN
         pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         try:
             level = (keeper.last(self) if keeper is not None else None) or self.first_level()
@@ -322,16 +325,20 @@ class Explorer:
             self.place_tables()
             self.wanted = self.masks()
             jobs = len(batch)
-            self.each(pool, self.expand, self.slots[:jobs], batch)
-            self.insert_all(pool, new, jobs)
+            hands = pool if sum(chunk.count for chunk, _ in batch) >= ALONE else None
+            self.each(hands, self.expand, self.slots[:jobs], batch)
+            self.insert_all(hands, new, jobs)
             for chunk, _ in batch:
                 self.give_back(chunk)
                 expanded += chunk.count
             r.levels[-1] = sum(g.count for g in new)
             r.raw_levels[-1] = sum(g.info.get(kernel.RAW) for g in new)
             if self.progress is not None:
-                self.collect_counts()
-                r.seconds = time.perf_counter() - self.started
+                now = time.perf_counter()
+                r.seconds = now - self.started
+                if now >= self.next_counted:
+                    self.collect_counts()
+                    self.next_counted = time.perf_counter() + BETWEEN
                 self.progress(r, expanded, size)
             if self.cut_short():
                 return
@@ -339,9 +346,13 @@ class Explorer:
             batch = list(islice(units, BATCH))
 
     def count_work(self) -> None:
-        """Tell the code how long it has worked. If that makes it take thorough code, the time for this is not the
-        exploration's, but its memory is."""
-        at, cpu = time.perf_counter(), time.process_time()
+        """Tell the code how long it has worked, now and then. If that makes it take thorough code, the time for this
+        is not the exploration's, but its memory is."""
+        at = time.perf_counter()
+        if at < self.next_work:
+            return
+        self.next_work = at + BETWEEN
+        cpu = time.process_time()
         in_use = resident_bytes()
         room = self.budget.limit - max(in_use, self.budget.spent)
         if room > COMPILING and self.code.worked(cpu - self.cpu_counted, self.deadline - at):

@@ -17,6 +17,7 @@ __all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "peak_byt
 SCARCE = 0.6  # of what may be in use: from there on the frontier goes to disk
 MARGIN = 0.05  # of what the machine has: left to the system and to what is not counted
 
+PAGE = 4 << 10
 HUGE = 2 << 20
 
 
@@ -102,6 +103,13 @@ class Block:
         if budget is not None:
             budget.take(self.size)
             self.budget = budget
+        self.map: mmap.mmap | memoryview
+        if self.size <= PAGE:  # a map of its own would take longer to make than it is used
+            data = (ctypes.c_char * self.size)()
+            self._view: object = data
+            self.address = ctypes.addressof(data)
+            self.map = memoryview(data).cast("B")
+            return
         try:
             # private maps: shared ones are files in memory, which get no huge pages
             self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
