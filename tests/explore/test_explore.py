@@ -192,10 +192,9 @@ def favours_p0(s: State, f: Node, epoch: int) -> bool:
 
 def unlike(epochs: int) -> Model:
     """A model that is not symmetric; `epochs`: a key of its own in the cache."""
-    model = Model(SMALL)
+    model = Model(dataclasses.replace(SMALL, max_epoch=epochs))
     assert isinstance(favours_p0, FunctionType)
     model.program.overrides = {"promises": favours_p0}
-    model.configuration = dataclasses.replace(SMALL, max_epoch=epochs)
     return model
 
 
