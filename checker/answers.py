@@ -270,6 +270,8 @@ class Replayed(Answered):
     def said(self) -> Iterator[Verdict]:
         if self.trace.property_name:
             yield Verdict(self.trace.property_name, "breaks at the last step and not before", len(self.steps))
+        if self.trace.lasso is not None:
+            yield Verdict(self.trace.lasso.goal, "is not reached: " + self.trace.lasso.sentence(len(self.steps)), None)
 
     def text(self) -> str:
         from checker.commands.replay import as_text

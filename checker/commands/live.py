@@ -78,8 +78,8 @@ def answer(options: Mapping[str, Any]) -> LiveReport:
     """
     from checker.commands.explore import check_initial, configured
     from checker.explore.result import Limits
-    from checker.live.code import stable_phase
     from checker.live.report import LiveReport
+    from zabspec.live.phase import stable_phase
     from zabspec.model import ConfigError, Model
 
     started = time.perf_counter()
@@ -171,7 +171,7 @@ def asked_after(code: LiveCode, options: Mapping[str, Any], limits: Any) -> tupl
 
 def assumed(model: Model, code: LiveCode) -> list[str]:
     """What is assumed, a sentence each."""
-    from checker.live.code import fair_actions
+    from zabspec.live.phase import fair_actions
     from zabspec.live.worlds import IN_WORLDS
 
     text = model.protocol.text
@@ -198,34 +198,37 @@ def assumed(model: Model, code: LiveCode) -> list[str]:
 def starving(run: LiveRun, waits: Waits, model: Model, options: Mapping[str, Any]) -> Starving:
     """The run in which somebody waits for ever, held against the other worlds, and saved."""
     from checker.commands.explore import trace_path
-    from checker.live.certify import NotFair, certify
     from checker.live.lasso import lasso_of
-    from checker.live.report import Starving, starving_text
+    from checker.live.report import Starving
     from checker.report.report import Counterexample
-    from traces import TraceError, build_trace, verify, write_trace
+    from traces import TraceError, build_trace, to_text, verify, write_trace
+    from traces.record.fair import hold_fair
     from traces.replay.replay import replay
     from zabspec.model import ConfigError
     from zabspec.model import Model as AnyModel
 
     goal = waits.goal
-    lasso = lasso_of(run, waits)
-    made = Starving(lasso, Counterexample(), waits.components)
+    told = lasso_of(run, waits)
     digest = ""
+
+    def starved(found: Counterexample) -> Starving:
+        return Starving(told.configuration, told.schedule, told.lasso, found, waits.components)
+
     try:
-        trace = build_trace(AnyModel(lasso.configuration), None, lasso.schedule)
+        lasting = AnyModel(told.configuration)
+        trace = replace(build_trace(lasting, None, told.schedule), lasso=told.lasso)
         verify(trace)
-        certify(run.code, lasso, goal)
+        hold_fair(lasting, told.schedule, told.lasso, model.configuration.budget)
         digest = replay(trace).sha256
-    except (TraceError, NotFair, ConfigError) as problem:
+    except (TraceError, ConfigError) as problem:
         trouble = f"the run to {goal.name} is not one in which somebody waits for ever ({problem}): please report it"
-        return Starving(lasso, Counterexample(trouble=trouble, replayed=False), waits.components)
-    text = starving_text(trace, goal, made)
+        return starved(Counterexample(trouble=trouble, replayed=False))
+    text = to_text(trace)
     path = trace_path({**options, "keep_going": False}, run.live.found, goal.name)
     if path is None:
-        return Starving(lasso, Counterexample(text, digest=digest, trace=trace), waits.components)
-    trouble = ""
+        return starved(Counterexample(text, digest=digest, trace=trace))
     with contextlib.suppress(TraceError):
         write_trace(trace, path)
-        return Starving(lasso, Counterexample(text, "", str(path), digest=digest, trace=trace), waits.components)
+        return starved(Counterexample(text, "", str(path), digest=digest, trace=trace))
     trouble = f"the run to {goal.name} could not be written to {path}"
-    return Starving(lasso, Counterexample(text, trouble=trouble, digest=digest, trace=trace), waits.components)
+    return starved(Counterexample(text, trouble=trouble, digest=digest, trace=trace))

@@ -36,7 +36,8 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
-    question; if it gets through, none is shorter there.
+    question; if it gets through, none is shorter there. A run of --live in which somebody waits for ever is shortened
+    while it is fair and somebody still does.
     """
     if not trace.name:
         raise click.UsageError(f"{trace}: this is a folder")
@@ -60,7 +61,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
             found = shortened(given, progress)
         except TraceError as problem:
             raise click.UsageError(f"{trace}: {problem}") from None
-        short, proof = searched(found.trace, search, status)
+        short, proof = searched(found.trace, search, status) if given.lasso is None else (found.trace, False)
     try:
         verify(short)
         replay(short)
@@ -73,7 +74,8 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
         import json
 
         result: dict[str, Any] = {
-            "property": short.property_name,
+            "property": short.property_name or None,
+            "goal": None if short.lasso is None else short.lasso.goal,
             "steps_before": before,
             "steps": after,
             "schedules_tried": found.runs,
@@ -86,7 +88,8 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
     from traces.explain.folding import folded
 
     told = "none is shorter with this configuration" if proof else "a shorter one may exist"
-    head = f"{before} steps are {after} now, and still break {short.property_name}; {told}. Saved as {target}"
+    still = f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.goal} unreached"
+    head = f"{before} steps are {after} now, and still {still}; {told}. Saved as {target}"
     return say(f"{folded(head)}\n\n{to_text(short)}", code)
 
 

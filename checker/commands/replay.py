@@ -94,6 +94,7 @@ def as_json_value(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:
         "sentence": result.sentence,
         "property": result.property_name or None,
         "breaks_at": len(result.steps) if result.property_name else None,
+        "lasso": None if result.lasso is None else result.lasso.as_dict(),
         "steps": [happened(step) for step in result.steps],
         "sha256": result.sha256,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
@@ -20,110 +19,14 @@ from zabspec.language.loaded import digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.symmetry import Trusted, asymmetries
 from zabspec.language.tree import TypedProgram
-from zabspec.live import connections, db19, zab
-from zabspec.live.goals import Goal
+from zabspec.live.phase import fair_actions, fair_classes, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
 from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
-__all__ = ["FairClass", "LiveCode", "StablePhase", "stable_phase"]
+__all__ = ["LiveCode"]
 
-ACTED = "action"  # the kind of the classes of internal steps
 MOST_CLASSES: int = graph.UNFAIR  # the classes of a model, and its goals with their processes, are bits of a word
-
-
-@dataclass(frozen=True)
-class FairClass:
-    """Steps of which one is taken sooner or later, where from some moment on there always is one.
-
-    Attributes:
-        kind: what they are, as the world's table calls them (`zabspec/live/worlds.py`), or `action`.
-        process: who takes them.
-        peer: who is at the other end.
-        which: of actions, which.
-    """
-
-    kind: str
-    process: int
-    peer: int = -1
-    which: int = 0
-
-    def renamed(self, p: Sequence[int]) -> FairClass:
-        """The class when process i is called p[i]."""
-        peer = p[self.peer] if self.peer >= 0 else -1
-        return FairClass(self.kind, p[self.process], peer, self.which)
-
-    def said(self, actions: Sequence[str]) -> str:
-        """In words, what is not done for ever where it is unfair."""
-        if self.kind == ACTED:
-            return f"p{self.process} does {actions[self.which]}"
-        said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
-        return said[self.kind].format(p=f"p{self.process}", q=f"p{self.peer}")
-
-
-@dataclass(frozen=True)
-class StablePhase:
-    """What is said of a protocol's stable phase.
-
-    Attributes:
-        rules: the functions that say what may happen in it.
-        others: modules with functions that goals call.
-        goals: what must come of it.
-        names_one: whether a process is named.
-    """
-
-    rules: ModuleType
-    others: tuple[ModuleType, ...]
-    goals: tuple[Goal, ...]
-    names_one: bool
-
-
-def stable_phase(model: Model) -> StablePhase:
-    """
-    Raises:
-        ConfigError: nothing is said of the stable phase of this protocol, or it cannot be asked.
-    """
-    protocol, network = model.protocol, model.configuration.network
-    if network in IN_WORLDS[model.world.name].unfair:
-        raise ConfigError(
-            f"--live: --network {network}: one message may be overtaken for ever there, and no fairness is said of that"
-        )
-    if protocol.name == "zab":
-        return StablePhase(connections, (zab,), zab.GOALS, True)
-    if protocol.name == "db19":
-        return StablePhase(db19, (), db19.GOALS, True)
-    if protocol.text is None or not protocol.text.goals:
-        said = "mark a function of its text with @goal" if protocol.text is not None else "there are zab, db19"
-        raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
-    if protocol.elects:
-        raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
-    world = IN_WORLDS[protocol.world.name]
-    apart = protocol.text.apart
-    goals = tuple(
-        Goal(g.name, protocol.text.source, g.waits, apart.get(g.waits.__name__, "")) for g in protocol.text.goals
-    )
-    return StablePhase(world.rules, (), goals, world.names_one)
-
-
-def fair_classes(model: Model, phase: StablePhase) -> list[FairClass]:
-    """The classes of fair steps of a model, by their numbers."""
-    nodes = range(model.configuration.nodes)
-    pairs = [(p, q) for p in nodes for q in nodes]
-    out: list[FairClass] = []
-    for f in IN_WORLDS[model.world.name].fair:
-        out += [FairClass(f.name, p, q) for p, q in pairs] if f.pairs else [FairClass(f.name, p) for p in nodes]
-    for which in fair_actions(model):
-        out += [FairClass(ACTED, p, -1, which) for p in nodes]
-    if max(len(out), len(phase.goals) * len(nodes)) > MOST_CLASSES:
-        raise ConfigError(f"--live: so many processes and steps are more than {MOST_CLASSES} classes of fair steps")
-    return out
-
-
-def fair_actions(model: Model) -> list[int]:
-    """The internal steps of a process that it takes sooner or later: those that cost no budget, unless the text says
-    otherwise."""
-    text = model.protocol.text
-    return [k for k, a in enumerate(text.actions) if a.fair and not a.budget] if text is not None else []
 
 
 class LiveCode(Compiled):
@@ -157,22 +60,19 @@ class LiveCode(Compiled):
 
     def __init__(self, model: Model, properties: Sequence[Property] = (), symmetry: bool = False) -> None:
         self.phase = stable_phase(model)
-        self.classes = fair_classes(model, self.phase)
+        self.classes = fair_classes(model)
+        if max(len(self.classes), len(self.phase.goals) * model.configuration.nodes) > MOST_CLASSES:
+            raise ConfigError(f"--live: so many processes and steps are more than {MOST_CLASSES} classes of fair steps")
         super().__init__(model, (), symmetry)
 
     @cached_property
     def modules(self) -> tuple[ModuleType, ...]:
-        return (self.phase.rules, *self.phase.others)
+        return self.phase.modules
 
     @cached_property
     def live_names(self) -> dict[str, FunctionType]:
         """The functions of the stable phase."""
-        return {
-            name: value
-            for module in self.modules
-            for name, value in own_names(module).items()
-            if isinstance(value, FunctionType) and value.__module__ == module.__name__
-        }
+        return self.phase.functions
 
     def also_key(self) -> tuple[object, ...]:
         program = self.model.program
@@ -229,16 +129,6 @@ class LiveCode(Compiled):
         for place, which in enumerate(fair_actions(self.model)):
             lines += [f"    if kind == {ACTION} and word & 255 == {which}:", f"        return {first + place * n} + a"]
         return [*lines, f"    return {graph.UNFAIR}"]
-
-    def class_of(self, word: int) -> FairClass | None:
-        """The class of a step in the stable phase; None: it need not be taken."""
-        kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
-        if kind == ACTION:
-            return FairClass(ACTED, a, -1, c) if c in fair_actions(self.model) else None
-        for f in IN_WORLDS[self.model.world.name].fair:
-            if kind in f.kinds:
-                return FairClass(f.name, a, b) if f.pairs else FairClass(f.name, a)
-        return None
 
     def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
         names = super().typed_namespace(reads)

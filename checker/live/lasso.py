@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from checker.live.graph import CLASS_AT, TARGET, UNFAIR, Components, Graph
+from traces.record.lasso import Lasso
 from zabspec.language.derive import Permutations, in_order
+from zabspec.live.phase import class_of
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 
 if TYPE_CHECKING:
     from checker.live.run import LiveRun, Waits
 
-__all__ = ["Lasso", "lasso_of", "loop_at"]
+__all__ = ["Told", "lasso_of", "loop_at"]
 
 Edge = tuple[int, int]  # its number, and where it leads
-MOST_OF_BUDGET = 15
 
 
 def edges_in(g: Graph, c: Components, v: int) -> Iterator[tuple[int, int, int]]:
@@ -87,29 +88,21 @@ def loop_at(g: Graph, c: Components, at: int, asked: int) -> tuple[Edge, ...]:
 
 
 @dataclass(frozen=True)
-class Lasso:
-    """A run that a process waits in for ever.
+class Told:
+    """A run that a process waits in for ever, in steps of the model.
 
     Attributes:
         configuration: in which its steps are steps of the world: giving up costs a timeout there, and there are enough.
         schedule: all steps, of the loop once.
-        moment: after so many of them the stable phase begins.
-        loops: after so many the loop does; the last step leads back there. As many as there are steps: it ends, and
-            nothing more need happen.
-        named: who is named, if anybody is.
-        process: who waits.
-        classes: what is done in the loop for justice, and what is never possible in it, in words.
+        lasso: what is said of it.
     """
 
     configuration: Configuration
     schedule: tuple[int, ...]
-    moment: int
-    loops: int
-    named: int | None
-    process: int
+    lasso: Lasso
 
 
-def lasso_of(run: LiveRun, found: Waits) -> Lasso:
+def lasso_of(run: LiveRun, found: Waits) -> Told:
     """The run of the model that a run in the graph stands for.
 
     Raises:
@@ -143,8 +136,10 @@ def lasso_of(run: LiveRun, found: Waits) -> Lasso:
     schedule = (*prefix, *words)
     named_now = real if named >= 0 else None
     configuration = roomy(run, prefix, words)
-    loops = len(schedule) - len(found.loop)
-    return Lasso(configuration, schedule, len(prefix), loops, named_now, back[found.process])
+    loop = len(schedule) - len(found.loop) if found.loop else None
+    goal = found.goal
+    lasso = Lasso(goal.name, goal.statement, goal.source, back[found.process], named_now, len(prefix), loop)
+    return Told(configuration, schedule, lasso)
 
 
 def place_of(number: int, levels: Sequence[int]) -> tuple[int, int]:
@@ -185,7 +180,7 @@ def renaming_to(run: LiveRun, found: Waits, state: bytes, which: int) -> int:
 
 def class_number(run: LiveRun, word: int, p: Sequence[int]) -> int:
     """The class of a step, renamed, by its number."""
-    found = run.code.class_of(word)
+    found = class_of(run.code.model, word)
     return UNFAIR if found is None else run.code.classes.index(found.renamed(p))
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from checker.explore.result import Limits
-from checker.live.lasso import Lasso
 from checker.live.run import Live
 from checker.report.report import (
     HOLDS,
@@ -22,12 +21,11 @@ from checker.report.report import (
     rate,
 )
 from traces.explain.folding import aligned, folded, note
-from traces.explain.text import configuration_text, steps_text
-from traces.record.trace import Trace
+from traces.record.lasso import Lasso
 from zabspec.live.goals import Goal
 from zabspec.model import Configuration
 
-__all__ = ["LiveReport", "Starving", "starving_text"]
+__all__ = ["LiveReport", "Starving"]
 
 FORMAT = 1
 
@@ -36,44 +34,25 @@ FORMAT = 1
 class Starving:
     """A run in which somebody waits for ever, and what became of it."""
 
+    configuration: Configuration
+    schedule: Sequence[int]
     lasso: Lasso
     counterexample: Counterexample
     components: int
 
     @property
     def steps(self) -> int:
-        return len(self.lasso.schedule)
+        return len(self.schedule)
 
     @property
     def ends(self) -> bool:
         """Whether the run ends: nothing more need happen."""
-        return self.lasso.loops == self.steps
+        return self.lasso.loop is None
 
     @property
     def sentence(self) -> str:
         """Who waits, from when on."""
-        who = f"p{self.lasso.process} waits for ever"
-        if self.ends:
-            return f"{who} after {plural(self.steps, 'step')}, when nothing more need happen"
-        return f"{who} while steps {self.lasso.loops + 1} to {self.steps} are taken again and again"
-
-
-def starving_text(trace: Trace, goal: Goal, starving: Starving) -> str:
-    """The run as a person reads it: what is not reached, what was run, and every step, with the moment and the loop."""
-    lasso = starving.lasso
-    lines = [folded(f"{goal.name} is not reached: {starving.sentence}."), ""]
-    lines += [folded(goal.statement, "  "), folded(f"[{goal.source}]", "  "), ""]
-    lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
-    named = "" if lasso.named is None else f", and p{lasso.named} is named"
-    if starving.ends:
-        loop = f"-- here nothing more need happen, and p{lasso.process} still waits"
-    else:
-        loop = f"-- from here on, steps {lasso.loops + 1} to {starving.steps} again and again: p{lasso.process} waits"
-    moment = f"-- the moment: from here on there is no fault{named}"
-    marks = {lasso.moment: moment, lasso.loops: loop}
-    if lasso.moment == lasso.loops:
-        marks = {lasso.moment: f"{moment}\n{loop}"}
-    return "\n".join(lines + steps_text(trace, marks)) + "\n"
+        return self.lasso.sentence(self.steps)
 
 
 @dataclass(frozen=True)
@@ -202,7 +181,7 @@ class LiveReport:
             if s.counterexample.path:
                 out.append(
                     f"the run to {name} is in {s.counterexample.path}: the moment is after step {s.lasso.moment}"
-                    + ("" if s.ends else f", the loop after step {s.lasso.loops}")
+                    + ("" if s.ends else f", the loop after step {s.lasso.loop}")
                 )
             if s.counterexample.trouble:
                 out.append(s.counterexample.trouble)
@@ -273,10 +252,10 @@ class LiveReport:
             starving = {
                 "process": lasso.process,
                 "named": lasso.named,
-                "words": list(lasso.schedule),
-                "configuration": lasso.configuration.as_dict(),
+                "words": list(found.schedule),
+                "configuration": found.configuration.as_dict(),
                 "moment": lasso.moment,
-                "loop": None if found.ends else lasso.loops,
+                "loop": lasso.loop,
                 "text": c.text or None,
                 "trace_file": c.path or None,
                 "followed": goal.name in live.followed,

@@ -49,7 +49,14 @@ def to_itf(trace: Trace) -> str:
         "description": _verdict(trace),
         "configuration": trace.configuration.as_dict(),
     }
-    content = {"#meta": meta, "params": [], "vars": ["action", *(f.name for f in fields)], "states": states}
+    content: dict[str, Any] = {
+        "#meta": meta,
+        "params": [],
+        "vars": ["action", *(f.name for f in fields)],
+        "states": states,
+    }
+    if trace.lasso is not None and trace.lasso.loop is not None:
+        content["loop"] = trace.lasso.loop  # the state that the last one leads back to, its budgets aside
     return json.dumps(content, indent=1) + "\n"
 
 
@@ -80,6 +87,9 @@ def _itf(kind: Kind, value: Any) -> Any:
 
 
 def _verdict(trace: Trace) -> str:
+    if trace.lasso is not None:
+        said = trace.lasso.sentence(len(trace.steps))
+        return f"{trace.lasso.goal} ({trace.lasso.source}) is not reached: {said}"
     if not trace.property_name:
         return f"a run of {counted(len(trace.steps), 'step')}"
     return f"{trace.property_name} ({trace.source}) is violated: {why(trace)}"
@@ -94,7 +104,7 @@ ESCAPES = str.maketrans({"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n
 def to_mermaid(trace: Trace) -> str:
     """A Mermaid sequence diagram: an arrow for every message where it is received (crossed where it is dropped), and a
     broken one where it is sent for one that is never received (crossed where it is lost, open where it is in flight
-    when the run ends); a note for everything else, and at the end the property that breaks."""
+    when the run ends); a note for everything else, and at the end the property that breaks, or who waits for ever."""
     nodes = trace.configuration.nodes
     everybody = "p0" if nodes == 1 else f"p0,p{nodes - 1}"
     lines = ["sequenceDiagram"]
@@ -103,11 +113,20 @@ def to_mermaid(trace: Trace) -> str:
     for f in flights(trace):
         if f.fate in SAID:
             unreceived.setdefault(f.sent, []).append(f)
-    for step in trace.steps:
-        lines.append("    " + _drawn(step, everybody))
-        lines += _notes(step)
-        lines += [f"    {_sent(f)}" for f in unreceived.get(step.number, ())]
-    if trace.property_name:
+    lasso = trace.lasso
+    marks = {} if lasso is None else lasso.marks(len(trace.steps))
+    for number, step in enumerate((None, *trace.steps)):
+        if step is not None:
+            lines.append("    " + _drawn(step, everybody))
+            lines += _notes(step)
+            lines += [f"    {_sent(f)}" for f in unreceived.get(step.number, ())]
+        notes = marks.get(number, "").splitlines()
+        lines += [f"    Note over {everybody}: {_escaped(said.lstrip('- '))}" for said in notes]
+        if lasso is not None and lasso.loop == number:
+            lines.append("    loop for ever")
+    if lasso is not None and lasso.loop is not None:
+        lines.append("    end")
+    if trace.property_name or lasso is not None:
         lines.append(f"    Note over {everybody}: {_escaped(_verdict(trace))}")
     return "\n".join(lines) + "\n"
 

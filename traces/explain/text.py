@@ -39,10 +39,14 @@ def to_text(trace: Trace) -> str:
         lines += [folded(f"{trace.property_name} is violated after {counted(count, 'step')}."), ""]
         lines += [folded(why(trace)), ""]
         lines += [folded(trace.statement, "  "), folded(f"[{trace.source}]", "  "), ""]
+    elif trace.lasso is not None:
+        lines += [folded(f"{trace.lasso.goal} is not reached: {trace.lasso.sentence(count)}."), ""]
+        lines += [folded(trace.lasso.statement, "  "), folded(f"[{trace.lasso.source}]", "  "), ""]
     else:
         lines += [f"A run of {counted(count, 'step')}.", ""]
     lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
-    return "\n".join(lines + steps_text(trace)) + "\n"
+    marks = {} if trace.lasso is None else trace.lasso.marks(count)
+    return "\n".join(lines + steps_text(trace, marks)) + "\n"
 
 
 def steps_text(trace: Trace, marks: Mapping[int, str] | None = None) -> list[str]:

@@ -96,7 +96,7 @@ class Row:
         fault: it is a fault: a crash, a timeout, a loss.
         marks: what happened in it.
         events: what of it the sentence names; empty: nothing.
-        last: the last step of a run that breaks a property.
+        last: the last step of a run that breaks a property, or in which somebody waits for ever.
         changes: everything that it changed, a line each.
     """
 
@@ -158,15 +158,18 @@ def picture_of(trace: Trace) -> Picture:
     for number, text in why.events if why is not None else ():
         events.setdefault(number, []).append(text)
     txns = why.named.txns if why is not None else frozenset()
-    count = len(trace.steps)
-    title = f"{trace.property_name} is violated" if trace.property_name else "A run"
+    count, lasso = len(trace.steps), trace.lasso
+    for number, said in {} if lasso is None else lasso.marks(count).items():
+        events.setdefault(number, []).extend(line.lstrip("- ") for line in said.splitlines())
+    broken = lasso.goal if lasso is not None else trace.property_name
+    title = f"{broken} is {'not reached' if lasso is not None else 'violated'}" if broken else "A run"
     steps = "1 step" if count == 1 else f"{count} steps"
     epochs, roles = epoch_field(trace), role_field(trace)
     return Picture(
-        f"{title} after {steps}" if trace.property_name else f"A run of {steps}",
-        why.sentence if why is not None else "",
-        " ".join(trace.statement.split()),
-        trace.source,
+        f"{title} after {steps}" if broken else f"A run of {steps}",
+        why.sentence if why is not None else "" if lasso is None else f"{lasso.goal}: {lasso.sentence(count)}.",
+        " ".join((trace.statement if lasso is None else lasso.statement).split()),
+        trace.source if lasso is None else lasso.source,
         configuration_text(trace.configuration),
         tuple(rules_changed(trace)),
         tuple(process_name(p) for p in range(trace.configuration.nodes)),
@@ -294,7 +297,7 @@ def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row
         label = headline(step)
         for whose in (f"{process_name(step.process)}: " if step.process is not None else "", "network: "):
             label = label.removeprefix(whose)
-    violated = bool(trace.property_name) and step.number == len(trace.steps)
+    violated = bool(trace.property_name or trace.lasso) and step.number == len(trace.steps)
     return Row(
         step.number,
         who(step),

@@ -15,9 +15,11 @@ from typing import Any
 
 from invariants import properties_of
 from traces.explain.names import counted
+from traces.record.lasso import Lasso
 from traces.record.reading import read_bytes, strict_json
 from traces.record.trace import (
     FORMAT,
+    PLAIN,
     VERSION,
     Acceptance,
     Delivery,
@@ -127,7 +129,8 @@ def trace_of(content: Any) -> Trace:
         raise TraceError(f"has version {version}, newer than the {VERSION} that this zabcheck reads")
     bad = _Bad("")
     said = ("tool", "text", "property", "statement", "source")
-    bad.keys(content, ("format", "version", *said, "configuration", "initial", "steps"))
+    more = ("lasso",) if version > PLAIN else ()
+    bad.keys(content, ("format", "version", *said, "configuration", *more, "initial", "steps"))
     for name in said:
         bad.inside(name).type(content[name], str)
     name = content["property"]
@@ -140,8 +143,9 @@ def trace_of(content: Any) -> Trace:
     check_state(model.program.layout, content["initial"], "the initial state")
     bad.inside("steps").type(content["steps"], list)
     steps = tuple(_step(model, raw, k + 1) for k, raw in enumerate(content["steps"]))
+    lasso = _lasso(content["lasso"], name, model.configuration.nodes, len(steps)) if more else None
     return Trace(
-        configuration, name, content["statement"], content["source"], content["initial"], steps, content["tool"]
+        configuration, name, content["statement"], content["source"], content["initial"], steps, content["tool"], lasso
     )
 
 
@@ -176,6 +180,23 @@ class _Bad:
         for name in value:
             if name not in names:
                 raise self.error(f"has an unknown {name!r}")
+
+
+def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
+    """That somebody waits for ever; whether it is so is for `certify` to say."""
+    bad = _Bad("lasso")
+    bad.keys(raw, [f.name for f in fields(Lasso)])
+    if breaks:
+        raise bad.error("stands beside a property, and a run is told for one thing")
+    for name in ("goal", "statement", "source"):
+        bad.inside(name).type(raw[name], str)
+    bad.inside("process").number(raw["process"], 0, nodes - 1)
+    if raw["named"] is not None:
+        bad.inside("named").number(raw["named"], 0, nodes - 1)
+    bad.inside("moment").number(raw["moment"], 0, steps)
+    if raw["loop"] is not None:
+        bad.inside("loop").number(raw["loop"], raw["moment"], steps - 1)
+    return Lasso(**raw)
 
 
 def _configuration(raw: Any) -> Configuration:

@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from traces.record.lasso import Lasso
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
     "FORMAT",
+    "PLAIN",
     "VERSION",
     "Acceptance",
     "Delivery",
@@ -36,7 +38,8 @@ __all__ = [
 ]
 
 FORMAT = "zabcheck-trace"
-VERSION = 1
+VERSION = 2  # what is written of a run in which somebody waits for ever, and read
+PLAIN = 1  # what is written of any other, so that those who read no more can read it
 
 JsonState = dict[str, Any]  # a state as JSON: field name -> value
 JsonTxn = dict[str, int]  # a transaction: epoch, counter, value
@@ -233,6 +236,7 @@ class Trace:
         initial: the state before any step.
         steps: the steps, in order.
         tool: the version of zabcheck that wrote it.
+        lasso: that somebody waits for ever in it; None: it is not said.
     """
 
     configuration: Configuration
@@ -242,6 +246,7 @@ class Trace:
     initial: JsonState
     steps: tuple[Step, ...]
     tool: str
+    lasso: Lasso | None = None
 
     @property
     def model(self) -> Model:
@@ -260,13 +265,14 @@ class Trace:
     def as_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": PLAIN if self.lasso is None else VERSION,
             "tool": self.tool,
             "text": text_of(self.configuration.protocol),
             "configuration": self.configuration.as_dict(),
             "property": self.property_name,
             "statement": self.statement,
             "source": self.source,
+            **({} if self.lasso is None else {"lasso": self.lasso.as_dict()}),
             "initial": self.initial,
             "steps": [step.as_dict() for step in self.steps],
         }

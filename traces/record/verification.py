@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from invariants import Property, properties_of, property_named
+from traces.record.fair import certify
 from traces.record.runner import Runner
 from traces.record.trace import Trace, TraceError
 from traces.record.values import state_json
@@ -19,7 +20,7 @@ RUN = "the run gives"
 
 def verify(trace: Trace) -> None:
     """Run the schedule again and compare everything; check that the property breaks at the last
-    step and not before.
+    step and not before, and that the lasso, if it has one, is one.
 
     Raises:
         TraceError: the first difference, by step and field.
@@ -33,6 +34,7 @@ def verify(trace: Trace) -> None:
         again = runner.step(step.word.word)
         compare(f"step {again.number}", step.as_dict(), again.as_dict(), RUN)
         judge(runner.keeps, prop, runner.taken, last)
+    certify(trace)
 
 
 def claimed(trace: Trace) -> Property | None:

@@ -3,7 +3,8 @@
 For step k the script sets one thing up in tick k, and the simulator's own loop, heap, links, clock
 and handlers do the rest. After every step the state, abstracted, must equal the recorded one, and
 so must what was received, sent, accepted, delivered, established and abcast; the property must
-break at the last step and not before. The explorer's successor function has no part in it.
+break at the last step and not before. Where somebody waits for ever, the simulator's loop must close too, and the run
+is held to be fair (`traces/record/fair.py`). The explorer's successor function has no part in it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from invariants import Property
 from invariants.binding import bound
 from invariants.registry import keeps
 from traces.explain.names import counted, headline, process_name, txn_text
+from traces.record.fair import NotFair, certify, closes
+from traces.record.lasso import Lasso
 from traces.record.trace import Step, Trace
 from traces.record.values import message_bytes, state_of
 from traces.record.verification import claimed, compare, judge
@@ -40,11 +43,13 @@ class Replayed:
         steps: what the simulator did.
         property_name: the property that breaks at the last step; empty: the trace says of none.
         dump: the canonical dump at the end; its digest is the lab's.
+        lasso: that somebody waits for ever, which is so; None: the trace says nothing of it.
     """
 
     steps: tuple[Step, ...]
     property_name: str
     dump: bytes
+    lasso: Lasso | None = None
 
     @property
     def sha256(self) -> str:
@@ -56,6 +61,9 @@ class Replayed:
         said = f"replayed {counted(len(self.steps), 'step')} through the simulator, each equal to the recorded one"
         if self.property_name:
             return f"{said}; {self.property_name} breaks at step {len(self.steps)} and not before"
+        if self.lasso is not None:
+            waits = self.lasso.sentence(len(self.steps))
+            return f"{said}; the run is fair, and {self.lasso.goal} is not reached: {waits}"
         return said
 
 
@@ -77,6 +85,8 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
     last = len(trace.steps)
     judge(judged.keeps, prop, 0, last)
     steps: list[Step] = []
+    begins = None if trace.lasso is None else trace.lasso.loop
+    before = judged.after if begins == 0 else None
     for step in trace.steps:
         again = scripted.step(step.word)
         compare(f"step {again.number}", step.as_dict(), again.as_dict(), SIMULATOR)
@@ -84,7 +94,12 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
         judge(judged.keeps, prop, again.number, last)
         steps.append(again)
         each(again)
-    return Replayed(tuple(steps), trace.property_name, canonical(scripted))
+        if begins == again.number:
+            before = judged.after
+    if before is not None and not closes(before, judged.after):
+        raise NotFair("lasso: in the simulator the last step of the loop does not lead back to where it begins")
+    certify(trace)
+    return Replayed(tuple(steps), trace.property_name, canonical(scripted), trace.lasso)
 
 
 def canonical(scripted: ScriptedSimulator) -> bytes:

@@ -1,4 +1,4 @@
-"""Shortening a counterexample while it still breaks the same property.
+"""Shortening a counterexample while it still breaks the same property, or leaves the same goal unreached.
 
 First steps are taken out, in ever smaller runs (Zeller's ddmin): what is left is run leniently, each
 step finding the one that does the same where things stand now, and being left out if there is none.
@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from invariants import Property, properties_of, property_named
 from invariants.binding import bound
 from invariants.registry import keeps
+from traces.record.fair import NotFair, hold_fair
+from traces.record.lasso import Lasso
 from traces.record.runner import build_trace
 from traces.record.trace import StepWord, Trace, TraceError
 from traces.shorten.remake import remade
@@ -38,6 +40,7 @@ class Deed:
         a, b, c: its operands; c stands for nothing where `message` says what is received.
         message: the datagram received, with its envelope but for what is ahead; empty for others.
         choice: the alternative chosen.
+        part: where it stands in a run in which somebody waits for ever.
     """
 
     kind: int
@@ -46,6 +49,7 @@ class Deed:
     c: int
     message: bytes
     choice: int
+    part: int = field(default=0, compare=False)
 
     @property
     def word(self) -> int:
@@ -65,11 +69,21 @@ class Minimised:
 class World:
     """A configuration in the CPython world, and the property that is to break."""
 
-    def __init__(self, configuration: Configuration, prop: Property) -> None:
+    in_blocks = True  # runs of steps to be taken out begin a whole run apart
+
+    def __init__(self, configuration: Configuration, prop: Property | None) -> None:
         self.model = Model(configuration)
         self.prop = prop
         self.names = bound(self.model)
         self.initial = self.model.program.initial()
+
+    def like(self, configuration: Configuration, process: Callable[[int], int | None]) -> World | None:
+        """The same in another configuration, in which processes are called otherwise; None: there is no such thing."""
+        return World(configuration, self.prop)
+
+    def trace(self, words: Sequence[int], deeds: Sequence[Deed]) -> Trace:
+        """The trace of a schedule, and of what it does."""
+        return build_trace(self.model, self.prop, words)
 
     def enabled(self, s: StateView) -> list[int]:
         out = [0] * (self.model.most_steps + 1)
@@ -98,7 +112,7 @@ class World:
         return alike
 
     def breaks(self, before: StateView, after: StateView) -> bool:
-        return not keeps(self.prop, self.names, after, before)
+        return self.prop is not None and not keeps(self.prop, self.names, after, before)
 
     def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
         """Do what can be done of it, up to where the property breaks; None if it does not."""
@@ -133,6 +147,60 @@ class World:
         return out
 
 
+FAULTS, STEM, LOOP = range(3)  # the parts of a run in which somebody waits for ever
+
+
+class Lassos(World):
+    """A configuration in the CPython world, and a goal for which somebody is to wait for ever."""
+
+    in_blocks = False  # a loop has to close: what can go, wherever it is, may go only together
+
+    def __init__(self, configuration: Configuration, lasso: Lasso) -> None:
+        super().__init__(configuration, None)
+        self.lasso = lasso
+
+    def like(self, configuration: Configuration, process: Callable[[int], int | None]) -> World | None:
+        who = process(self.lasso.process)
+        named = None if self.lasso.named is None else process(self.lasso.named)
+        if who is None or (named is None) != (self.lasso.named is None):
+            return None
+        return Lassos(configuration, replace(self.lasso, process=who, named=named))
+
+    def trace(self, words: Sequence[int], deeds: Sequence[Deed]) -> Trace:
+        return replace(super().trace(words, deeds), lasso=self.told_of(deeds))
+
+    def deeds(self, words: Sequence[int]) -> list[Deed]:
+        begins = self.lasso.begins(len(words))
+        parts = (FAULTS if k < self.lasso.moment else STEM if k < begins else LOOP for k in range(len(words)))
+        return [replace(deed, part=part) for deed, part in zip(super().deeds(words), parts, strict=True)]
+
+    def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
+        """Do what can be done of it; None if nobody waits for ever then."""
+        s, words, done = self.initial.copy(), list[int](), list[Deed]()
+        try:
+            for deed in deeds:
+                word = self.word(s, deed)
+                if word is None:
+                    continue
+                before = s.copy()
+                self.names["apply"](s, word)
+                if deed.choice >= max(1, s.choices):
+                    s = before
+                    continue
+                words.append(word)
+                done.append(deed)
+            hold_fair(self.model, words, self.told_of(done))
+        except (*ERRORS, NotFair):
+            return None
+        return words, done
+
+    def told_of(self, deeds: Sequence[Deed]) -> Lasso:
+        """What is said of a run: where its parts begin now."""
+        count = Counter(d.part for d in deeds)
+        loop = count[FAULTS] + count[STEM] if count[LOOP] else None
+        return replace(self.lasso, moment=count[FAULTS], loop=loop)
+
+
 def without_place(m: MessageView) -> bytes:
     """A datagram's bytes, but for how many are ahead of it."""
     raw = bytearray(m.raw())
@@ -144,32 +212,34 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
     """Shorten a counterexample.
 
     Args:
-        trace: it breaks a property at its last step.
+        trace: it breaks a property at its last step, or somebody waits for ever in it.
         progress: called with the steps left and the runs tried so far.
 
     Raises:
-        TraceError: the trace breaks no property.
+        TraceError: the trace breaks no property, and nobody waits in it for ever.
     """
-    if not trace.property_name:
+    world: World
+    if trace.lasso is not None:
+        world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.goal} unreached"
+    elif trace.property_name:
+        prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
+        world, breaks = World(trace.configuration, prop), f"break {prop.name}"
+    else:
         raise TraceError("breaks no property, so there is nothing to keep while it is shortened")
-    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
-    search = _Search(prop, progress)
-    world = World(trace.configuration, prop)
+    search = _Search(progress)
     found = search.shorter(world, world.deeds(trace.schedule))
     if found is None:
-        raise TraceError(f"does not break {prop.name} when its schedule is run")
+        raise TraceError(f"does not {breaks} when its schedule is run")
     words, deeds = found
     for smaller in search.smaller_questions(world, deeds):
         world, words, deeds = smaller
-    short = build_trace(world.model, prop, words)
-    return Minimised(short, len(trace.steps), search.runs)
+    return Minimised(world.trace(words, deeds), len(trace.steps), search.runs)
 
 
 class _Search:
     """One search for a shorter schedule."""
 
-    def __init__(self, prop: Property, progress: Callable[[int, int], None] | None) -> None:
-        self.prop = prop
+    def __init__(self, progress: Callable[[int, int], None] | None) -> None:
         self.progress = progress
         self.runs = 0
 
@@ -195,7 +265,7 @@ class _Search:
                 if found is not None and len(found[1]) < len(best[1]):
                     best, improved = found, True
                     at = min(at, len(best[1]))
-                at -= size
+                at -= size if world.in_blocks else 1
             if size == 1 and not improved:
                 return best
             size = max(1, size // 2)
@@ -239,11 +309,20 @@ def _in(
 ) -> Iterator[tuple[World, list[Deed]]]:
     """The same deeds in another configuration; `gone`: without one process, those after it renamed."""
     try:
-        smaller = World(c, world.prop)
+        smaller = world.like(c, lambda p: renamed(p, gone))
     except ConfigError:
+        return
+    if smaller is None:
         return
     moved = _Moved(world, smaller, gone)
     yield smaller, [m for m in map(moved.deed, deeds) if m is not None]
+
+
+def renamed(p: int, gone: int | None) -> int | None:
+    """What a process is called without one of them; None: it is that one."""
+    if gone is None or p < gone:
+        return p
+    return None if p == gone else p - 1
 
 
 class _Moved:
@@ -254,9 +333,7 @@ class _Moved:
         self.gone = gone
 
     def process(self, p: int) -> int | None:
-        if self.gone is None or p < self.gone:
-            return p
-        return None if p == self.gone else p - 1
+        return renamed(p, self.gone)
 
     def deed(self, d: Deed) -> Deed | None:
         of = (*NUMBERED[d.kind].operands, "", "")

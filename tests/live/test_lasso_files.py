@@ -1,0 +1,210 @@
+"""A run in which somebody waits for ever, in a file: read, replayed, shortened and shown; refused if it is none."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import main
+from checker.explore.result import Limits
+from checker.live.code import LiveCode
+from checker.live.lasso import lasso_of
+from checker.live.run import ALL, LiveRun
+from tests.live.test_live import LOCK
+from traces import Trace, TraceError, build_trace, read_trace, to_itf, to_mermaid, to_text, verify, write_trace
+from traces.pictures.picture import picture_of
+from traces.record import file, trace
+from traces.replay.replay import replay
+from zabspec.model import Configuration, Model
+
+# A client that lets the lock go tells nobody; meanwhile the server goes on by itself, for ever.
+MODE = 'volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")'
+FORGETS = (
+    LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
+    .replace(MODE, f'{MODE}, volatile("tick", Bool(), "of the server")')
+    .replace(
+        "def holds(s: State, p: Node)",
+        """def is_server(s: State, p: Node) -> bool:
+    return p == 0
+
+
+@action(when=is_server)
+def goes_on(s: State, p: Node) -> None:
+    s.tick[p] = not s.tick[p]
+
+
+def holds(s: State, p: Node)""",
+    )
+)
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that --live leaves."""
+    folder, before = tmp_path_factory.mktemp("lasso"), Path.cwd()
+    os.chdir(folder)
+    try:
+        Path("forgets.py").write_text(FORGETS)
+        result = asked("--live", "--protocol", "forgets.py")
+        assert result.exit_code == 1, result.output
+        return folder / "zabcheck-forgets-served.trace.json"
+    finally:
+        os.chdir(before)
+
+
+def changed(saved: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """The file, with something in it changed."""
+    content = json.loads(saved.read_text())
+    content["configuration"]["protocol"] = str(saved.parent / "forgets.py")
+    change(content)
+    out = tmp_path / "changed.trace.json"
+    out.write_text(json.dumps(content))
+    return out
+
+
+def in_lasso(**given: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda content: content["lasso"].update(given)
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
+    there = read_trace(saved)
+    assert there.as_dict()["version"] == 2
+    lasso, steps = there.lasso, len(there.steps)
+    assert lasso is not None
+    assert (lasso.goal, lasso.process, lasso.named) == ("served", 1, None)
+    assert lasso.loop is not None
+    assert there.states[lasso.loop] == there.states[-1]
+    verify(there)
+    assert replay(there).lasso == lasso
+    result = asked("replay", str(saved))
+    assert result.exit_code == 0, result.output
+    said = f"the run is fair, and served is not reached: p1 waits for ever while steps {lasso.loop + 1} to {steps} are"
+    assert said in result.output
+    assert json.loads(asked("replay", "--json", str(saved)).output)["lasso"]["loop"] == lasso.loop
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (in_lasso(loop=2), "the last step of the loop does not lead back"),
+        (lambda c: c["lasso"].update(loop=c["lasso"]["loop"] + 1), "does not lead back to where it begins"),
+        (in_lasso(loop=None), "not fair: for ever possible and never done: p0 does goes-on"),
+        (in_lasso(process=0), "p0 does not wait"),
+        (in_lasso(named=0), "in this protocol nobody is named"),
+        (in_lasso(goal="serves"), "there is no goal 'serves'; there are served"),
+        (in_lasso(statement="Nobody gets it."), "lasso, statement: the trace says 'Nobody gets it.'"),
+        (in_lasso(process=7), "process must be a number 0 to 1"),
+        (in_lasso(loop=99), "loop must be a number"),
+        (in_lasso(moment=99), "moment must be a number"),
+        (in_lasso(more=1), "lasso has an unknown 'more'"),
+        (lambda c: c["lasso"].pop("named"), "lasso lacks 'named'"),
+        (lambda c: c.update(property="one-holder"), "stands beside a property"),
+        (lambda c: c.update(version=1), "has an unknown 'lasso'"),
+        (lambda c: c.pop("lasso"), "lacks 'lasso'"),
+    ],
+)  # fmt: skip
+def test_a_file_that_says_what_is_not_so_is_refused(
+    change: Callable[[dict[str, Any]], None], said: str, saved: Path, tmp_path: Path
+) -> None:
+    path = changed(saved, tmp_path, change)
+    result = asked("replay", str(path))
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    with pytest.raises(TraceError):
+        verify(read_trace(path))
+
+
+def test_a_loop_that_lacks_a_step_does_not_close(saved: Path, tmp_path: Path) -> None:
+    assert replay(read_trace(changed(saved, tmp_path, lambda _: None)))
+    result = asked("replay", str(changed(saved, tmp_path, lambda content: content["steps"].pop())))
+    assert result.exit_code == 2
+    assert "the last step of the loop does not lead back" in result.output
+
+
+def test_who_reads_no_lassos_says_so_in_a_sentence(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As zabcheck did before there were any."""
+    monkeypatch.setattr(file, "VERSION", trace.PLAIN)
+    result = asked("replay", str(saved))
+    assert result.exit_code == 2
+    assert "has version 2, newer than the 1 that this zabcheck reads" in result.output
+
+
+def test_any_other_trace_is_written_as_before(saved: Path, tmp_path: Path) -> None:
+    there = replace(read_trace(saved), lasso=None)
+    assert there.as_dict()["version"] == 1
+    write_trace(there, tmp_path / "plain.trace.json")
+    assert read_trace(tmp_path / "plain.trace.json") == there
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_lasso_is_shortened_while_somebody_waits(saved: Path, tmp_path: Path) -> None:
+    """Steps that need not be there go, from each of its parts."""
+    first = read_trace(saved)
+    lasso = first.lasso
+    assert lasso is not None
+    assert lasso.loop is not None
+    turn = first.schedule[lasso.loop : lasso.loop + 1]  # goes on, and back again
+    words = (*turn, *turn, *first.schedule[: lasso.loop], *turn, *turn, *turn, *turn, *turn, *turn)
+    longer = replace(
+        build_trace(first.model, None, words),
+        lasso=replace(lasso, moment=lasso.moment + 2, loop=lasso.loop + 4),
+    )
+    write_trace(longer, tmp_path / "longer.trace.json")
+    result = asked("minimise", str(tmp_path / "longer.trace.json"), "--output", str(tmp_path / "short.trace.json"))
+    assert result.exit_code == 0, result.output
+    assert f"{len(words)} steps are {len(first.steps)} now, and still leave served unreached" in result.output
+    short = read_trace(tmp_path / "short.trace.json")
+    verify(short)
+    assert short.lasso is not None
+    assert len(short.steps) == len(first.steps)
+
+
+def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) -> None:
+    there = read_trace(saved)
+    assert there.lasso is not None
+    assert there.lasso.loop is not None
+    assert "served is not reached: p1 waits for ever while steps" in to_text(there)
+    assert "-- the moment: from here on there is no fault" in to_text(there)
+    assert json.loads(to_itf(there))["loop"] == there.lasso.loop
+    mermaid = to_mermaid(there).splitlines()
+    assert mermaid.count("    loop for ever") == mermaid.count("    end") == 1
+    picture = picture_of(there)
+    assert picture.title.startswith("served is not reached after")
+    assert any("again and again" in event for row in picture.rows for event in row.events)
+
+
+@cache
+def unfair() -> Trace:
+    """A run that is not fair: p1's own steps are left out of what has to be done."""
+    c = LiveCode.of(Model(Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, max_epoch=4)), (), True)[0]
+    dropped = sum(1 << k for k, one in enumerate(c.classes) if one.process == 1)
+    run = LiveRun(c, 1, ALL & ~dropped)
+    run.run(Limits(None, None, None, None))
+    found = lasso_of(run, run.live.found["follows"])
+    return replace(build_trace(Model(found.configuration), None, found.schedule), lasso=found.lasso)
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_run_that_is_not_fair_and_one_in_which_another_is_named_are_refused(tmp_path: Path) -> None:
+    made = unfair()
+    assert made.lasso is not None
+    other = replace(made.lasso, named=1 - (made.lasso.named or 0))
+    nobody = replace(made.lasso, named=None)
+    for lasso, said in ((made.lasso, "not fair"), (other, "lasso"), (nobody, "in this protocol a process is named")):
+        write_trace(replace(made, lasso=lasso), tmp_path / "made.trace.json")
+        result = asked("replay", str(tmp_path / "made.trace.json"))
+        assert result.exit_code == 2, result.output
+        assert said in result.output

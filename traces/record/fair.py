@@ -1,0 +1,240 @@
+"""A run in which somebody waits for ever, held against the CPython world by itself: no graph and no machine code has a
+part in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from invariants.binding import full_namespace
+from traces.record.lasso import Lasso
+from traces.record.trace import Trace, TraceError
+from zabspec.language import reference
+from zabspec.language.derive import in_order
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.live.goals import Goal
+from zabspec.live.phase import FairClass, StablePhase, class_of, stable_phase
+from zabspec.live.worlds import IN_WORLDS
+from zabspec.model import ConfigError, Model
+from zabspec.worlds.steps import BUDGETS, HEARTBEAT, NUMBERED, RECEIVE
+
+__all__ = ["NotFair", "Overtaken", "StableWorld", "certify", "closes", "hold_fair", "without_budgets"]
+
+
+class NotFair(TraceError):
+    """A run is not what it is said to be: one sentence says how."""
+
+
+class Overtaken(NotFair):
+    """It is, but that a message is overtaken by others for ever."""
+
+
+class StableWorld:
+    """A model in the CPython world, with what is said of its stable phase."""
+
+    def __init__(self, model: Model, phase: StablePhase) -> None:
+        self.model, self.phase = model, phase
+        program = model.program
+        names = {**phase.constants, **full_namespace(model), **phase.functions}
+        self.names: dict[str, Any] = reference.load(program.layout, names, program.types, program.steps)
+
+    @property
+    def nodes(self) -> range:
+        return range(self.model.configuration.nodes)
+
+    def choices(self, s: StateView, named: int) -> list[int]:
+        """The step words that are possible in the stable phase, without their choices."""
+        names, bare, out = self.names, without_budgets(s), [0] * (self.model.most_steps + 1)
+        names["enabled"](bare, out)
+        words = [word for word in out[1 : out[0] + 1] if names["stable_takes"](bare, word, named)]
+        gives_up = IN_WORLDS[self.model.world.name].gives_up
+        for p in self.nodes:
+            if names["stable_gives_up"](bare, p, named):
+                words.append(gives_up << 24 | p << 16)
+            if names["stable_beats"](bare, p):
+                words.append(HEARTBEAT << 24 | p << 16)
+        return words
+
+    def possible(self, s: StateView, named: int) -> frozenset[FairClass]:
+        """The classes of fair steps that are possible, or due."""
+        names, bare = self.names, without_budgets(s)
+        found = (class_of(self.model, word) for word in self.choices(s, named))
+        due = {FairClass("own", p) for p in self.nodes if names["stable_waits"](bare, p, named)}
+        due |= {FairClass("heartbeat", p) for p in self.nodes if names["stable_beat_due"](bare, p)}
+        return frozenset(c for c in found if c is not None) | due
+
+    def begins(self, s: StateView, named: int) -> bool:
+        return bool(self.names["stable_begins"](without_budgets(s), named))
+
+    def lasts(self, s: StateView, named: int) -> bool:
+        return bool(self.names["stable_lasts"](without_budgets(s), named))
+
+    def waits(self, goal: Goal, s: StateView, process: int, named: int) -> bool:
+        given: Sequence[int] = (process, named) if goal.names_one else (process,)
+        return bool(self.names[goal.called](without_budgets(s), *given))
+
+
+def without_budgets(s: StateView) -> StateView:
+    """A state with nothing left of the world's budgets."""
+    out = s.copy()
+    for name in BUDGETS:
+        if f"{name}_left" in out.layout.fields:
+            setattr(out, f"{name}_left", 0)
+    return out
+
+
+def closes(first: StateView, last: StateView) -> bool:
+    """Whether two states are one, the world's budgets aside."""
+    one, other = (in_order(s.layout, without_budgets(s).key()) for s in (first, last))
+    return bool(one == other)
+
+
+def certify(trace: Trace) -> None:
+    """Check what a trace says of a run in which somebody waits for ever; of any other there is nothing to check.
+
+    Raises:
+        NotFair: it is not so.
+    """
+    if trace.lasso is not None:
+        try:
+            hold_fair(trace.model, trace.schedule, trace.lasso)
+        except (*ERRORS, ConfigError) as problem:
+            raise NotFair(f"lasso: {problem}") from None
+
+
+def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mapping[str, int] | None = None) -> None:
+    """Check that a run is one of the fault phase and then of the stable phase, fair, and that a process waits in it for
+    ever from its loop on.
+
+    Args:
+        budget: of the fault phase; that of the model unless one says.
+
+    Raises:
+        NotFair: it is not.
+        ConfigError: nothing is said of what must come of this protocol.
+    """
+    phase = stable_phase(model)
+    goal = goal_of(phase, lasso)
+    named = who_is_named(model, phase, lasso)
+    begins = lasso.begins(len(schedule))
+    if not 0 <= lasso.moment <= begins <= len(schedule) or begins == lasso.loop == len(schedule):
+        raise NotFair("lasso: the loop begins before the moment, or has no step")
+    world, s = StableWorld(model, phase), model.program.initial()
+    left = dict(model.configuration.budget if budget is None else budget)
+    loop = Loop()
+    for k, word in enumerate(schedule):
+        if k == lasso.moment and not world.begins(s, named):
+            raise NotFair(f"lasso: the stable phase cannot begin after {k} steps")
+        if k >= lasso.moment:
+            if word & 0xFFFFFFFF not in world.choices(s, named):
+                raise NotFair(f"lasso: step {k + 1} is not possible in the stable phase")
+        else:
+            spend(model, word, left, k + 1)
+        if k >= begins:
+            loop.add(world, goal, s, lasso.process, named, k)
+            loop.take(world, s, word)
+        world.names["apply"](s, word)
+        if k >= lasso.moment and not world.lasts(s, named):
+            raise NotFair(f"lasso: after step {k + 1} what is assumed is no longer so")
+    if lasso.moment == len(schedule) and not world.begins(s, named):
+        raise NotFair("lasso: the stable phase cannot begin where the run ends")
+    loop.add(world, goal, s, lasso.process, named, len(schedule))
+    loop.judge(model.protocol.actions)
+
+
+def goal_of(phase: StablePhase, lasso: Lasso) -> Goal:
+    """
+    Raises:
+        NotFair: there is no such goal, or its words are others.
+    """
+    goal = next((g for g in phase.goals if g.name == lasso.goal), None)
+    if goal is None:
+        there = ", ".join(g.name for g in phase.goals)
+        raise NotFair(f"lasso, goal: there is no goal {lasso.goal!r}; there are {there}")
+    said, true = (lasso.statement, lasso.source), (goal.statement, goal.source)
+    for name, a, b in zip(("statement", "source"), said, true, strict=True):
+        if a != b:
+            raise NotFair(f"lasso, {name}: the trace says {a!r}, the goal {b!r}")
+    return goal
+
+
+def who_is_named(model: Model, phase: StablePhase, lasso: Lasso) -> int:
+    """The process that is named; -1: nobody is.
+
+    Raises:
+        NotFair: somebody has to be, or must not be, or there is no such process.
+    """
+    if phase.names_one != (lasso.named is not None):
+        raise NotFair(f"lasso, named: in this protocol {'a process' if phase.names_one else 'nobody'} is named")
+    for name, p in (("named", lasso.named), ("process", lasso.process)):
+        if p is not None and not 0 <= p < model.configuration.nodes:
+            raise NotFair(f"lasso, {name}: there is no process {p}")
+    return -1 if lasso.named is None else lasso.named
+
+
+def spend(model: Model, word: int, left: dict[str, int], number: int) -> None:
+    """
+    Raises:
+        NotFair: a step of the fault phase spends what is spent.
+    """
+    if spent := model.spends(NUMBERED[word >> 24 & 255], word & 255):
+        left[spent] -= 1
+        if left[spent] < 0:
+            raise NotFair(f"lasso: step {number} spends a budget that is spent")
+
+
+@dataclass
+class Loop:
+    """What is seen of a loop, or of where a run ends: one state."""
+
+    possible: list[frozenset[FairClass]] = field(default_factory=list)
+    taken: set[FairClass | None] = field(default_factory=set)
+    states: list[StateView] = field(default_factory=list)
+    mail: list[Counter[bytes]] = field(default_factory=list)
+    arrived: Counter[bytes] = field(default_factory=Counter)
+
+    def add(self, world: StableWorld, goal: Goal, s: StateView, process: int, named: int, k: int) -> None:
+        """See a state, after so many steps.
+
+        Raises:
+            NotFair: the process does not wait in it.
+        """
+        if not world.waits(goal, s, process, named):
+            raise NotFair(f"lasso: p{process} does not wait after {k} steps")
+        self.possible.append(world.possible(s, named))
+        self.states.append(s.copy())
+
+    def take(self, world: StableWorld, s: StateView, word: int) -> None:
+        """See the step that is taken in it."""
+        self.taken.add(class_of(world.model, word))
+        self.mail.append(in_flight(s))
+        self.arrived.update(message_of(s, word))
+
+    def judge(self, actions: Sequence[str]) -> None:
+        """
+        Raises:
+            NotFair: it does not close, or is not fair.
+        """
+        if not closes(self.states[0], self.states[-1]):
+            raise NotFair("lasso: the last step of the loop does not lead back to where it begins")
+        if always := frozenset.intersection(*self.possible) - self.taken:
+            said = "; ".join(sorted(c.said(actions) for c in always))
+            raise NotFair(f"lasso: the run is not fair: for ever possible and never done: {said}")
+        if self.mail and any(all(m[x] for m in self.mail) and not self.arrived[x] for x in self.mail[0]):
+            raise Overtaken("lasso: a message is overtaken by others for ever")
+
+
+def in_flight(s: StateView) -> Counter[bytes]:
+    """The messages that may overtake each other: those on their way to processes that are up."""
+    if "in_flight" not in s.layout.fields:
+        return Counter()
+    return Counter(bytes(m.raw()) for m in s.in_flight if m.ahead == 0)
+
+
+def message_of(s: StateView, word: int) -> list[bytes]:
+    """The message that a step receives."""
+    if "in_flight" not in s.layout.fields or word >> 24 & 255 != RECEIVE:
+        return []
+    return [bytes(s.in_flight[word & 255].raw())]

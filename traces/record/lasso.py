@@ -1,0 +1,56 @@
+"""What a trace says of a run in which somebody waits for ever: from which step on, and for what (docs/live.md)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Lasso"]
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """That a process waits for ever, in a run of so many steps and then either a loop or nothing.
+
+    Attributes:
+        goal: what is not reached.
+        statement, source: its words, and where they stand.
+        process: who waits.
+        named: who is named from the moment on; None: nobody is, in this protocol.
+        moment: after so many steps the stable phase begins.
+        loop: after so many the loop does, and the last step leads back there; None: the run ends, and nothing more
+            need happen.
+    """
+
+    goal: str
+    statement: str
+    source: str
+    process: int
+    named: int | None
+    moment: int
+    loop: int | None
+
+    def begins(self, steps: int) -> int:
+        """After how many steps of a run of so many it waits for ever."""
+        return steps if self.loop is None else self.loop
+
+    def sentence(self, steps: int) -> str:
+        """Who waits, from when on."""
+        who = f"p{self.process} waits for ever"
+        if self.loop is None:
+            return f"{who} after {steps} step{'s' * (steps != 1)}, when nothing more need happen"
+        return f"{who} while steps {self.loop + 1} to {steps} are taken again and again"
+
+    def marks(self, steps: int) -> dict[int, str]:
+        """What is said between steps, by after how many."""
+        named = "" if self.named is None else f", and p{self.named} is named"
+        moment = f"-- the moment: from here on there is no fault{named}"
+        if self.loop is None:
+            begins = f"-- here nothing more need happen, and p{self.process} still waits"
+        else:
+            begins = f"-- from here on, steps {self.loop + 1} to {steps} again and again: p{self.process} waits"
+        at = self.begins(steps)
+        return {self.moment: f"{moment}\n{begins}"} if at == self.moment else {self.moment: moment, at: begins}
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)

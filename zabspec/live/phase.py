@@ -1,0 +1,141 @@
+"""The stable phase of a model: its rules, its goals, and the classes of steps that are taken sooner or later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+
+from zabspec.language.program import own_names
+from zabspec.live import connections, db19, zab
+from zabspec.live.goals import Goal
+from zabspec.live.worlds import IN_WORLDS
+from zabspec.model import ConfigError, Model
+from zabspec.worlds.steps import ACTION
+
+__all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "stable_phase"]
+
+ACTED = "action"  # the kind of the classes of internal steps
+
+
+@dataclass(frozen=True)
+class FairClass:
+    """Steps of which one is taken sooner or later, where from some moment on there always is one.
+
+    Attributes:
+        kind: what they are, as the world's table calls them (`zabspec/live/worlds.py`), or `action`.
+        process: who takes them.
+        peer: who is at the other end.
+        which: of actions, which.
+    """
+
+    kind: str
+    process: int
+    peer: int = -1
+    which: int = 0
+
+    def renamed(self, p: Sequence[int]) -> FairClass:
+        """The class when process i is called p[i]."""
+        peer = p[self.peer] if self.peer >= 0 else -1
+        return FairClass(self.kind, p[self.process], peer, self.which)
+
+    def said(self, actions: Sequence[str]) -> str:
+        """In words, what is not done for ever where it is unfair."""
+        if self.kind == ACTED:
+            return f"p{self.process} does {actions[self.which]}"
+        said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
+        return said[self.kind].format(p=f"p{self.process}", q=f"p{self.peer}")
+
+
+@dataclass(frozen=True)
+class StablePhase:
+    """What is said of a protocol's stable phase.
+
+    Attributes:
+        rules: the functions that say what may happen in it.
+        others: modules with functions that goals call.
+        goals: what must come of it.
+        names_one: whether a process is named.
+    """
+
+    rules: ModuleType
+    others: tuple[ModuleType, ...]
+    goals: tuple[Goal, ...]
+    names_one: bool
+
+    @property
+    def modules(self) -> tuple[ModuleType, ...]:
+        """Where its functions are defined."""
+        return (self.rules, *self.others)
+
+    @property
+    def functions(self) -> dict[str, FunctionType]:
+        """Its functions."""
+        return {
+            name: value
+            for module in self.modules
+            for name, value in own_names(module).items()
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__
+        }
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """The numbers that its functions name."""
+        return {k: v for module in self.modules for k, v in own_names(module).items() if isinstance(v, int)}
+
+
+def stable_phase(model: Model) -> StablePhase:
+    """
+    Raises:
+        ConfigError: nothing is said of the stable phase of this protocol, or it cannot be asked.
+    """
+    protocol, network = model.protocol, model.configuration.network
+    if network in IN_WORLDS[model.world.name].unfair:
+        raise ConfigError(
+            f"--live: --network {network}: one message may be overtaken for ever there, and no fairness is said of that"
+        )
+    if protocol.name == "zab":
+        return StablePhase(connections, (zab,), zab.GOALS, True)
+    if protocol.name == "db19":
+        return StablePhase(db19, (), db19.GOALS, True)
+    if protocol.text is None or not protocol.text.goals:
+        said = "mark a function of its text with @goal" if protocol.text is not None else "there are zab, db19"
+        raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
+    if protocol.elects:
+        raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
+    world = IN_WORLDS[protocol.world.name]
+    apart = protocol.text.apart
+    goals = tuple(
+        Goal(g.name, protocol.text.source, g.waits, apart.get(g.waits.__name__, "")) for g in protocol.text.goals
+    )
+    return StablePhase(world.rules, (), goals, world.names_one)
+
+
+def fair_classes(model: Model) -> list[FairClass]:
+    """The classes of fair steps of a model, by their numbers."""
+    nodes = range(model.configuration.nodes)
+    pairs = [(p, q) for p in nodes for q in nodes]
+    out: list[FairClass] = []
+    for f in IN_WORLDS[model.world.name].fair:
+        out += [FairClass(f.name, p, q) for p, q in pairs] if f.pairs else [FairClass(f.name, p) for p in nodes]
+    for which in fair_actions(model):
+        out += [FairClass(ACTED, p, -1, which) for p in nodes]
+    return out
+
+
+def fair_actions(model: Model) -> list[int]:
+    """The internal steps of a process that it takes sooner or later: those that cost no budget, unless the text says
+    otherwise."""
+    text = model.protocol.text
+    return [k for k, a in enumerate(text.actions) if a.fair and not a.budget] if text is not None else []
+
+
+def class_of(model: Model, word: int) -> FairClass | None:
+    """The class of a step in the stable phase; None: it need not be taken."""
+    kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
+    if kind == ACTION:
+        return FairClass(ACTED, a, -1, c) if c in fair_actions(model) else None
+    for f in IN_WORLDS[model.world.name].fair:
+        if kind in f.kinds:
+            return FairClass(f.name, a, b) if f.pairs else FairClass(f.name, a)
+    return None
