@@ -21,6 +21,7 @@ from checker.commands.common import (
     check_writable,
     complain,
     say,
+    tell,
 )
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
@@ -69,8 +70,8 @@ def bridge(**options: Any) -> int:
     if options["trace"] is not None:
         check_writable(options["trace"], "--trace", regular=True)
     report = checked(options)
-    text = json.dumps(report.as_json(), indent=1) if options["as_json"] else report.text()
-    code = say(text, report.exit_code)
+    code = report.exit_code
+    code = say(json.dumps(report.as_json(), indent=1), code) if options["as_json"] else tell(report.text(), code)
     if report.trouble:
         complain(report.trouble)
     return code

@@ -33,6 +33,7 @@ from checker.commands.ending import (
     plain,
     say,
     settle,
+    tell,
 )
 from zabspec.worlds.steps import BUDGETS
 
@@ -64,6 +65,7 @@ __all__ = [
     "seconds",
     "size",
     "table",
+    "tell",
     "verified_trace",
     "write_file",
 ]

@@ -95,6 +95,13 @@ def say(text: str, code: int) -> int:
     return code
 
 
+def tell(text: str, code: int) -> int:
+    """As `say`, of sentences that may be longer than a line: folded to 80 columns."""
+    from traces.explain.folding import fitted
+
+    return say(fitted(text), code)
+
+
 # --- the streams -----------------------------------------------------------------------------------
 
 

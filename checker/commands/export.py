@@ -61,6 +61,8 @@ def refuse_model_options() -> None:
 @click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
 @click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
 @click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
+@click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
+@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
 @click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 @click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options()

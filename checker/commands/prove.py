@@ -11,7 +11,7 @@ from functools import partial
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Cannot, Subcommand, complain, near, say, seconds
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Cannot, Subcommand, complain, near, say, seconds, tell
 
 __all__ = ["prove"]
 
@@ -59,29 +59,30 @@ def proved(seeds: tuple[int, ...], limit: float, as_json: bool) -> int:
 
     proofs = []
     for seed in seeds:
-        with progress() as tell:
-            proofs.append(interruptibly(partial(run, seed, limit, tell)))
+        with progress() as show:
+            proofs.append(interruptibly(partial(run, seed, limit, show)))
     code = HELD if all(p.held for p in proofs) else NO_VERDICT
     if as_json:
         return say(json.dumps({"proofs": [p.as_json() for p in proofs]}, indent=1), code)
-    return say("\n\n".join(text(p) for p in proofs), code)
+    return tell("\n\n".join(text(p) for p in proofs), code)
 
 
 def broken(name: str, seed: int, limit: float, search: float | None, as_json: bool) -> int:
     """One mutant, or the list of them."""
     from checker.proof.break_it import break_it, text
     from checker.symbolic.solver import interruptibly
+    from traces.explain.folding import folded
     from zabspec.abstract.mutants import MUTANTS
 
     if name == "list":
-        return say("\n".join(f"{m.name:30}{m.doc}" for m in MUTANTS.values()), HELD)
+        return say("\n".join(folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()), HELD)
     if name not in MUTANTS:
         hint = near(name, MUTANTS) or "; `--mutant list` lists them"
         raise click.UsageError(f"there is no mutant {name!r}{hint}")
-    with progress() as tell:
-        found = interruptibly(lambda: break_it(MUTANTS[name], seed, limit, tell, search))
+    with progress() as show:
+        found = interruptibly(lambda: break_it(MUTANTS[name], seed, limit, show, search))
     code = VIOLATED if found.run else NO_VERDICT
-    code = say(json.dumps(found.as_json(), indent=1) if as_json else text(found), code)
+    code = say(json.dumps(found.as_json(), indent=1), code) if as_json else tell(text(found), code)
     if not found.run:
         complain(f"{name} is not proved, and no violation was found")
     return code

@@ -75,11 +75,14 @@ def answered(trace: Trace, what: str) -> Replayed:
 
 def as_text(result: Replayed) -> str:
     """What is printed: a line a step, the verdict, the digest."""
+    from traces.explain.folding import folded
     from traces.replay.replay import happened
 
     width = len(str(len(result.steps)))
-    lines = [f"{step.number:>{width}}  {happened(step)}" for step in result.steps]
-    return "\n".join([*lines, "", result.sentence, f"canonical dump at the end: sha256 {result.sha256}"])
+    lines = [folded(happened(step), f"{step.number:>{width}}  ") for step in result.steps]
+    return "\n".join(
+        [*lines, "", folded(result.sentence, others="  "), f"canonical dump at the end: sha256 {result.sha256}"]
+    )
 
 
 def as_json_value(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:

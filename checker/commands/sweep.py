@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Cannot, Subcommand, at_least, say, table
+from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Cannot, Subcommand, at_least, say, table, tell
 
 if TYPE_CHECKING:
     from traces.sweep.again import Again
@@ -255,9 +255,9 @@ def show(store: Store, summary: Summary, found: tuple[Finding, ...], again: Agai
     """Print the answer."""
     from traces.sweep.report import program_name, rate_text, verdict
 
-    code = say(verdict(store.question, summary) + "\n", HELD)
+    code = tell(verdict(store.question, summary) + "\n", HELD)
     if again.sentence:
-        code = max(code, say(again.sentence + "\n", HELD))
+        code = max(code, tell(again.sentence + "\n", HELD))
     rows = [
         (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
     ]

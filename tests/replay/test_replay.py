@@ -636,8 +636,10 @@ def test_the_command_replays_a_file(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     count = len(broken().steps)
-    assert [int(line.split()[0]) for line in lines[:count]] == list(range(1, count + 1))
-    assert lines[-2].endswith(f"{broken().property_name} breaks at step {count} and not before")
+    numbers = [int(found[1]) for line in lines if (found := re.match(r" *([0-9]+)  p[0-9]:", line))]
+    assert numbers == list(range(1, count + 1))
+    assert f" {broken().property_name} breaks at step {count} and not before " in " ".join(done.stdout.split())
+    assert max(map(len, lines[:-1])) <= 80
     assert re.fullmatch("canonical dump at the end: sha256 [0-9a-f]{64}", lines[-1])
     report = json.loads(command("replay", str(path), "--json").stdout)
     assert report["replayed"] is True
