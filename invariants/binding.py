@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 from invariants import MODULES
 from invariants.inductive import datagrams
-from invariants.registry import Property
+from invariants.registry import STEP, Property
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
+from zabspec.language.schema import Role
 from zabspec.model import Model
-from zabspec.own.authoring import ConfigError
+from zabspec.own.authoring import ConfigError, said_at
 
-__all__ = ["bound", "full_namespace"]
+__all__ = ["bound", "full_namespace", "refuse_scratch"]
 
 
 class Programmed(Protocol):
@@ -76,4 +78,28 @@ def bound(model: Model) -> dict[str, Any]:
         judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
         for root in ("initialize", "enabled", "apply", *judging):
             front.function(root)
+        claims = (Property.of_claim(c, "") for c in model.protocol.claims)
+        refuse_scratch(model, claims, front.program.reads)
     return load(program.layout, names, program.types, program.steps)
+
+
+def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[str, frozenset[str]]) -> None:
+    """Refuse what is said of states and reads what is of the step before: a state is judged once, however many steps
+    lead to it.
+
+    Args:
+        reads: by a function's name, the fields that it and those that it calls read.
+
+    Raises:
+        ConfigError: a property of a text of somebody's own does so.
+    """
+    if model.protocol.text is None:
+        return
+    of_a_step = {f.name for f in model.program.schema.fields if f.role is Role.SCRATCH}
+    for p in properties:
+        touched = {name for f in (p.holds, p.witness) for name in reads.get(f.__name__, ())}
+        if p.of != STEP and touched & of_a_step:
+            what = ", ".join(sorted(touched & of_a_step))
+            raise ConfigError(
+                f"{said_at(p.holds)}{p.name} reads {what}, which is of a step: let it take (before, event, after)"
+            )

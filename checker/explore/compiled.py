@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from checker.explore import kernel
 from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, refuse_order, why_not_symmetric
-from invariants.binding import full_namespace
+from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.derive import in_order
@@ -291,6 +291,7 @@ class Compiled:
                 elif p.of == HISTORY:
                     what = ", ".join(sorted(touched - observed))
                     raise ConfigError(f"{said_at(p.holds)}{p.name} is over the history, and reads {what}")
+        refuse_scratch(self.model, self.properties, reads.program.reads)
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
         text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"

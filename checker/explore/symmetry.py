@@ -108,12 +108,20 @@ def refuse_order(model: Model, properties: Iterable[Property]) -> None:
     Raises:
         LanguageError: one does, with its line.
     """
+    refuse_order_in(model, [name for p in properties for name in (p.holds.__name__, p.witness.__name__)])
+
+
+def refuse_order_in(model: Model, judged: Iterable[str]) -> None:
+    """The same of functions that judge a state, by their names.
+
+    Raises:
+        LanguageError: one does, with its line.
+    """
     program = model.program
     if not bags(program.layout):
         return
     front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
-    judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
-    for found in orders_of_bags(front, judged):
+    for found in orders_of_bags(front, list(judged)):
         raise LanguageError(found.file, found.line, found.reason)
 
 

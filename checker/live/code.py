@@ -10,13 +10,14 @@ from typing import Any
 
 from checker.explore import compiled
 from checker.explore.compiled import I64, PTR, Compiled
-from checker.explore.symmetry import DECODERS, Asymmetric
+from checker.explore.symmetry import DECODERS, Asymmetric, refuse_order_in
 from checker.live import graph, kernel
 from invariants.registry import Property
 from zabspec.language import derive, frontend
 from zabspec.language.jit import MachineCode
 from zabspec.language.loaded import digest_of, program_digest
 from zabspec.language.program import own_names
+from zabspec.language.schema import Field, Role
 from zabspec.language.symmetry import Trusted, asymmetries
 from zabspec.language.tree import TypedProgram
 from zabspec.live.phase import fair_actions, fair_classes, stable_phase
@@ -148,7 +149,35 @@ class LiveCode(Compiled):
             why = self.goals_asymmetry()
             if why:
                 raise Asymmetric(why)
-        return super()._typed()
+        if self.model.protocol.text is not None:
+            refuse_order_in(self.model, [goal.called for goal in self.phase.goals])
+        program = super()._typed()
+        self.refuse_what_is_gone(program)
+        return program
+
+    def refuse_what_is_gone(self, program: TypedProgram) -> None:
+        """
+        Raises:
+            ConfigError: a goal, or the environment of a text of somebody's own, reads what a state of the stable phase
+                does not say: the world's budgets, of which nothing is left, or what the step before it was.
+        """
+        spent = {f"{name}_left": "which is spent from the moment on" for name in BUDGETS}
+        scratch = {f.name: "which is of a step, and no state has it" for f in self.scratch}
+        text = self.model.protocol.text
+        asked = [(goal.called, f"goal {goal.name}", spent | scratch) for goal in self.phase.goals]
+        if text is not None:
+            for change in text.changes:
+                for f in filter(None, (change.when, change.function)):
+                    asked.append((text.apart.get(f.__name__, f.__name__), f"environment step {change.name}", spent))
+        for name, what, gone in asked:
+            for field in sorted(program.reads.get(name, ())):
+                if field in gone:
+                    raise ConfigError(f"--live: {what} reads {field}, {gone[field]}")
+
+    @property
+    def scratch(self) -> Sequence[Field]:
+        """The fields that no state has."""
+        return [f for f in self.layout.schema.fields if f.role is Role.SCRATCH]
 
     def goals_asymmetry(self) -> str:
         """Where what is said of the stable phase tells processes apart; empty: nowhere."""

@@ -34,6 +34,11 @@ PIECE = 8192  # nodes expanded between two looks at the clock
 ALL = (1 << 63) - 1
 ORIGIN = (1 << 40) - 1
 
+# What a graph says besides its arrays: none of it may be lost where there is more room.
+KEPT = (
+    "nodes", "edges", "used", "expanded", "error", "error_node", "clash", "starts", "left_out", "height", "narrow",
+)  # fmt: skip
+
 Tell = Callable[["Live"], None]
 
 
@@ -165,6 +170,8 @@ class LiveRun:
             live.stopped = live.exploration.stopped
             if live.exploration.error:
                 live.error = f"{live.exploration.error}, in the fault phase"
+            if not live.stopped and not live.error and self.explorer.entered != live.exploration.distinct:
+                live.stopped = "not every state of the fault phase was taken for a moment: please report it"
             if not live.stopped and not live.error:
                 self.follow_one()
                 self.close()
@@ -269,7 +276,7 @@ class LiveRun:
             copy(larger, g, name, g.nodes)
         copy(larger, g, "ahead", g.height)
         copy(larger, g, "edge", g.edges)
-        for name in ("nodes", "edges", "used", "expanded", "starts", "left_out", "height", "narrow"):
+        for name in KEPT:
             setattr(larger, name, getattr(g, name))
         data = Block(size)
         data.map[: g.used] = self.data.map[: g.used]

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
+from checker.explore.memory import Budget
 from checker.explore.result import Limits
 from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
@@ -306,3 +307,122 @@ def test_a_goal_of_another_shape_is_refused(tmp_path: Path) -> None:
     result = asked("--protocol", "lock.py", cwd=tmp_path)
     assert result.exit_code == 2
     assert "a goal is (s: State, p: Node) -> bool" in result.output
+
+
+NOW = 'environment("now", Int(0, 1), "the clock"), stored("taken"'
+RINGS = """def early(s: State) -> bool:
+    return s.now == 0{when}
+
+
+@environment_step(when=early)
+def ring(s: State) -> None:
+    s.now = 1{does}
+
+
+def holds(s: State, p: Node)"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"),
+    [
+        ("s.event == 17", "goal served reads event, which is of a step, and no state has it"),
+        ("s.choices > 0", "goal served reads choices, which is of a step"),
+        ("s.crashes_left > 0 and s.mode[p] == WAITING", "goal served reads crashes_left, which is spent from the"),
+        ("s.in_flight[0].source == p", "what is there is in no order, so that none is the first"),
+    ],
+)
+def test_a_goal_that_reads_what_no_state_of_the_stable_phase_has_is_refused(
+    reads: str, said: str, tmp_path: Path
+) -> None:
+    """Each was answered before: nobody ever waits."""
+    text = LOCK.replace("    return s.mode[p] == WAITING\n", f"    return {reads}\n")
+    (tmp_path / "reads.py").write_text(text.replace('network="fifo"', 'network="datagrams"'))
+    result = asked("--protocol", "reads.py", "--crashes", "1", cwd=tmp_path)
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("when", "does"), [(" and s.crashes_left > 0", ""), ("", " if s.crashes_left > 0 else 0")], ids=["when", "does"]
+)
+def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str, does: str, tmp_path: Path) -> None:
+    """In the stable phase none is left, and what it would do then is not what the text says."""
+    text = LOCK.replace('stored("taken"', NOW).replace(
+        "    stored, volatile,", "    Int, environment, environment_step, stored, volatile,"
+    )
+    text = text.replace("def holds(s: State, p: Node)", RINGS.format(when=when, does=does))
+    (tmp_path / "rings.py").write_text(text)
+    result = asked("--protocol", "rings.py", cwd=tmp_path)
+    assert result.exit_code == 2, result.output
+    assert "environment step ring reads crashes_left, which is spent from the moment on" in result.output
+
+
+def test_what_the_environment_may_do_need_not_be_done(tmp_path: Path) -> None:
+    """A lock that is let go once a clock rang, which it need not."""
+    text = LOCK.replace('stored("taken"', NOW).replace(
+        "    stored, volatile,", "    Int, environment, environment_step, stored, volatile,"
+    )
+    text = text.replace("def holds(s: State, p: Node)", RINGS.format(when="", does=""))
+    text = text.replace(
+        "    return s.mode[p] == HOLDING\n\n\n@action", "    return s.mode[p] == HOLDING and s.now == 1\n\n\n@action"
+    )
+    text = text.replace("    return s.mode[p] == WAITING\n", "    return s.mode[p] != FREE\n")
+    (tmp_path / "rings.py").write_text(text)
+    result = asked("--protocol", "rings.py", "--no-trace", cwd=tmp_path)
+    assert result.exit_code == 1, result.output
+
+
+def test_a_goal_that_was_edited_is_asked_as_it_reads_now(tmp_path: Path) -> None:
+    """What is kept in machine code goes by the text, goals included."""
+    forgets = LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
+    for said, code in (("WAITING", 1), ("HOLDING", 0), ("WAITING", 1)):
+        text = forgets.replace("    return s.mode[p] == WAITING\n", f"    return s.mode[p] == {said}\n")
+        (tmp_path / "edited.py").write_text(text)
+        assert asked("--protocol", "edited.py", "--no-trace", cwd=tmp_path).exit_code == code
+
+
+def test_a_graph_that_grows_keeps_what_went_wrong_in_it() -> None:
+    """Two states with one fingerprint, met while there was no room for the next."""
+    run = LiveRun(code(**TWO), 1)
+    run.graph.clash, run.graph.error, run.graph.error_node = 1, 2, 3
+    run.budget, most = Budget(None), run.graph.nodes_most
+    run.graph.nodes = most
+    run.grow()
+    assert run.graph.nodes_most > most
+    assert (run.graph.clash, run.graph.error, run.graph.error_node) == (1, 2, 3)
+
+
+def test_two_states_with_one_fingerprint_are_no_verdict() -> None:
+    run = LiveRun(code(**TWO), 1)
+    run.graph.clash = 1
+    run.run(Limits(None, None, None, None))
+    assert not run.live.complete
+    assert run.live.stopped == "two states have one fingerprint"
+
+
+def test_a_moment_that_was_not_taken_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = LiveRun(code(**TWO), 1)
+    monkeypatch.setattr(run.explorer, "take", lambda *_: setattr(run.explorer, "entered", run.explorer.entered - 1))
+    run.run(Limits(None, None, None, None))
+    assert not run.live.complete
+    assert "not every state of the fault phase was taken for a moment" in run.live.stopped
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        (("--max-states", "1"), 3),
+        (("--time-limit", "0.0001"), 3),
+        (("--memory-limit", "1M"), 3),
+        (("--channel", "1"), 3),
+        (("--max-epoch", "1"), 3),
+        (("--depth", "0"), 0),
+    ],
+)
+def test_whatever_cuts_the_graph_short_is_no_verdict(words: tuple[str, ...], exit_code: int, tmp_path: Path) -> None:
+    two = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
+    result = asked(*two, *words, cwd=tmp_path)
+    assert result.exit_code == exit_code, result.output
+    assert (
+        result.output.count("holds") == 0 if exit_code else "moments to depth 0" in result.output.replace("\n  ", " ")
+    )

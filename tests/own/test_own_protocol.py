@@ -11,8 +11,10 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from checker.cli import main
 from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -508,3 +510,15 @@ def test_a_field_of_a_message_may_have_the_name_of_a_handler(written) -> None:
     """What a property reads is then no call of it."""
     text = re.sub(r"\byes\b", "refuse", TEXT)
     assert explored(written(text=text)).levels == explored(written()).levels
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_what_is_said_of_states_reads_nothing_of_the_step_before(engine: str, tmp_path: Path) -> None:
+    """A state is judged once, however many steps lead to it: a second one of another kind was not looked at."""
+    from tests.live.test_live import LOCK
+
+    path = tmp_path / "lock.py"
+    path.write_text(LOCK.replace("    if s.NODES > 2 and", "    if s.event == 20 and"), encoding="utf-8")
+    result = CliRunner().invoke(main, ["--protocol", str(path), "--engine", engine, "--no-trace"])
+    assert result.exit_code == 2, result.output
+    assert "one-holder reads event, which is of a step: let it take (before, event, after)" in result.output
