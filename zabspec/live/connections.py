@@ -31,10 +31,11 @@ def stable_takes(s: State, word: int, named: Node) -> bool:
 
 
 def stable_gives_up(s: State, p: Node, named: Node) -> bool:
-    """Whether p gives its iteration up: its leader is not the one named, or its connection is dead."""
+    """Whether p gives its iteration up: its leader is not the one named, or its connection is dead. A leader need not
+    have one with itself."""
     if is_down(s, p) or s.role[p] == ELECTION or not may_time_out(s, p):
         return False
-    return s.leader[p] != named or s.link[p][named] != OPEN
+    return s.leader[p] != named or (p != named and s.link[p][named] != OPEN)
 
 
 def stable_give_up(s: State, word: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 
 from zabspec.language.program import own_names
-from zabspec.live import connections, db19, zab
+from zabspec.live import connections, db19, ladis, zab
 from zabspec.live.goals import Goal
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
@@ -15,6 +15,7 @@ from zabspec.worlds.steps import ACTION
 
 __all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "stable_phase"]
 
+LIVE = f"{__package__}."  # what stands here; all else that its functions call is the program's
 ACTED = "action"  # the kind of the classes of internal steps
 
 
@@ -75,7 +76,7 @@ class StablePhase:
             name: value
             for module in self.modules
             for name, value in own_names(module).items()
-            if isinstance(value, FunctionType) and value.__module__ == module.__name__
+            if isinstance(value, FunctionType) and value.__module__.startswith(LIVE)
         }
 
     @property
@@ -98,8 +99,10 @@ def stable_phase(model: Model) -> StablePhase:
         return StablePhase(connections, (zab,), zab.GOALS, True)
     if protocol.name == "db19":
         return StablePhase(db19, (), db19.GOALS, True)
+    if protocol.name == "ladis":
+        return StablePhase(ladis, (), ladis.GOALS, True)
     if protocol.text is None or not protocol.text.goals:
-        said = "mark a function of its text with @goal" if protocol.text is not None else "there are zab, db19"
+        said = "mark a function of its text with @goal" if protocol.text is not None else "there are zab, ladis, db19"
         raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
     if protocol.elects:
         raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")

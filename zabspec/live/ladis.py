@@ -1,0 +1,87 @@
+"""The stable phase of ZAB as LADIS'08 has it, and what must come of it.
+
+Over connections as any (`connections.py`), but for the oracle: LADIS'08's names nobody whose log a quorum is ahead of,
+so that the moment is one at which it may name the one process, and a run counts for as long as it may.
+"""
+
+from __future__ import annotations
+
+from zabspec.language.lang import Node, State
+from zabspec.live.connections import (
+    stable_beat,
+    stable_beat_due,
+    stable_beats,
+    stable_give_up,
+    stable_gives_up,
+    stable_takes,
+    stable_waits,
+)
+from zabspec.live.goals import Goal
+from zabspec.protocols.ladis import BROADCAST, DOWN, LEADING
+from zabspec.worlds.actor import is_down, oracle_may_name
+
+__all__ = [
+    "GOALS", "stable_beat", "stable_beat_due", "stable_beats", "stable_give_up", "stable_gives_up", "stable_takes",
+    "stable_waits",
+]  # fmt: skip
+
+
+def stable_begins(s: State, named: Node) -> bool:
+    """The moment may be any at which the named process is up, and the oracle may name it."""
+    return not is_down(s, named) and oracle_may_name(s, named, named)
+
+
+def stable_lasts(s: State, named: Node) -> bool:
+    """A run counts for as long as the oracle may name it."""
+    return oracle_may_name(s, named, named)
+
+
+# --- what must come of it ------------------------------------------------------------------------
+
+
+def quorum_is_up(s: State) -> bool:
+    """2: at least f + 1 of 2f + 1 servers are up."""
+    count = 0
+    for q in range(s.NODES):
+        if s.role[q] != DOWN:
+            count = count + 1
+    return count >= s.MAJORITY
+
+
+def waits_to_follow(s: State, p: Node, named: Node) -> bool:
+    """A process that is up comes to follow the leader that the election names, or to be it."""
+    return s.role[p] != DOWN and s.leader[p] != named
+
+
+def waits_to_synchronize(s: State, p: Node, named: Node) -> bool:
+    """While a quorum is up, a process that is up comes out of recovery mode, as a leader or with the leader named."""
+    if s.role[p] == DOWN or not quorum_is_up(s):
+        return False
+    if p == named:
+        return s.role[p] != LEADING or s.stage[p] != BROADCAST
+    return s.leader[p] != named or not s.synced[p]
+
+
+def waits_to_commit(s: State, p: Node, named: Node) -> bool:
+    """While a quorum is up, every message in the log of a leader in broadcast mode is committed by it."""
+    if p != named or not quorum_is_up(s):
+        return False
+    return s.role[p] == LEADING and s.stage[p] == BROADCAST and s.committed[p] < len(s.history[p])
+
+
+def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
+    """While a quorum is up, every message in the log of the leader in broadcast mode is delivered by every process that
+    is up."""
+    if s.role[p] == DOWN or not quorum_is_up(s):
+        return False
+    if s.role[named] != LEADING or s.stage[named] != BROADCAST:
+        return False
+    return s.delivered_length[p] < len(s.history[named])
+
+
+GOALS = (
+    Goal("follows", "LADIS'08 4.2", waits_to_follow),
+    Goal("joins", "LADIS'08 4, 4.2", waits_to_synchronize),
+    Goal("commits", "LADIS'08 4.1", waits_to_commit),
+    Goal("delivers", "LADIS'08 2, 4.1", waits_to_deliver),
+)
