@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 __all__ = [
-    "HOLDS", "NOT_REACHED", "SIMULATE", "Check", "Expectation", "Known", "Matrix", "MatrixError", "default_file",
-    "matrix_of", "read_matrix",
+    "HOLDS", "LIVE", "NOT_REACHED", "SIMULATE", "Check", "Expectation", "Known", "Matrix", "MatrixError",
+    "default_file", "matrix_of", "read_matrix",
 ]  # fmt: skip
 
 SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
 ABOUT = ("name", "claim", "where", "story", "seconds", "expect")  # what is no option
 SIMULATE = "simulate"
+LIVE = "live"
+NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
 HOLDS, VIOLATED, NOT_REACHED = "holds", "violated", "not reached"
 ALL = "all"
 
@@ -44,10 +46,12 @@ class Expectation:
 
     Attributes:
         verdict: `holds`, `violated` or `not reached`.
-        violated: every property that breaks, with the length of its shortest run (simulated: the tick).
+        violated: every property that breaks, with the length of its shortest run (simulated: the tick); of goals, each
+            that is not reached, with the length of the run that is told.
         premises: the properties whose premise has to be met, each with the depth that it is to be met at, or none;
             None: those of all that are judged.
-        depth, states, raw, exhausted: of the exploration, where they are to be these.
+        depth, states, raw, exhausted: of the exploration, where they are to be these; of goals the depth of the fault
+            phase, and the states of the stable one.
         sha256: of a simulated run.
         source: where it is stated, or which independent engine found the same.
     """
@@ -92,6 +96,11 @@ class Check:
     @property
     def simulated(self) -> bool:
         return self.engine == SIMULATE
+
+    @property
+    def live(self) -> bool:
+        """Whether it asks after goals."""
+        return self.engine == LIVE
 
 
 @dataclass(frozen=True)
@@ -276,7 +285,7 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     name = given["name"]
     options = {k: v for k, v in ({**defaults, **given}).items() if k not in ABOUT}
     options["protocol"] = located(str(options.get("protocol", "zab")), path)
-    mine = takes(options.get("engine") == SIMULATE)  # defaults are for both
+    mine = takes(str(options.get("engine", "")))  # defaults are for all
     options = {k: v for k, v in options.items() if k in given or k in mine}
     try:
         expect = expectation(given["expect"], options)
@@ -287,11 +296,13 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
 
 
 @cache
-def takes(simulated: bool) -> frozenset[str]:
+def takes(engine: str) -> frozenset[str]:
     """The options of what answers: the keywords of its function that a check may give."""
     from checker.api import Exploring, Simulating
 
-    keywords = Simulating.__annotations__ if simulated else Exploring.__annotations__
+    keywords = Simulating.__annotations__ if engine == SIMULATE else Exploring.__annotations__
+    if engine == LIVE:
+        keywords = {k: v for k, v in keywords.items() if k not in NOT_OF_GOALS}
     return frozenset(["protocol", *keywords]) & frozenset(schema("zabcheck")["properties"]["defaults"]["properties"])
 
 
@@ -310,13 +321,18 @@ def expectation(given: Mapping[str, Any], options: Mapping[str, Any]) -> Expecta
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
         raise MatrixError(f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties break")
-    if len(set(violated.values())) > 1 and not options.get("keep_going") and options.get("engine") != SIMULATE:
+    ends = options.get("engine") not in (SIMULATE, LIVE)
+    if len(set(violated.values())) > 1 and not options.get("keep_going") and ends:
         raise MatrixError(
             "what breaks at several depths is found with keep_going = true: without it, the first ends it"
         )
     of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
     if options.get("engine") == SIMULATE and of_states:
         raise MatrixError(f"a simulated run has no {of_states[0]} to expect")
+    if options.get("engine") != LIVE and "goals" in options:
+        raise MatrixError('goals are for engine = "live"')
+    if options.get("engine") == LIVE and "raw" in given:
+        raise MatrixError("states of the stable phase are not counted without symmetry too: there is no raw to expect")
     if options.get("engine") != SIMULATE and "sha256" in given:
         raise MatrixError("only a simulated run has a sha256 to expect")
     premises: Any = given.get("premises", ALL if verdict == HOLDS else [])

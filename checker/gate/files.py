@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from checker.gate.found import Named
 from checker.gate.judging import DIFFERS, KNOWN, NEW, NOT_RUN, UNDECIDED, Difference, Outcome
 from checker.gate.places import way_to
 from checker.gate.result import HEAD, Result, statement_of
@@ -14,7 +15,6 @@ from checker.report.github import annotation, cell, diagram
 from checker.report.junit import Case, suite_xml
 from checker.report.report import Counterexample
 from checker.report.sarif import Finding, Place, Rule, sarif
-from invariants.registry import Property
 
 __all__ = ["annotation_lines", "as_junit", "as_sarif", "summary"]
 
@@ -72,7 +72,7 @@ def places(result: Result, o: Outcome, d: Difference) -> tuple[list[Place], list
 def as_sarif(result: Result, root: Path) -> bytes:
     """A finding for each difference; what is let pass is suppressed, with its reason. Rules are the properties that
     were judged, and what else can be found."""
-    judged: dict[str, Property] = {}
+    judged: dict[str, Named] = {}
     for o in result.outcomes:
         judged |= {p.name: p for p in (o.found.properties if o.found is not None else ())}
     rules = [Rule(p.name, first_sentence(p.statement), f"{p.statement} ({p.source})") for p in judged.values()]

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from checker.live.report import LiveReport
     from checker.report.report import Counterexample, Report
     from checker.report.simulated import Answer
-    from invariants.registry import Property
     from traces import Trace
     from traces.judging.simulated import Verdict
 
-__all__ = ["Found", "found_by_exploring", "found_by_simulating"]
+__all__ = ["Found", "Named", "found_by_exploring", "found_by_living", "found_by_simulating"]
+
+
+class Named(Protocol):
+    """What is judged, or asked after: a property, or a goal."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def statement(self) -> str:
+        """It in words."""
+
+    @property
+    def source(self) -> str:
+        """Where it is stated."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +46,7 @@ class Found:
         doubtful: those that broke in a run that does not replay, of which nothing is known.
         unsettled: why not all that was asked for is known, a sentence each.
         depth, states, raw, exhausted: of the exploration; None: of a simulated run.
-        unit: what violations and premises are counted in: depth, or tick.
+        unit: what violations and premises are counted in: depth, tick, or step.
         sha256: of the simulated run.
         seconds: how long it took.
         cpu_seconds: of all cores, compilation and replay included; an equal part of what several checks share.
@@ -38,7 +54,7 @@ class Found:
     """
 
     sentence: str
-    properties: Sequence[Property]
+    properties: Sequence[Named]
     violated: Mapping[str, int]
     met: Mapping[str, int | None]
     seen_to: int
@@ -75,6 +91,33 @@ def found_by_exploring(report: Report) -> Found:
         r.complete,
         seconds=r.seconds + r.compile_seconds,
         counterexamples=report.counterexamples,
+    )
+
+
+def found_by_living(report: LiveReport) -> Found:
+    """What asking after goals found: one that is not reached in a run that is fair and replays. Where each goal asked
+    after is not reached, nothing that was left out could change that."""
+    from checker.report.report import HOLDS, VIOLATED
+
+    live, verdicts = report.live, {goal.name: report.verdict(goal) for goal in report.live.goals}
+    violated = {name: s.steps for name, s in report.starving.items() if verdicts[name] == VIOLATED}
+    troubles = [s.counterexample.trouble for s in report.starving.values() if s.counterexample.trouble]
+    cut = report.cut_short if violated.keys() != verdicts.keys() else ""
+    return Found(
+        report.sentence,
+        live.goals,
+        violated,
+        dict.fromkeys(name for name in verdicts if name in live.waited and verdicts[name] in (HOLDS, VIOLATED)),
+        -1 if report.cut_short else max(violated.values(), default=0),
+        not report.cut_short,
+        frozenset(report.starving.keys() - violated.keys()),
+        [*filter(None, [cut]), *troubles],
+        live.exploration.depth,
+        live.nodes,
+        exhausted=live.complete and live.exploration.complete,
+        unit="step",
+        seconds=live.seconds + live.compile_seconds,
+        counterexamples={name: s.counterexample for name, s in report.starving.items()},
     )
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import Cannot, near
-from checker.gate.configuration import SIMULATE, Check, Known, Matrix, MatrixError
-from checker.gate.found import Found, found_by_exploring, found_by_simulating
+from checker.gate.configuration import Check, Known, Matrix, MatrixError
+from checker.gate.found import Found, Named, found_by_exploring, found_by_living, found_by_simulating
 from checker.gate.judging import UNDECIDED, Outcome, outcome_of
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ class Asked:
     Attributes:
         check: it.
         options: of the command that answers, parsed.
-        judged: the properties that are judged.
-        configuration: of the exploration; None: it is a simulated run.
+        judged: the properties that are judged, or the goals that are asked after.
+        configuration: of the exploration; None: it is a simulated run, or asks after goals.
     """
 
     check: Check
     options: Mapping[str, Any]
-    judged: tuple[Property, ...]
+    judged: tuple[Named, ...]
     configuration: Configuration | None
 
     @property
@@ -58,7 +58,7 @@ class Asked:
     def key(self) -> tuple[object, ...]:
         """Checks that have it alike are answered together."""
         if self.configuration is None:
-            return (SIMULATE, repr(sorted(self.options.items())))
+            return (self.check.engine, repr(sorted(self.options.items())))
         asked = {k: v for k, v in self.options.items() if k not in ("names", "protocol")}
         return (self.configuration, None if asked["keep_going"] else self.names, repr(sorted(asked.items())))
 
@@ -105,10 +105,27 @@ def ready(check: Check) -> Asked:
         options = simulation(protocol, given | {"check": True})
         run_of(options)
         return Asked(check, options, tuple(judged_properties(protocol)), None)
+    if check.live:
+        return ready_to_live(check, protocol, given)
     options = exploration(protocol, given | {"no_trace": True})
     refuse_contradictions(options)
     judged = chosen_properties(options["names"], options["protocol"])
     return Asked(check, options, tuple(judged), configured(options, any(p.name == LITERAL for p in judged)))
+
+
+def ready_to_live(check: Check, protocol: str, given: dict[str, Any]) -> Asked:
+    """A check that asks after goals."""
+    from checker.api import exploration
+    from checker.commands.explore import configured
+    from checker.commands.live import chosen_goals, refuse_what_goals_have_not
+    from zabspec.live.phase import stable_phase
+    from zabspec.model import Model
+
+    given = {k: v for k, v in given.items() if k not in ("engine", "goals")}
+    options = exploration(protocol, given | {"live": True, "goal": check.options.get("goals"), "no_trace": True})
+    refuse_what_goals_have_not(options)
+    phase = stable_phase(Model(configured(options, literal=False)))
+    return Asked(check, options, tuple(chosen_goals(options["goals"], phase.goals)), None)
 
 
 def refuse_unjudged(name: str, asked: Asked, where: str) -> None:
@@ -118,7 +135,8 @@ def refuse_unjudged(name: str, asked: Asked, where: str) -> None:
     """
     if name not in asked.names:
         hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
-        raise MatrixError(f"{where}: no property {name!r} is judged{hint}")
+        what = f"goal {name!r} is asked after" if asked.check.live else f"property {name!r} is judged"
+        raise MatrixError(f"{where}: no {what}{hint}")
 
 
 # --- asking ----------------------------------------------------------------------------------------
@@ -174,6 +192,9 @@ def answers(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Fou
     from zabspec.own.authoring import ConfigError
 
     try:
+        if group[0].check.live:
+            yield from lived(group)
+            return
         if group[0].configuration is None:
             yield from simulated(group)
             return
@@ -193,6 +214,15 @@ def simulated(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
     started = time.perf_counter()
     answer = answered(dict(group[0].options))
     found = found_by_simulating(answer, time.perf_counter() - started)
+    for a in group:
+        yield a, found
+
+
+def lived(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
+    """One question after goals, which all of a group ask."""
+    from checker.commands.live import answer
+
+    found = found_by_living(answer(group[0].options))
     for a in group:
         yield a, found
 
@@ -219,7 +249,7 @@ def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Rep
         return
     made = {name: counterexample(model, exploration, name, None) for name in exploration.violations}
     for a in group:
-        part = part_of(exploration, a.judged)
+        part = part_of(exploration, tuple(p for p in judged if p.name in a.names))
         mine = {name: c for name, c in made.items() if name in part.violations}
         yield (
             a,

@@ -36,6 +36,7 @@ HEAVY = 60.0  # CPU seconds: what takes longer runs with --all, or when it is na
 TITLES = {
     "dsn11": "ZAB as DSN'11 states it",
     "variants": "ZAB with one rule changed",
+    "live": "Who waits for ever when all is well",
     "networks": "ZAB over channels that are not its own",
     "ladis08": "ZAB as LADIS 2008 has it",
     "db19": "The node of the db-19 lab",

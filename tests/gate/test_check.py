@@ -429,6 +429,53 @@ def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> No
     assert gate(one(f'{expect}, sha256 = "{64 * "0"}"', *options)).exit_code == 1
 
 
+LIVE = ('protocol = "forgets.py"', 'engine = "live"')
+
+
+@pytest.mark.slow(seconds=4)
+def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: Path) -> None:
+    """One that is not reached, with the length of the run that is told; defaults that are of explorations go by."""
+    from tests.live.test_lasso_files import FORGETS
+
+    (tmp_path / "forgets.py").write_text(FORGETS)
+    expect = f'verdict = "violated", violated = {{ served = 8 }}, {SOURCE}'
+    assert gate(one(expect, *LIVE), head="").exit_code == 0
+    result = gate(one(expect, *LIVE, 'goals = ["served"]', "max_states = 2"), "--json")
+    assert result.exit_code == 3, "nobody was found to wait, and not all was looked at"
+    assert json.loads(result.stdout)["checks"][0]["reasons"]
+    assert gate(one(expect.replace("8", "7"), *LIVE)).exit_code == 1
+    assert gate(one(HOLDS, *LIVE)).exit_code == 1
+    result = gate(one(expect, *LIVE), "--traces", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    (tmp_path / "serves.py").write_text(
+        FORGETS.replace("s.mode[p] = FREE\n", "s.mode[p] = FREE\n    send(s, p, 0, RELEASE())\n")
+    )
+    serves = ('protocol = "serves.py"', 'engine = "live"')
+    assert gate(one(HOLDS, *serves)).exit_code == 0
+    found = json.loads(gate(one(expect, *serves), "--json").stdout)["checks"][0]
+    assert found["differences"][0]["what"] == "vanished"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (one(HOLDS, *LIVE, 'goals = ["serves"]'), "there is no goal 'serves'"),
+        (one(f'verdict = "violated", violated = {{ agreement = 5 }}, {SOURCE}', *LIVE), "no goal 'agreement' is asked"),
+        (one(f'verdict = "holds", raw = 5, {SOURCE}', *LIVE), "there is no raw to expect"),
+        (one(HOLDS, *LIVE, "keep_going = true"), "--keep-going does not go with --live"),
+        (one(HOLDS, 'goals = ["served"]'), 'goals are for engine = "live"'),
+        (one(HOLDS, 'engine = "live"'), "mark a function of its text with @goal"),
+    ],
+)  # fmt: skip
+def test_a_wrong_question_about_goals_is_refused(text: str, said: str, gate: Gate, tmp_path: Path) -> None:
+    from tests.live.test_lasso_files import FORGETS
+
+    (tmp_path / "forgets.py").write_text(FORGETS)
+    result = gate(text)
+    assert result.exit_code == 2, result.output
+    assert said in " ".join(result.output.split())
+
+
 def test_after_an_interrupt_the_rest_is_not_run_and_there_is_no_verdict(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
