@@ -106,7 +106,7 @@ Examples:
     "--reduction",
     type=click.Choice(["auto", "none"]),
     show_default="none",
-    help="auto: leave out transitions to states that are reached anyhow, where there are many (docs/reduction.md).",
+    help="auto: where there are many states, leave out what verdicts do not need (docs/reduction.md).",
 )
 @click.option(
     "--engine",

@@ -183,7 +183,7 @@ def explored_once(
     exploration = run_engine(engine, replace(limits, max_states=most), options)
     exploration.compile_seconds += ready
     if reduce and exploration.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL:
-        exploration = again_reduced(code, engine, limits, options, started)
+        exploration = again_reduced(code, engine, exploration, limits, options, started)
     return exploration, threads, symmetry_off
 
 
@@ -227,29 +227,48 @@ def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> s
 
 
 def again_reduced(
-    code: Compiled, engine: Any, limits: Limits, options: Mapping[str, Any], started: float
+    code: Compiled, engine: Any, first: Exploration, limits: Limits, options: Mapping[str, Any], started: float
 ) -> Exploration:
-    """Explore anew what has turned out to be large, with sleep sets.
+    """Explore anew what has turned out to be large: with ample sets, which leave out states, and if that does not say
+    all that a full search would, with sleep sets, which leave out transitions.
 
     Args:
         code: the model in machine code.
-        engine: that has explored it so far.
+        engine: that has explored it so far; `first`: what it has found.
         started: when all began, in seconds of the clock.
     """
-    import time
     from dataclasses import replace
 
+    from checker.explore.ample import AmpleExplorer, Narrowing, conclusive, why_not_narrowed
     from checker.explore.reduced import ReducedExplorer
     from checker.explore.reduction import Reducing
 
-    threads, so_far = engine.threads, engine.result.seconds
+    threads, model, judged = engine.threads, code.model, code.properties
+    suspected: tuple[str, ...] = ()
     engine.forget()
-    model, judged = code.model, code.properties
+    if not why_not_narrowed(model) and limits.max_states is None:
+        narrow = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
+        exploration = run_anew(narrow, limits, options, started)
+        exploration.add_first(first)
+        if conclusive(exploration):
+            return exploration
+        suspected = tuple(exploration.violations)
+        if exploration.stopped:
+            return replace(exploration, suspected=suspected, violations={})
+        narrow.forget()
     explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
+    exploration = run_anew(explorer, limits, options, started)
+    return replace(exploration, suspected=() if exploration.violations else suspected)
+
+
+def run_anew(engine: Any, limits: Limits, options: Mapping[str, Any], started: float) -> Exploration:
+    """Explore with what is left of the time, of which all that has passed counts."""
+    import time
+    from dataclasses import replace
+
     ready = time.perf_counter() - started
-    exploration = run_engine(explorer, replace(limits, spent=ready), options)
-    exploration.compile_seconds += ready - so_far
-    exploration.seconds += so_far
+    exploration = run_engine(engine, replace(limits, spent=ready), options)
+    exploration.compile_seconds += ready
     return exploration
 
 

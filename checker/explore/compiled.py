@@ -247,6 +247,7 @@ class Compiled:
             "SYMMETRY": int(self.symmetry),
             "SKIPS": int(derive.skips(self.layout)),
             "REDUCES": 0,
+            "NARROWS": 0,
             "NODES": n,
             "RENAMINGS": math.factorial(n) if self.symmetry else 1,
             "TOTAL": total,
@@ -314,6 +315,7 @@ class Compiled:
         names["SKIPS"] = bool(names["SKIPS"])
         reads.namespace = names
         names["REDUCES"] = bool(names["REDUCES"])
+        names["NARROWS"] = bool(names["NARROWS"])
         return names
 
     def _typed(self) -> TypedProgram:

@@ -31,8 +31,8 @@ MANY = 128  # of 7! renamings: the orbit of a state that so many leave as it is 
 
 # Words of a unit's report
 (
-    R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES, R_ERROR_AT,
-) = range(7)  # fmt: skip
+    R_GENERATED, R_DEADLOCKS, R_ERROR, R_STEP_WITNESSES, R_OFFSET, R_WITNESSES, R_ERROR_AT, R_APART,
+) = range(8)  # fmt: skip
 R_STEPS = 8  # 64 counters: transitions that entered each paper step
 R_EVENTS = 72  # 64 counters: transitions of each kind of event
 R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks it
@@ -88,6 +88,11 @@ def expand(
         enabled(parent, steps)
         if REDUCES:
             offset = offset + put_to_sleep(source, offset, parent, work)
+        if NARROWS:
+            alone = put_first(parent, steps, report)
+            left = left_on_their_own(parent) if alone > 0 else 0
+            whole = False
+            unseen = False
         if parent.error != 0:  # which steps are possible is not known
             note_error(report, parent.error, first + done, 0)
             steps[0] = 0
@@ -97,6 +102,9 @@ def expand(
         for k in range(steps[0]):
             choice = 0
             choices = 1
+            if NARROWS:  # the steps of a process on its own are enough
+                if k == alone and unseen and not whole:
+                    break
             if REDUCES:  # what an earlier step put to sleep has one successor, which another way leads to
                 mine = class_of_step(parent, steps[1 + k])
                 quiet = False
@@ -114,6 +122,10 @@ def expand(
                     note_error(report, child.error, first + done, 2 * ordinal)
                     continue
                 ordinal = ordinal + 1
+                if NARROWS:
+                    if k < alone:
+                        whole = whole or left_on_their_own(child) >= left
+                        unseen = unseen or not seen_changed(parent, child)
                 if SKIPS:  # a receipt that changes nothing may as well come later
                     if idle(parent, child):
                         continue

@@ -59,6 +59,9 @@ class Exploration:
     memory: int = 0  # bytes at the peak
     fingerprint_bits: int = 64
     reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
+    narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
+    suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time
+    apart: bool = False  # what was left out for cannot be relied on: a state was found where steps do not commute
 
     @property
     def distinct(self) -> int:
@@ -81,6 +84,20 @@ class Exploration:
             return 0.0
         n = self.distinct
         return min(1.0, n * (n - 1) / 2 / 2.0**self.fingerprint_bits)
+
+    def add_first(self, first: Exploration) -> None:
+        """Add what a full search had found before this one, which leaves out states: premises met earlier, steps
+        taken, and how deep it went."""
+        self.expanded_levels = first.expanded_levels
+        for name, depth in first.witnessed.items():
+            self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
+        for name, count in first.step_counts.items():
+            self.step_counts[name] = max(count, self.step_counts.get(name, 0))
+
+    def depth_of(self, depth: int) -> str:
+        """A depth at which something was first met, as a report says it."""
+        exact = not self.narrowed or depth <= self.expanded_levels + 1
+        return f"depth {depth}" if exact else f"depth {depth} at most"
 
     def verdict(self, p: Property) -> str:
         """`violated`, `holds` (its premise was met) or `not reached`."""

@@ -168,12 +168,12 @@ class Report:
         if verdict == VIOLATED:
             return f"VIOLATED at depth {r.violations[p.name].depth}"
         if verdict == HOLDS:
-            return f"holds, witnessed at depth {r.witnessed[p.name]}"
+            return f"holds, witnessed at {r.depth_of(r.witnessed[p.name])}"
         if verdict == NOT_REACHED:
             return f"premise not reached{BOUNDS}"
         if p.name in r.violations:
             return "no verdict: its counterexample does not replay"
-        seen = f", premise met at depth {r.witnessed[p.name]}" if p.name in r.witnessed else ""
+        seen = f", premise met at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
         if self.whole_depth < 0:
             return "no verdict: nothing was looked at"
         return f"no verdict: not violated to depth {self.whole_depth}{seen}"
@@ -215,7 +215,7 @@ class Report:
         """How far the exploration went."""
         r = self.exploration
         if r.complete:
-            return f"explored to exhaustion (depth {len(self.levels) - 1})"
+            return f"explored to exhaustion (depth {len(self.levels) - 1}{', reduced' if r.narrowed else ''})"
         if self.covered:
             return f"explored to depth {len(self.levels) - 1} and no further"
         if self.whole_depth < 0:
@@ -239,7 +239,10 @@ class Report:
             if wrong:
                 return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
             lacking = f"--require-witness: premise not reached for {some(self.unmet)}"
-            return f"no verdict: {self.cut_short or lacking}; no violation found; {tail}"
+            found = (
+                f"{', '.join(r.suspected)} broken, and no way there known yet" if r.suspected else "no violation found"
+            )
+            return f"no verdict: {self.cut_short or lacking}; {found}; {tail}"
         tested = sum(self.verdict(p) == HOLDS for p in r.properties)
         if not tested:
             return f"premise not reached: no property ({total} judged) was put to the test; {tail}"
@@ -281,12 +284,17 @@ class Report:
         each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
         each = "" if r.engine == "spark" else each
         return [
-            ("distinct states", f"{r.distinct:,}" + (f" orbits, for {r.raw:,} states" if r.symmetry else "")),
+            (
+                "distinct states",
+                f"{r.distinct:,}"
+                + (f" orbits, for {r.raw:,} states" if r.symmetry else "")
+                + (" (reduced: only those that were visited)" if r.narrowed else ""),
+            ),
             (
                 "generated states",
                 f"{r.generated:,}" + (" (reduced: only by transitions that were taken)" if r.reduced else ""),
             ),
-            ("depth", f"{len(self.levels) - 1}"),
+            ("depth", f"{len(self.levels) - 1}" + (" (reduced)" if r.narrowed else "")),
             ("terminal states", f"{r.terminal:,} (no step is possible)"),
             (
                 "fingerprint collision",
@@ -303,6 +311,8 @@ class Report:
 
     def reduction_row(self) -> list[tuple[str, str]]:
         """What a large exploration says of reduction."""
+        if self.exploration.narrowed:
+            return [("reduction", "ample sets: fewer states, all verdicts")]
         if self.exploration.reduced:
             return [("reduction", "sleep sets: every state, at its depth, by fewer transitions")]
         large = self.exploration.distinct > LARGE and self.reduction_off
@@ -390,7 +400,10 @@ class Report:
         if self.symbolic:
             parts.append(aligned([("property", "asked of z3"), *self.symbolic_rows()], head=True))
         parts.append(aligned(self.figures()))
-        parts.append("states per level, from depth 0\n" + wrapped(f"{n:,}" for n in self.levels))
+        parts.append(
+            f"states per level{' (reduced)' if r.narrowed else ''}, from depth 0\n"
+            + wrapped(f"{n:,}" for n in self.levels)
+        )
         if r.generated:
             parts.append(f"transitions{self.taken}\n" + indented(aligned(self.count_rows(), right=1)))
         if self.notes():
@@ -423,7 +436,9 @@ class Report:
         for row in self.figures():
             figures.add_row(*row)
         console.print(figures)
-        console.print(Text("\nstates per level, from depth 0", style="bold"))
+        console.print(
+            Text(f"\nstates per level{' (reduced)' if self.exploration.narrowed else ''}, from depth 0", style="bold")
+        )
         console.print(Text(wrapped(f"{n:,}" for n in self.levels)))
         if self.exploration.generated:
             counts = Table("step", box=SIMPLE_HEAD)
@@ -496,6 +511,7 @@ class Report:
                 "symmetry": r.symmetry,
                 "symmetry_off": self.symmetry_off or None,
                 "reduced": r.reduced,
+                "narrowed": r.narrowed,
                 "reduction_off": self.reduction_off or None,
             },
         }

@@ -70,6 +70,9 @@ class Conventions:
         channels: by kind, the field with the message that it receives, and the operands that index it.
         where: the function that says of a state whether what is declared in `commute` is true there.
         commute: the pairs of labels that may change places.
+        own: the function that says of a process that it is on its own.
+        own_roles: the kinds of step that such a process may take, and the role that it then has; None: not known.
+        own_unread: what it does not read then: fields under labels.
     """
 
     kinds: Mapping[int, str]
@@ -88,6 +91,9 @@ class Conventions:
     channels: Mapping[int, tuple[str, tuple[str, ...]]]
     where: str
     commute: tuple[tuple[str, str], ...]
+    own: str
+    own_roles: Mapping[int, int | None]
+    own_unread: tuple[tuple[str, str], ...]
 
 
 CLOSED = "closed"  # the label of what is written to the role of a process that has closed its connections
@@ -149,24 +155,32 @@ class Listed:
     known: dict[tuple[str, str], int | Symbol] | None = None  # what fields of process a are known to hold
 
 
-def footprints(program: t.TypedProgram, layout: Layout, world: Conventions) -> dict[Case, frozenset[Touch]]:
+def footprints(
+    program: t.TypedProgram, layout: Layout, world: Conventions, own: bool = False
+) -> dict[Case, frozenset[Touch]]:
     """What steps touch, case by case, of the kinds that may be listed at all.
 
     Args:
         program: typed, with `enabled` and `apply`.
+        own: of processes on their own, which follow another, only.
     """
     listing = Walk(program, layout, world, None)
     listing.run("enabled")
     found: dict[Case, frozenset[Touch]] = {}
     for kind, listed in listing.listed.items():
+        if own and kind not in world.own_roles:
+            continue
         for tag in world.received.get(kind, (0,)):
-            for own in (False, True):
-                case = Case(kind, tag, own)
+            for itself in (False,) if own else (False, True):
+                case = Case(kind, tag, itself)
                 taking = Walk(program, layout, world, case)
                 known = dict(listed.known or {})
+                role = world.own_roles[kind] if own else None
+                if role is not None:
+                    known[world.role, A.name] = role
                 if kind not in world.paired:
-                    known[world.follows, A.name] = A if own else B
-                elif own and (world.follows, A.name) not in known:
+                    known[world.follows, A.name] = A if itself else B
+                elif itself and (world.follows, A.name) not in known:
                     known[world.follows, A.name] = A
                 taking.known = known
                 taking.run("apply")

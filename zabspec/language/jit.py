@@ -28,6 +28,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from zabspec.language.interrupts import Held, interrupts_held
+
 __all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
 
 MAGIC = b"zabcheck object 2\n"
@@ -46,6 +48,7 @@ def _initialize() -> None:
         _ready = True
 
 
+@interrupts_held()
 def machine_name() -> str:
     """What object code depends on besides its source: processor, its features, and versions."""
     features = llvm.get_host_cpu_features().flatten()
@@ -53,6 +56,7 @@ def machine_name() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__} {python}"
 
 
+@interrupts_held()
 def has_bit_gather() -> bool:
     """Whether the processor gathers and scatters bits in one instruction (x86 BMI2)."""
     return bool(llvm.get_host_cpu_features().get("bmi2", False)) and llvm.get_process_triple().startswith("x86_64")
@@ -74,6 +78,7 @@ class MachineCode:
         thorough: whether it was compiled thoroughly.
     """
 
+    @interrupts_held()
     def __init__(self, code: bytes, facts: dict[str, Any], thorough: bool = True) -> None:
         _initialize()
         self.facts = facts
@@ -85,11 +90,13 @@ class MachineCode:
         self._engine.finalize_object()
 
     @property
+    @interrupts_held()
     def origin(self) -> bytes:
         """The digest of the assembly that it was compiled from; empty: it does not say."""
         address = self._engine.get_global_value_address(ORIGIN)
         return ctypes.string_at(address, DIGEST) if address else b""
 
+    @interrupts_held()
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """An exported function by name, called through ctypes (which lets other threads run).
 
@@ -118,6 +125,15 @@ def compile_text(assembly: str, thorough: bool = True) -> bytes:
     Args:
         thorough: not to have the code soon, but to have fast code.
     """
+    code = None
+    while code is None:  # where it was interrupted, the interrupt is raised here, or meant nothing
+        with interrupts_held() as held:
+            code = _compiled(assembly, thorough, held)
+    return code
+
+
+def _compiled(assembly: str, thorough: bool, held: Held) -> bytes | None:
+    """`compile_text`; nothing, if it was interrupted. All objects of LLVM die in here."""
     _initialize()
     module = llvm.parse_assembly(assembly)
     module.verify()
@@ -137,8 +153,12 @@ def compile_text(assembly: str, thorough: bool = True) -> bytes:
         passes = llvm.create_new_function_pass_manager()
         passes.add_sroa_pass()
     for function in module.functions:
+        if held.waiting:
+            return None
         if not function.is_declaration:
             passes.run(function, builder)
+    if held.waiting:
+        return None
     return bytes(machine.emit_object(module))
 
 

@@ -152,6 +152,27 @@ def connected_as_followed(s: State) -> bool:
     return True
 
 
+def on_its_own(s: State, p: Node) -> bool:
+    """Whether what p may do next is nobody else's concern until it has: it is down, or the leader that it follows has
+    closed its end, and it has no fault left to meet. Then nothing is sent to p, nobody else changes its end of the
+    connection, and it closes that in one way whatever its leader has become."""
+    if is_down(s, p):
+        return True
+    l = s.leader[p]
+    if s.role[p] != FOLLOWING or l == NOBODY or l == p:
+        return False
+    return s.link[p][l] == FOLLOWER_OPEN and s.timeouts_left == 0 and s.crashes_left == 0
+
+
+def left_on_their_own(s: State) -> int:
+    """How many steps those that are on their own may take at most until none is."""
+    left = 0
+    for p in range(s.NODES):
+        if on_its_own(s, p):
+            left = left + 1 + len(s.to_follower[p])
+    return left
+
+
 def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field, ...]:
     """The network's fields; `up` and `down` are the capacities of a channel in messages."""
     net = Role.NETWORK

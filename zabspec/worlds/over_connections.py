@@ -99,6 +99,13 @@ class OverConnections(World):
             },
             where="connected_as_followed",
             commute=connections.COMMUTE,
+            own="on_its_own",
+            own_roles={
+                connections.RECOVER: None,
+                connections.TO_FOLLOWER: connections.FOLLOWING,
+                connections.FOLLOWER_LEARNS: connections.FOLLOWING,
+            },
+            own_unread=(("disconnect", "role"),),
         )
 
     def log(self, c: Configuration) -> int:

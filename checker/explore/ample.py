@@ -1,0 +1,232 @@
+"""Exploring with ample sets: fewer states, from which everything that may break is still reached (docs/reduction.md).
+
+Which steps are enough follows from the same relation as sleep sets (`checker/explore/reduction.py`), and from what the
+world says of a process that is on its own. What is found to be broken, and what was not reached, is for a search that
+leaves out no states: see `conclusive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from checker.explore import kernel, narrow_kernel
+from checker.explore.breadth_first import Explorer, Keeper, Progress
+from checker.explore.compiled import Compiled
+from checker.explore.reduction import collisions, why_not_reduced
+from checker.explore.result import Exploration, Limits
+from invariants.registry import STEP, TERMINAL
+from zabspec.language import tree as t
+from zabspec.language.footprints import Case, Conventions, Names, Touch, footprints
+from zabspec.language.frontend import FrontEnd
+from zabspec.language.kinds import Seq
+from zabspec.language.looks import Looks
+from zabspec.language.schema import Layout
+from zabspec.model import Model
+
+__all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases", "why_not_narrowed"]
+
+APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
+
+
+def free_cases(
+    own: Mapping[Case, frozenset[Touch]],
+    cases: Mapping[Case, frozenset[Touch]],
+    read: Iterable[Touch],
+    world: Conventions,
+) -> set[Case]:
+    """Of the steps of a process on its own, the cases that collide with no step of another.
+
+    Args:
+        own: what they touch, given what is known of such a process.
+        cases: what steps touch, of any process.
+        read: what properties of steps read of the process that takes one.
+    """
+    pairs = frozenset(frozenset(pair) for pair in world.commute)
+    others = [touched | set(read) for touched in cases.values()]
+    found = set()
+    for case, touched in own.items():
+        mine = {x for x in touched if x.writes or (x.label, x.field) not in world.own_unread} | set(read)
+        if not any(collisions(mine, other, pairs) & APART for other in others):
+            found.add(case)
+    return found
+
+
+def free_text(layout: Layout, free: Iterable[Case], world: Conventions) -> str:
+    """`is_free`: whether a step of a process on its own collides with no step of another."""
+    lines = [
+        "def is_free(s: State, word: int) -> bool:",
+        "    held = as_bytes(s)",
+        "    kind = (word >> 24) & 255",
+        "    a = (word >> 16) & 255",
+        f"    if a >= {layout.schema.nodes} or (word & 255) != 0:",
+        "        return False",
+    ]
+    by_kind: dict[int, int] = {}
+    for case in free:
+        by_kind[case.kind] = by_kind.get(case.kind, 0) | 1 << case.tag
+    for kind, tags in sorted(by_kind.items()):
+        lines.append(f"    if kind == {kind}:")
+        if kind in world.received:
+            name, order = world.channels[kind]
+            assert order == ("a",)
+            first, (stride,) = layout.strides(layout.fields[name])
+            channel = layout.fields[name].kind
+            assert isinstance(channel, Seq)
+            lines.append(f"        return (({tags} >> held[{first + channel.header} + a * {stride}]) & 1) == 1")
+        else:
+            lines.append("        return True")
+    return "\n".join([*lines, "    return False"])
+
+
+def changed_text(layout: Layout, names: Iterable[str]) -> str:
+    """`seen_changed`: whether a step has changed any of some fields."""
+    lines = [
+        "def seen_changed(before: State, after: State) -> bool:",
+        "    a = as_bytes(before)",
+        "    b = as_bytes(after)",
+        "    d = 0",
+    ]
+    for name in sorted(names):
+        f = layout.fields[name]
+        start = layout.strides(f)[0]
+        end = start + layout.plain_count(f) * f.kind.size
+        while start < end:
+            wide = end - start >= 8
+            lines.append(
+                f"    d = d | (load_word(a, {start}) ^ load_word(b, {start}))"
+                if wide
+                else f"    d = d | (a[{start}] ^ b[{start}])"
+            )
+            start += 8 if wide else 1
+    return "\n".join([*lines, "    return d != 0"])
+
+
+class Beyond(Looks):
+    """As `Looks`, but that a property may read channels, too: what a step has appended to them. Whether it reads
+    anything else beyond its process is in the text that is made."""
+
+    def looks_away(self, e: t.Expr, names: Names) -> bool:
+        channels = {name for name, _ in self.world.channels.values()}
+        reads = self.of(e, names)[1]
+        if self.trouble or not all(self.is_own(r) or (r.field in channels and not r.writes) for r in reads):
+            return True
+        self.own |= {Touch(r.field, ("a",), False) for r in reads if r.field not in channels}
+        return False
+
+
+def looks_beyond(program: t.TypedProgram, layout: Layout, world: Conventions, name: str) -> tuple[bool, set[Touch]]:
+    """Whether a property of steps may read more than its process and channels, and what it reads of its process."""
+    looks = Beyond(program, layout, world)
+    made = looks.of_function(program.functions[name])
+    return any(s.value != t.Const(t.BOOL, 0) for s in returns(made.body)), looks.own
+
+
+def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
+    """Every return among some statements, those inside others too."""
+    found = []
+    for s in body:
+        match s:
+            case t.Return():
+                found.append(s)
+            case t.If():
+                found += returns([*s.then, *s.other])
+            case t.For():
+                found += returns(s.body)
+    return found
+
+
+def why_not_narrowed(model: Model) -> str:
+    """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
+    c = model.configuration
+    for is_so, why in (
+        (bool(model.protocol.disks), "a process has something on a disk"),
+        (bool(model.protocol.elects), "an election is a step"),
+        (bool(model.protocol.actions or model.protocol.changes), "there are steps beside the network's"),
+        (bool(c.power_losses), "--power-losses"),
+    ):
+        if is_so:
+            return why
+    return why_not_reduced(model)
+
+
+class Narrowing(Compiled):
+    """A model in machine code that explores with ample sets."""
+
+    also_modules = (narrow_kernel,)
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        found = self.model.world.conventions(self.model.configuration, self.model.union)
+        assert found is not None
+        return found
+
+    def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
+        self.front = reads or self.front_end()
+        return super().typed_namespace(self.front)
+
+    @property
+    def read_of_states(self) -> set[str]:
+        """The fields that properties of states read, in any state."""
+        judged = [p.holds.__name__ for p in self.properties if p.of not in (STEP, TERMINAL)]
+        return set().union(*(self.front.program.reads[name] for name in judged))
+
+    def free(self) -> set[Case]:
+        """The steps of processes on their own that collide with nobody's."""
+        world, program = self.conventions, self.model.program.typed(("enabled", "apply"))
+        read: set[Touch] = set()
+        for p in self.properties:
+            if p.of == STEP:
+                self.front.function(p.holds.__name__)
+                beyond, own = looks_beyond(self.front.program, self.layout, world, p.holds.__name__)
+                if beyond:
+                    return set()
+                read |= own
+        cases = footprints(program, self.layout, world)
+        return free_cases(footprints(program, self.layout, world, own=True), cases, read, world)
+
+    def also_text(self) -> str:
+        own = self.conventions.own
+        return "\n\n\n".join(
+            (
+                f"def steps_commute(s: State) -> bool:\n    return {self.conventions.where}(s)",
+                f"def is_on_its_own(s: State, p: int) -> bool:\n    return {own}(s, p)",
+                free_text(self.layout, self.free(), self.conventions),
+                changed_text(self.layout, self.read_of_states),
+            )
+        )
+
+    def also_key(self) -> tuple[object, ...]:
+        return ("ample sets", self.conventions)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        return {**super().numbers, "NARROWS": 1}
+
+
+class AmpleExplorer(Explorer):
+    """Explores a model compiled with ample sets."""
+
+    code: Narrowing
+
+    def run(
+        self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
+    ) -> Exploration:
+        """As without reduction, but that nothing is told of what is broken but its name, and no level is kept."""
+        assert keeper is None
+        result = super().run(limits, keep_going, progress)
+        result.narrowed = True
+        result.reduced = True
+        result.apart = any(slot.report.get(kernel.R_APART) for slot in self.slots)
+        return result
+
+    def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
+        """Ways are told by a search that leaves out nothing."""
+        return ()
+
+
+def conclusive(r: Exploration) -> bool:
+    """Whether what a search with ample sets has found is all that a full one would say."""
+    met = all(p.name in r.witnessed for p in r.properties)
+    return r.complete and met and not (r.violations or r.error or r.apart or r.stopped)

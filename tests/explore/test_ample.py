@@ -1,0 +1,273 @@
+"""Ample sets: fewer states, and the same verdicts; what they rest on (docs/reduction.md)."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.commands import explore as command
+from checker.explore.ample import AmpleExplorer, Narrowing, conclusive, free_cases, looks_beyond, why_not_narrowed
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Exploration, Limits
+from invariants import properties_of
+from zabspec.language.footprints import Case, Touch
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.steps import FOLLOWER_LEARNS, RECOVER, TO_FOLLOWER
+
+DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]
+SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
+CRASHES = replace(SMALL, timeouts=0, crashes=1)
+
+
+@cache
+def narrowing(configuration: Configuration, symmetry: bool = True) -> Narrowing:
+    return Narrowing(Model(configuration), DEFAULT, symmetry)
+
+
+def both(configuration: Configuration, symmetry: bool = True, threads: int = 1, **limits: int) -> list[Exploration]:
+    full = Explorer(Compiled(Model(configuration), DEFAULT, symmetry), threads).run(Limits(**limits), keep_going=True)
+    less = AmpleExplorer(narrowing(configuration, symmetry), threads).run(Limits(**limits), keep_going=True)
+    return [full, less]
+
+
+def agree(full: Exploration, less: Exploration) -> None:
+    """What must be the same: whether anything breaks, and the states in which nothing more can happen. What the lesser
+    one has seen is there to be seen."""
+    assert full.complete == less.complete
+    assert bool(full.violations or full.error) == bool(less.violations or less.error or less.apart)
+    assert less.violations.keys() <= full.violations.keys()
+    assert less.witnessed.keys() <= full.witnessed.keys()
+    assert all(full.witnessed[name] <= depth for name, depth in less.witnessed.items())
+    if not full.error and not less.apart:
+        assert less.terminal == full.terminal
+        assert less.violations.keys() == full.violations.keys()
+    assert conclusive(less) <= (not full.violations and not full.error and len(full.witnessed) == len(DEFAULT))
+
+
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize(
+    ("configuration", "symmetry"),
+    [(SMALL, True), (CRASHES, True), (replace(SMALL, nodes=2, txns=2), False)],
+    ids=["timeout", "crash", "without symmetry"],
+)
+def test_fewer_states_are_judged_alike(configuration: Configuration, symmetry: bool) -> None:
+    full, less = both(configuration, symmetry)
+    agree(full, less)
+    assert less.distinct < 0.96 * full.distinct
+    assert less.narrowed
+    assert not full.narrowed
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize(
+    ("variant", "budgets"),
+    [("propose-to-synced-only", (2, 0, 0)), ("small-quorum", (1, 1, 0)), ("no-promise", (1, 1, 0))],
+    ids=str,
+)
+def test_what_is_broken_is_found_broken(variant: str, budgets: tuple[int, int, int]) -> None:
+    txns, timeouts, crashes = budgets
+    configuration = replace(SMALL, variant=variant, txns=txns, timeouts=timeouts, crashes=crashes)
+    full, less = both(configuration)
+    agree(full, less)
+    assert conclusive(less) is False
+
+
+def test_any_number_of_threads_gives_the_same() -> None:
+    one, two = (AmpleExplorer(narrowing(SMALL), n).run(Limits()) for n in (1, 2))
+    assert (one.levels, one.generated, one.witnessed) == (two.levels, two.generated, two.witnessed)
+
+
+# --- what processes on their own do is nobody's concern --------------------------------------------
+
+
+def of(word: int) -> int:
+    return word >> 16 & 255
+
+
+def disturbed(code: Narrowing, state: bytes, p: int) -> list[str]:
+    """What is wrong with leaving process p to itself in a state: a step of another that does not change places with one
+    of p's, byte for byte, or that is judged otherwise behind it; or that makes p's steps others."""
+    size = code.layout.size
+    after = dict(code.next_states(state))
+    mine = {w for w in after if of(w) == p}
+    wrong = []
+    for v in after.keys() - mine:
+        beside = dict(code.next_states(after[v][:size]))
+        if {w for w in beside if of(w) == p} != mine:
+            wrong.append(f"{v:#x} changes what p{p} may do")
+            continue
+        for t in mine:
+            behind = dict(code.next_states(after[t][:size]))
+            if v not in behind or behind[v][:size] != beside[t][:size]:
+                wrong.append(f"{t:#x} and {v:#x} do not change places")
+                continue
+            live = (1 << len(DEFAULT)) - 1
+            if code.breaks(state, after[v], live) != code.breaks(after[t][:size], behind[v], live):
+                wrong.append(f"{v:#x} is judged otherwise behind {t:#x}")
+            if code.breaks(state, after[t], live) != code.breaks(after[v][:size], beside[t], live):
+                wrong.append(f"{t:#x} is judged otherwise behind {v:#x}")
+    return wrong
+
+
+def walks(code: Narrowing, seed: int, number: int, length: int = 70) -> list[bytes]:
+    """States on random walks, some several times."""
+    source, out = random.Random(seed), []
+    for _ in range(number):
+        state = code.model.program.initial().key()
+        for _ in range(length):
+            out.append(state)
+            after = code.next_states(state)
+            if not after:
+                break
+            state = source.choice(after)[1][: code.layout.size]
+    return out
+
+
+def own(code: Narrowing, state: bytes) -> list[int]:
+    says = code.model.program.python["on_its_own"]
+    view = code.view(state)
+    return [p for p in range(3) if says(view, p)]
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("variant", ["", "no-promise", "history-by-length"])
+def test_a_process_on_its_own_is_disturbed_by_nobody(variant: str) -> None:
+    code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0, variant=variant), False)
+    tried = 0
+    for state in walks(code, 5, 60):
+        for p in own(code, state):
+            tried += 1
+            assert not disturbed(code, state, p)
+    assert tried > 100
+
+
+def test_one_that_is_not_is_disturbed() -> None:
+    """The same look at processes whose leader has not closed its end, and at those that ask their oracle, finds that
+    they are."""
+    code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0), False)
+    found = {1: 0, 0: 0}
+    for state in walks(code, 6, 30):
+        view = code.view(state)
+        for p in range(3):
+            if view.role[p] in found and p not in own(code, state):
+                found[view.role[p]] += bool(disturbed(code, state, p))
+    assert all(found.values()), found
+
+
+def test_what_each_of_its_steps_leaves_to_do_is_less() -> None:
+    """Else there might be a circle in which nobody else ever moves."""
+    code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0), False)
+    left = code.model.program.python["left_on_their_own"]
+    tried = 0
+    for state in walks(code, 7, 30):
+        for p in own(code, state):
+            for word, after in code.next_states(state):
+                if of(word) == p:
+                    tried += 1
+                    assert left(code.view(after[: code.layout.size])) < left(code.view(state))
+    assert tried > 50
+
+
+# --- what is derived -------------------------------------------------------------------------------
+
+
+def test_a_case_that_collides_with_another_process_is_not_free() -> None:
+    world = narrowing(SMALL).conventions
+    case, other = Case(RECOVER), Case(TO_FOLLOWER, 5)
+    writes = frozenset({Touch("x", ("a",), True)})
+    assert free_cases({case: writes}, {other: writes}, (), world) == {case}
+    assert free_cases({case: writes}, {other: frozenset({Touch("x", ("b",), False)})}, (), world) == set()
+    assert free_cases({case: writes}, {other: frozenset({Touch("x", (None,), False)})}, (), world) == set()
+    budget = frozenset({Touch("crashes_left", (), True)})
+    assert free_cases({case: budget}, {other: budget}, (), world) == set()
+    unread = frozenset({Touch("role", ("b",), False, "disconnect")})
+    assert free_cases({case: unread}, {other: frozenset({Touch("role", ("a",), True)})}, (), world) == {case}
+
+
+def test_every_receipt_of_a_process_on_its_own_is_free_in_zab() -> None:
+    code = Narrowing(Model(SMALL), DEFAULT, False)
+    code.typed_namespace()
+    free = {(case.kind, case.tag) for case in code.free()}
+    assert {(RECOVER, 0), (FOLLOWER_LEARNS, 0)} < free
+    assert sum(kind == TO_FOLLOWER for kind, _ in free) == 5
+    assert "pass_length" in code.read_of_states  # so that a pass that has delivered is not ended unseen
+    assert "role" not in code.read_of_states
+
+
+def test_a_property_of_steps_that_looks_at_others_is_seen() -> None:
+    code = Narrowing(Model(SMALL), DEFAULT, False)
+    code.typed_namespace()
+    program, world = code.front.program, code.conventions
+    assert not looks_beyond(program, code.layout, world, "invariant_4")[0]  # its own, and what is sent
+    step = program.functions["invariant_1"]
+    program.functions["invariant_1"] = replace(step, body=program.functions["durability"].body)
+    assert looks_beyond(program, code.layout, world, "invariant_1")[0]
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_step_that_a_property_would_see_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = AmpleExplorer(narrowing(replace(SMALL, txns=1))).run(Limits())
+    monkeypatch.setattr(Narrowing, "read_of_states", set())
+    monkeypatch.setattr(Narrowing, "also_key", lambda self: ("blind", self.conventions))
+    assert AmpleExplorer(Narrowing(Model(SMALL), DEFAULT, True)).run(Limits()).distinct < usual.distinct
+
+
+def test_where_it_is_not_said_every_state_is_visited() -> None:
+    assert not why_not_narrowed(Model(SMALL))
+    own_text = Path(__file__).parents[1] / "own" / "texts" / "one_value.py"
+    assert why_not_narrowed(Model(Configuration(str(own_text))))
+    assert "no two steps" in why_not_narrowed(Model(Configuration(protocol="db19")))
+    assert why_not_narrowed(Model(replace(SMALL, network="unordered")))
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+QUESTION = ["--nodes", "3", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace", "--reduction", "auto"]
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_large_exploration_says_what_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "SMALL", 1000)
+    found = CliRunner().invoke(main, [*QUESTION, "--txns", "2"])
+    assert found.exit_code == 0
+    assert "(reduced: only those that were visited)" in " ".join(found.output.split())
+    assert "ample sets: fewer states, all verdicts" in found.output
+    assert "at most" in found.output
+    assert "explored to exhaustion (depth 56, reduced)" in " ".join(found.output.split())
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_premise_that_was_not_reached_is_looked_for_in_every_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "SMALL", 1000)
+    found = CliRunner().invoke(main, [*QUESTION, "--txns", "1"])
+    assert "sleep sets: every state, at its depth" in found.output
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_violation_is_told_by_a_search_that_leaves_out_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "SMALL", 1000)
+    question = [*QUESTION, "--txns", "1", "--variant", "small-quorum"]
+    found = CliRunner().invoke(main, question)
+    full = CliRunner().invoke(main, ["none" if word == "auto" else word for word in question])
+    assert found.exit_code == full.exit_code == 1
+    assert found.output.splitlines()[0] == full.output.splitlines()[0]
+
+
+@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="minutes: every variant")
+@pytest.mark.parametrize("variant", ["", *PROTOCOLS["zab"].variants])
+@pytest.mark.parametrize("budgets", [(1, 1, 0), (1, 0, 1), (2, 1, 0), (2, 0, 0)], ids=str)
+def test_every_variant_is_judged_as_by_a_full_search(variant: str, budgets: tuple[int, int, int]) -> None:
+    txns, timeouts, crashes = budgets
+    configuration = Configuration(nodes=3, txns=txns, timeouts=timeouts, crashes=crashes, losses=0, variant=variant)
+    full, less = both(configuration, max_states=1_500_000)
+    if not full.stopped:
+        agree(full, less)
