@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 import random
 import signal
 import sys
@@ -31,6 +32,9 @@ def judged(protocol: str) -> tuple[Property, ...]:
 
 
 DEFAULT = judged("zab")
+
+# Spark's own programs are short here: what compiles them thoroughly would cost more than it saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData")
 
 # a room may use what a test file of another room makes
 sys.path += sorted({str(path.parent) for path in Path(__file__).parent.glob("*/test_*.py")})

@@ -55,11 +55,11 @@ def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, varian
 
 def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
     for mode in ("random", "swarm"):
-        one, two = (asked(mode, 5, "no-promise", threads).run(30).broken for threads in (1, 2))
+        one, two = (asked(mode, 5, "epoch-then-history", threads).run(30).broken for threads in (1, 2))
         assert min(b.walk for b in one.values()) == min(b.walk for b in two.values())
         first = min(one.values(), key=lambda b: b.walk)
         assert two[first.property.name].schedule == first.schedule
-    assert asked("random", 6, "no-promise").run(30).broken != one
+    assert asked("random", 6, "epoch-then-history").run(30).broken != one
 
 
 def test_walks_visit_what_an_exploration_does_and_judge_it_alike() -> None:

@@ -626,7 +626,7 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
 
 
 # with ZABCHECK_EVERY a hundred thousand
-ALL = 100_000 if os.environ.get("ZABCHECK_EVERY") else 30_000
+ALL = 100_000 if os.environ.get("ZABCHECK_EVERY") else 16_000
 SEEDS = f"1:{ALL // 4 + 1}"
 QUESTION = ["--seeds", SEEDS, "--rounds", "600", "--proposals", "3", "--delay", "1:3,1:60", "--faults", "0,4"]
 
@@ -644,7 +644,7 @@ def finished(folder: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_tens_of_thousands_of_runs_killed_and_gone_on_with(tmp_path: Path) -> None:
+def test_thousands_of_runs_killed_and_gone_on_with(tmp_path: Path) -> None:
     """Killed in the middle, gone on with, and its report finds what is known to be wrong with db19."""
     folder = tmp_path / "out"
     first = command(folder, *QUESTION)
