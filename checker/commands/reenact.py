@@ -22,10 +22,14 @@ __all__ = ["reenact"]
 @click.command(cls=Subcommand)
 @click.argument("trace", type=PATH, required=False, metavar="TRACE|ZK-NNNN")
 @click.option(
-    "--release", default="", metavar="NUMBER", help="Whose servers, and whose text; without it the trace's own."
+    "--release",
+    default="",
+    metavar="NUMBER",
+    help="Whose servers and text; --random takes several, with commas.",
 )
 @click.option("--zookeeper", default="", metavar="DIR", help="Servers of a build of your own, held against --release.")
 @click.option("--jar", default="", metavar="FILE", help="A server's jar in place of the release's: a patched build.")
+@click.option("--text", default="", metavar="VARIANT", help="The text to hold the servers against: a mutant of it.")
 @click.option("--times", default=1, callback=at_least(1), show_default=True, help="Play it so often, for a rate.")
 @click.option(
     "--retries", default=2, callback=at_least(0), show_default=True, help="Tries more, where a step is not seen."
@@ -65,6 +69,7 @@ class Asked:
     release: str
     zookeeper: str
     jar: str
+    text: str
     times: int
     retries: int
     control: bool
@@ -93,7 +98,7 @@ def play_trace(asked: Asked, trace: Path) -> int:
         raise click.UsageError(f"there is no step {asked.without} in {trace}")
     named, times = asked.release or release_of(given.configuration.variant), asked.times
     left_out = (asked.without or decisive(given)) if asked.control else 0
-    plan = plan_for(given, variant_of("zookeeper", named), left_out)
+    plan = plan_for(given, asked.text or variant_of("zookeeper", named), left_out)
     real = find_release(named, asked.zookeeper, asked.jar)
     folder = new_folder(asked.out or trace.with_suffix(f".{named}"))
     for line in told_plan(plan):
@@ -124,30 +129,33 @@ def play_drawn(asked: Asked) -> int:
         Cannot: of `traces.reenact.servers`.
     """
     from checker.zookeeper.releases import variant_of
-    from traces.reenact.drawn import Tally, drawn
-    from traces.reenact.reenactment import tried
+    from traces.reenact.campaign import kinds_table, played, read_lines, release_table, sync_table
     from traces.reenact.servers import find_release
     from traces.reenact.told import told_run
 
-    if not asked.release:
+    names = [name for name in asked.release.split(",") if name]
+    if not names:
         raise click.UsageError("--random needs --release")
-    variant, tally = variant_of("zookeeper", asked.release), Tally()
-    real = find_release(asked.release, asked.zookeeper, asked.jar)
-    folder = new_folder(asked.out or Path(f"reenact-random.{asked.release}"))
-    for seed in range(asked.seed, asked.seed + asked.runs_drawn):
-        plan = drawn(variant, seed)
-        run, _ = tried(folder / f"seed{seed}", real, plan, asked.retries, asked.patience, lambda _: None)
-        tally.add(plan, run)
-        if not run.agreed:
-            click.echo(f"seed {seed}: {' '.join(told_run(plan, run))}")
-    table(("step", "agreed", "differed"), tally.told())
-    steps = sum(tally.agreed.values())
-    click.echo(
-        f"{tally.whole} of {tally.runs} runs agree to their end; {steps} of {steps + sum(tally.differed.values())} "
-        f"steps played were forced, seen, and are as the model has them; {tally.unstarted} runs did not begin"
-    )
+    places = {n: (find_release(n, asked.zookeeper, asked.jar), asked.text or variant_of("zookeeper", n)) for n in names}
+    folder = asked.out or Path("reenact-random")
+    before = read_lines(folder)
+    folder = folder.resolve() if before else new_folder(folder)
+    todo = [(names[k % len(names)], asked.seed + k // len(names)) for k in range(asked.runs_drawn)]
+    lines = [x for x in before if (x.release, x.seed) in todo]
+    if lines:
+        click.echo(f"{len(lines)} of {len(todo)} runs were played before")
+    have = {(x.release, x.seed) for x in lines}
+    left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
+    for line, plan, run in played(folder, left, asked.retries, asked.patience):
+        lines.append(line)
+        if not line.whole or line.harm:
+            click.echo(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
+    for made in (kinds_table(lines), release_table(lines), sync_table(lines)):
+        table(*made)
+    whole = sum(x.whole for x in lines)
+    click.echo(f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not begin")
     click.echo(f"left in {folder}")
-    return HELD if tally.whole == tally.runs else NO_VERDICT
+    return HELD if whole == len(lines) else NO_VERDICT
 
 
 def new_folder(path: Path) -> Path:

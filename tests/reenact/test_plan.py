@@ -108,14 +108,33 @@ def test_a_thread_stands_at_its_gate_until_it_is_opened(tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gate", "server 1", recording)
     gates.close(SYNC)
     ends = [End(), End(), End()]
-    for end, kind, thread in zip(ends, ("sync", "commit", "sync"), (7, 8, 9), strict=True):
-        gates.asked(Ask(thread, kind, "wake", "-", end))  # type: ignore[arg-type]
+    for end, what, thread in zip(ends, ("append", "commit", "append"), (7, 8, 9), strict=True):
+        gates.asked(Ask(thread, "commit" if what == "commit" else "sync", what, f"10000000{thread}", end))  # type: ignore[arg-type]
     assert [e.answers for e in ends] == [[], [b"g"], []]
     gates.outlive()  # both belong to an earlier term now, and are let go with it alone
     gates.open(SYNC)
     assert [e.answers for e in ends] == [[], [b"g"], []]
     gates.open("sync thread of an earlier term", COMMIT)
     assert [e.answers for e in ends] == [[b"g"], [b"g"], [b"g"]]
+    gates.end()
+    recording.close()
+
+
+def test_one_transaction_passes_a_gate_that_stays_shut(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    gates = Gates(tmp_path / "gate", "server 1", recording)
+    gates.close(SYNC, COMMIT)
+    first, other, later, next_one = (End() for _ in range(4))
+    gates.asked(Ask(7, "sync", "append", "100000003", first))  # type: ignore[arg-type]
+    gates.asked(Ask(8, "commit", "commit", "100000003", other))  # type: ignore[arg-type]
+    gates.admit(SYNC, 0x100000003)
+    assert (first.answers, other.answers) == ([b"g"], [])  # that of the other thread stays
+    gates.admit(SYNC, 0x100000004)
+    gates.asked(Ask(7, "sync", "append", "100000004", later))  # type: ignore[arg-type]
+    gates.asked(Ask(7, "sync", "append", "100000005", next_one))  # type: ignore[arg-type]
+    gates.admit_none()
+    gates.asked(Ask(8, "sync", "append", "100000004", other))  # type: ignore[arg-type]
+    assert (later.answers, next_one.answers, other.answers) == ([b"g"], [], [])
     gates.end()
     recording.close()
 

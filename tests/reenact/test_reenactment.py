@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 from schedules import zk_4394
 
+from checker.zookeeper.runs import trace_of_row
 from traces.reenact import servers
+from traces.reenact.drawn import drawn
 from traces.reenact.plan import plan_for
 from traces.reenact.reenactment import tried
+from zabspec.protocols.zookeeper.state import LOOKING, SERVING
+
+GIVES_UP = 1002  # the seed of a run
 
 
 def real(release: str) -> servers.Release:
@@ -35,10 +39,22 @@ def test_a_known_liveness_stop_happens_on_a_real_server_as_the_model_says(tmp_pa
 
 @pytest.mark.slow(seconds=8)
 def test_a_model_that_swaps_two_writes_is_refuted_at_the_first_of_them(tmp_path: Path) -> None:
-    """The text of 3.9.1 writes currentEpoch before the log; 3.9.2's servers do it the other way round."""
-    release, plan = real("3.9.2"), plan_for(zk_4394(), "3.9.1")
-    swapped = dataclasses.replace(plan, steps=plan.steps[:13])
-    run, _ = tried(tmp_path, release, swapped, 0, 12.0, print)
+    """The mutant writes currentEpoch before the log; the servers of 3.9.5 do it the other way round."""
+    release, plan = real("3.9.5"), plan_for(trace_of_row("4643"), "mutant-epoch-log")
+    run, _ = tried(tmp_path, release, plan, 0, 5.0, print)
     assert not run.trouble
-    assert plan.steps[run.played.steps].label == "write currentEpoch"
-    assert any("currentEpoch" in line for line in run.played.differs)
+    step = plan.steps[run.played.steps]
+    assert step.label == "write currentEpoch"
+    assert any("currentEpoch: the model has" in line for line in run.played.differs)
+    assert not run.harm  # nothing is said of what comes after
+
+
+@pytest.mark.slow(seconds=6)
+def test_a_drawn_run_agrees_step_by_step_with_time_put_ahead_where_it_must_pass(tmp_path: Path) -> None:
+    """Its leader gives up before it serves: initLimit, five minutes here, has passed by its clock alone."""
+    plan = drawn("3.9.3", GIVES_UP)
+    learns = [k for k, s in enumerate(plan.steps) if s.word.kind == "leader_learns"]
+    early = [k for k in learns if plan.states[k]["phase"][plan.steps[k].process or 0] != SERVING]
+    assert any(plan.steps[k].state["role"][plan.steps[k].process or 0] == LOOKING for k in early)
+    run, _ = tried(tmp_path, real("3.9.3"), plan, 2, 20.0, print)
+    assert run.agreed, (run.trouble, run.played.differs)

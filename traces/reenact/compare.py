@@ -24,10 +24,11 @@ class Comparison:
 
     Args:
         ids: the server that each process is.
+        batches: the release's sync thread forces all that is queued at once: its log may be ahead by that.
     """
 
-    def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int]) -> None:
-        self.ensemble, self.zxids, self.ids = ensemble, zxids, ids
+    def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False) -> None:
+        self.ensemble, self.zxids, self.ids, self.batches = ensemble, zxids, ids, batches
 
     def connection(self, f: int, l: int) -> Connection | None:
         """The newest connection of a follower to a leader."""
@@ -50,12 +51,13 @@ class Comparison:
         return out
 
     def of_disk(self, s: JsonState, p: int) -> list[str]:
-        """The four kinds of file. SyncRequestProcessor takes all that is queued before it forces it: its log may have
-        some of what the model will log next."""
+        """The four kinds of file. Before 3.6.0 SyncRequestProcessor takes all that is queued before it forces it: its
+        log may have some of what the model will log next."""
         disk, z = read_disk(self.ensemble.servers[self.ids[p]].data), self.zxids
         log = [z.said(n) for n in s["log"][p]]
         old, new = ([z.said(n) for n in s[name][p]] for name in ("stale_queue", "sync_queue"))
-        ahead = [log + old[:k] + new[:n] for k in range(len(old) + 1) for n in range(len(new) + 1)]
+        queued = (len(old), len(new)) if self.batches else (0, 0)
+        ahead = [log + old[:k] + new[:n] for k in range(queued[0] + 1) for n in range(queued[1] + 1)]
         found = z.logged(disk.log)
         names = sorted(z.said(n) for n in s["snapshot_names"][p] if n)
         pairs: list[tuple[str, Any, Any]] = [
@@ -133,7 +135,7 @@ class Comparison:
         wanted = "leader" if s["role"][p] == LEADING else "follower"
         out = [] if mode == wanted else [self.sentence(p, "role", wanted, mode or "none")]
         z, last = self.zxids, s["last_processed"][p]
-        if zxid in {z.real(last), *(z.real(n) for n in s["to_apply"][p])}:  # all that is committed is applied at once
+        if zxid == z.real(last):
             return out
         return [*out, self.sentence(p, "lastProcessedZxid", z.said(last), z.told(zxid))]
 

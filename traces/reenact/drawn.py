@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Sequence
 
 from traces.record.runner import Runner
 from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
 from traces.reenact.mapping import row_of
 from traces.reenact.plan import Plan, by_itself, writes_own_epoch
-from traces.reenact.reenactment import Run
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import TO_ACK
 
-__all__ = ["Tally", "drawn"]
+__all__ = ["drawn", "kind"]
 
 IDS = (3, 2, 1)
-BUDGETS = "elections=2,proposals=1,write_errors=0"
-LONGEST = 40  # steps of a run
-RARE = {"crash": 0.08, "lose_connection": 0.08, "partition": 0.08}  # beside 1 for any other step
+BUDGETS = "elections=3,proposals=2,write_errors=0"
+LONGEST = 60  # steps of a run
+RARE = {  # beside 1 for any other step
+    "crash": 0.06, "lose_connection": 0.06, "partition": 0.06, "follower_learns": 0.25, "leader_learns": 0.25,
+}  # fmt: skip
 
 
 def drawn(variant: str, seed: int) -> Plan:
@@ -30,7 +28,7 @@ def drawn(variant: str, seed: int) -> Plan:
         variant: the release, as the text has it.
     """
     c = Configuration(
-        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=1, partitions=1, budgets=BUDGETS
+        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=BUDGETS
     )
     draw, model = random.Random(f"{variant} {seed}"), Model(c)
     runner = Runner(model)
@@ -38,7 +36,7 @@ def drawn(variant: str, seed: int) -> Plan:
     initial = state_json(runner.state)
     steps: list[Step] = []
     while len(steps) < LONGEST:
-        words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
+        words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w)]
         if not words:
             break
         word = draw.choices(words, [RARE.get(w.kind, 1.0) for w in words])[0]
@@ -52,17 +50,12 @@ def drawn(variant: str, seed: int) -> Plan:
     return Plan(c, initial, tuple(steps), IDS, (), (), ())
 
 
-def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
-    """Whether a step can be forced: the larger id wins where votes are equal; and a sync thread's ACK does not wait for
-    the lock of a main thread that is held where it sends."""
-    s = runner.state
-    label = names[word.operands["which"]] if word.kind == "action" else word.kind
-    if word.kind == "elect":
-        l, quorum = word.operands["leader"], word.operands["quorum"]
-        return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(3) if quorum >> f & 1)
-    if label == "sync thread" and word.process is not None:
-        return bool(s.phase[word.process] != TO_ACK)
-    return True
+def can(runner: Runner, word: StepWord) -> bool:
+    """Whether a step can be forced: the larger id wins where votes are equal."""
+    if word.kind != "elect":
+        return True
+    l, quorum = word.operands["leader"], word.operands["quorum"]
+    return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(3) if quorum >> f & 1)
 
 
 def equal(runner: Runner, f: int, l: int) -> bool:
@@ -71,29 +64,7 @@ def equal(runner: Runner, f: int, l: int) -> bool:
     return bool(s.current_epoch[f] == s.current_epoch[l] and s.last_processed[f] == s.last_processed[l])
 
 
-class Tally:
-    """How many steps of each kind agreed, and at which runs differed."""
-
-    def __init__(self) -> None:
-        self.agreed: Counter[str] = Counter()
-        self.differed: Counter[str] = Counter()
-        self.runs = self.whole = self.unstarted = 0
-
-    def add(self, plan: Plan, run: Run) -> None:
-        self.runs += 1
-        self.whole += run.agreed
-        self.unstarted += bool(run.trouble)
-        for step in plan.steps[: run.played.steps]:
-            self.agreed[kind(step)] += 1
-        if run.played.differs:
-            self.differed[kind(plan.steps[run.played.steps])] += 1
-
-    def told(self) -> list[tuple[str, str, str]]:
-        """A row a kind: its name, how many agreed, how many did not."""
-        names = sorted({*self.agreed, *self.differed})
-        return [(name, str(self.agreed[name]), str(self.differed[name] or "")) for name in names]
-
-
 def kind(step: Step) -> str:
+    """What the steps of a run are counted by."""
     assert row_of(step) is not None
     return step.label if step.word.kind == "action" else step.word.kind.replace("_", " ")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from traces.reenact.gates import EVERY, Gates
+from traces.reenact.notifications import Greeting
 from traces.reenact.packets import FOLLOWERINFO
 from traces.reenact.quorum_links import ElectionProxy, QuorumProxy
 from traces.reenact.recording import Recording
@@ -20,7 +21,7 @@ from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_
 __all__ = ["Ensemble"]
 
 
-RETRY = {"max_tries": 3, "delay": 0.1, "max_delay": 0.5}
+RETRY: dict[str, float] = {"max_tries": 20, "delay": 0.1, "max_delay": 0.5}
 
 
 class Ensemble:
@@ -28,29 +29,27 @@ class Ensemble:
 
     Attributes:
         group: the servers whose votes reach each other.
-        writers: the client that has a session at each server.
     """
 
     def __init__(self, folder: Path, release: Release, numbers: Iterable[int] = (1, 2, 3)) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+        self.folder, self.release = folder, release
         self.recording = Recording(folder)
         self.numbers = sorted(numbers)
         self.group: set[int] = set()
         self.sockets = Path(tempfile.mkdtemp(prefix="zabcheck-gates-"))
         self.clients: list[Any] = []
-        self.session: tuple[int, bytes] | None = None
         self.quorum: dict[tuple[int, int], QuorumProxy] = {}
         self.election: dict[tuple[int, int], ElectionProxy] = {}
         self.gates: dict[int, Gates] = {}
         self.servers: dict[int, Server] = {}
         try:
-            self.build(release)
+            self.build()
         except BaseException:
             self.end()
             raise
 
-    def build(self, release: Release) -> None:
+    def build(self) -> None:
         shim = compiled_shim(self.sockets)
         ports = free_ports(3 * len(self.numbers))
         own = {n: (ports[3 * k], ports[3 * k + 1], ports[3 * k + 2]) for k, n in enumerate(self.numbers)}
@@ -64,7 +63,7 @@ class Ensemble:
             proxies = {own[k][1]: self.quorum[n, k].port for k in self.numbers if k != n}
             proxies |= {own[k][2]: self.election[n, k].port for k in self.numbers if k != n}
             self.gates[n] = Gates(self.sockets / f"{n}", f"server {n}", self.recording)
-            self.servers[n] = Server(self.folder, n, release, own[n], reached, proxies, shim, self.gates[n].path)
+            self.servers[n] = Server(self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path)
 
     def hear(self, a: int, b: int) -> bool:
         """Whether the votes of two servers reach each other."""
@@ -79,6 +78,16 @@ class Ensemble:
             self.recording.note("election", f"votes pass among {sorted(self.group)}")
             for proxy in self.election.values():
                 proxy.flush_all()
+
+    def drop_votes(self, sender: int) -> None:
+        """Lose the votes of a server that wait: it has left the election that they are of."""
+        with self.recording.changed:
+            for (a, b), proxy in self.election.items():
+                for c in proxy.connections:
+                    stream = c.up if a == sender else c.down
+                    if sender in (a, b) and stream.waiting and not isinstance(stream.waiting[0], Greeting):
+                        self.recording.note(stream.place, "its waiting vote is lost")
+                        stream.waiting.clear()
 
     def hold(self, held: bool) -> None:
         """Hold every packet of the model, or let all through."""
@@ -124,11 +133,11 @@ class Ensemble:
 
     # --- clients -----------------------------------------------------------------------------------
 
-    def client(self, n: int, again: bool = False, seconds: float = 30) -> Any:
+    def client(self, n: int, lasting: bool = False, seconds: float = 30) -> Any:
         """A client of one server.
 
         Args:
-            again: with the session of the first one, so that no transaction opens one.
+            lasting: it comes back with its session whenever the server serves again.
 
         Raises:
             Cannot: no session within that time.
@@ -137,17 +146,16 @@ class Ensemble:
 
         kazoo = import_module("kazoo.client")
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-        identity = self.session if again else None
         made = kazoo.KazooClient(
-            f"127.0.0.1:{self.servers[n].client}", timeout=300, client_id=identity, connection_retry=dict(RETRY)
+            f"127.0.0.1:{self.servers[n].client}",
+            timeout=300,
+            connection_retry=RETRY | ({"max_tries": -1} if lasting else {}),
         )
         self.clients.append(made)
         try:
             made.start(seconds)
         except Exception as problem:
             raise Cannot(f"a client got no session from server {n}: {type(problem).__name__}") from None
-        if not again and self.session is None:
-            self.session = made.client_id
         return made
 
     def open_all(self) -> None:

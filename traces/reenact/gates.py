@@ -13,7 +13,7 @@ from traces.reenact.recording import Recording
 __all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
 
 # What is held apart: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync thread, one that
-# has outlived its term, and the commit thread.
+# has outlived its term, and the commit thread, each before every transaction.
 SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT = (
     "snapshot", "log", "currentEpoch", "send", "sync thread", "sync thread of an earlier term", "commit thread",
 )  # fmt: skip
@@ -27,8 +27,8 @@ class Ask:
     Attributes:
         thread: its number.
         kind: main, sync or commit.
-        what: begin, wake, open, pad, write, force, send.
-        name: of the file.
+        what: begin, open, pad, write, force, send, append, commit.
+        name: of the file; of append and commit the zxid.
     """
 
     thread: int
@@ -36,6 +36,11 @@ class Ask:
     what: str
     name: str
     answer: socket.socket
+
+    @property
+    def zxid(self) -> int:
+        """Of the transaction that it asks about; -1: of none."""
+        return int(self.name, 16) if self.what in ("append", "commit") else -1
 
     def go(self, answer: bytes = b"g") -> None:
         with contextlib.suppress(OSError):
@@ -46,6 +51,7 @@ class Gates:
     """The gates of one server, in all its lives; all are open until they are shut.
 
     Attributes:
+        admitted: a gate that is shut, and the zxid that passes it all the same.
         fails: what the sync thread asks for room on the disk for, there is none: a record that has its room is only
             buffered, and a write of it that fails is made again later.
 
@@ -60,6 +66,7 @@ class Gates:
         self.held: list[Ask] = []
         self.stale: set[int] = set()
         self.threads: set[int] = set()
+        self.admitted = ("", -1)
         self.fails = False
         self.failed = 0
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -89,18 +96,18 @@ class Gates:
             if a.name.startswith("snapshot."):
                 return SNAPSHOT
             return EPOCH if a.name.startswith("currentEpoch") else ""
-        if a.what not in ("begin", "wake"):
-            return ""
-        if a.kind == "commit":
+        if a.what == "commit":
             return COMMIT
-        return STALE if a.thread in self.stale else SYNC
+        if a.what == "append":
+            return STALE if a.thread in self.stale else SYNC
+        return ""
 
     def asked(self, a: Ask) -> None:
         with self.recording.changed:
             if a.kind == "sync":
                 self.threads.add(a.thread)
             gate = self.gate_of(a)
-            held = gate in self.shut
+            held = gate in self.shut and self.admitted != (gate, a.zxid)
             fails = self.fails and a.kind == "sync" and a.what in ("open", "pad")
             if held:
                 self.held.append(a)
@@ -124,6 +131,19 @@ class Gates:
             self.held = [a for a in self.held if a not in going]
         for a in going:
             a.go()
+
+    def admit(self, name: str, zxid: int) -> None:
+        """Let one transaction pass a gate that stays shut, now or when its thread comes to it."""
+        with self.recording.changed:
+            self.admitted = (name, zxid)
+            going = [a for a in self.held if (self.gate_of(a), a.zxid) == self.admitted]
+            self.held = [a for a in self.held if a not in going]
+        for a in going:
+            a.go()
+
+    def admit_none(self) -> None:
+        with self.recording.changed:
+            self.admitted = ("", -1)
 
     def waiting(self, name: str) -> list[Ask]:
         with self.recording.changed:

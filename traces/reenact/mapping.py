@@ -51,11 +51,13 @@ MAPPING: dict[str, Row] = {
     "partition": Row("the same, of every link that is cut", "nothing: no server knows yet", "lose"),
     "follower_learns": Row("the follower's end of the connection is closed", VOTE, "follower_learns"),
     "leader_learns": Row(
-        "the leader's end of the connection is closed", "its log: GOODBYE; where it has no quorum, " + VOTE,
+        "the leader's end of the connection is closed; where it waits for a quorum, its clock is put ahead",
+        "its log: GOODBYE; where it has no quorum, " + VOTE,
         "leader_learns",
     ),
     "sync thread": Row(
-        "SyncRequestProcessor, held where it wakes, goes on", "the record in log.*; the ACK on the link", "sync_thread",
+        "SyncRequestProcessor, held before it appends the transaction, goes on",
+        "the record in log.*; the ACK on the link", "sync_thread",
     ),
     "sync thread of an earlier term": Row(
         "the old SyncRequestProcessor, held since its term ended, goes on", "the record in log.*", "stale_thread",
@@ -63,7 +65,9 @@ MAPPING: dict[str, Row] = {
     "log write fails": Row(
         "SyncRequestProcessor goes on, and what it writes to log.* fails with ENOSPC", VOTE, "log_fails",
     ),
-    "commit thread": Row("CommitProcessor, held where it wakes, goes on", "srvr: Zxid", "commit_thread"),
+    "commit thread": Row(
+        "CommitProcessor, held before it takes what is committed, goes on", "srvr: Zxid", "commit_thread",
+    ),
     "snapshot at NEWLEADER": Row(
         "the main thread, held where it opens snapshot.*, goes on", "the file snapshot.*", "snapshot",
     ),

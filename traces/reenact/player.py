@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from traces.record.trace import JsonState, Step
 from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.gates import ACKNOWLEDGE, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC
-from traces.reenact.links import Stream
+from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
 from traces.reenact.plan import Plan
-from traces.reenact.servers import Cannot
+from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
@@ -24,8 +25,10 @@ from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
 __all__ = ["Played", "Player", "Write"]
 
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
+DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
 ROOT = "/zabcheck"
-OF_NEWLEADER = {ACKNOWLEDGE, LOG}  # held between NEWLEADER and its acknowledgement alone: TRUNC opens the log as well
+# Held between NEWLEADER and its acknowledgement alone: TRUNC opens the log, and a leader saves a snapshot, as well.
+OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
 
 
 @dataclass
@@ -70,8 +73,9 @@ class Player:
     def __init__(self, ensemble: Ensemble, plan: Plan, patience: float = 20.0) -> None:
         self.ensemble, self.plan, self.ids, self.patience = ensemble, plan, plan.ids, patience
         self.played = Played()
-        self.compare = Comparison(ensemble, Zxids(0), plan.ids)
+        self.compare = Comparison(ensemble, Zxids(0), plan.ids, ensemble.release.batches)
         self.since: dict[int, int] = {}
+        self.writers: dict[int, Any] = {}
         self.size = 12000 if any(s.label == "log write fails" for s in plan.steps) else 1
         self.step: Step
         self.before = self.after = plan.initial
@@ -102,7 +106,8 @@ class Player:
         e.regroup(e.numbers)
         for n in (first, last):
             self.wait(lambda n=n: e.servers[n].status()[0] == "follower", f"server {n} follows", 60)  # type: ignore[misc]
-        client = e.client(a)
+        self.writers = {n: e.client(n, lasting=True) for n in self.ids}
+        client = self.writers[a]
         client.create(ROOT, ROOT.encode() * self.size)
         base = client.exists(ROOT).czxid
         for n in self.ids:
@@ -234,19 +239,28 @@ class Player:
 
     def elect(self, l: int, quorum: int) -> None:
         members = [p for p in range(3) if p == l or quorum >> p & 1]
-        self.gates(l).open(SNAPSHOT)
+        self.forget_votes()
+        saved = self.server(l).snapshot(self.compare.zxids.real(self.after["last_processed"][l]))
+        since = time.time_ns() if not saved.exists() else saved.stat().st_mtime_ns + 1
         self.ensemble.regroup(self.ids[p] for p in members)
         for f in members:
             if f != l:
                 self.registers(f, l)
+        self.wait(lambda: is_saved(saved, since), f"server {self.ids[l]} (p{l}) saves {saved.name}")
         self.settle(self.after, l)
-        self.gates(l).close(SNAPSHOT)
+
+    def forget_votes(self) -> None:
+        """A vote of a server that looks no more, held since before, would elect it."""
+        for p, n in enumerate(self.ids):
+            if self.before["role"][p] != LOOKING:
+                self.ensemble.drop_votes(n)
 
     def registers(self, f: int, l: int) -> None:
         a, b = self.ids[f], self.ids[l]
         self.wait(lambda: self.ensemble.registers(a, b), f"server {a} (p{f}) registers with {b} (p{l})")
 
     def join(self, p: int, l: int) -> None:
+        self.forget_votes()
         behind = {self.ids[q] for q in range(3) if self.before["leader"][q] == l} | {self.ids[l]}
         self.ensemble.regroup(self.ensemble.group | behind | {self.ids[p]})
         self.registers(p, l)
@@ -263,25 +277,44 @@ class Player:
         c = self.compare.connection(f, l)
         assert c is not None
         if self.after["role"][l] == LOOKING:
-            self.ends(l, c.close_far)
+            self.ends(l, partial(self.gives_up, l, c))
         else:
             c.close_far()
             self.wait(lambda: "GOODBYE" in self.said(l), f"server {self.ids[l]} (p{l}) gives up the connection")
 
-    def ends(self, p: int, cause: Callable[[], object]) -> None:
-        """A server's term ends: what the model drains is let go on, and it votes."""
+    def gives_up(self, l: int, c: Connection) -> None:
+        """A leader that does not serve yet waits for a quorum as long as initLimit says: by its clock that is over."""
+        c.close_far()
+        if self.before["phase"][l] != SERVING:
+            self.server(l).put_ahead((INIT_LIMIT + 1) * TICK)
+
+    def ends(self, p: int, cause: Callable[[], object], drains: bool = True) -> None:
+        """A server's term ends: what the model drains is let go on, and it votes.
+
+        Args:
+            drains: the sync thread is let go on when the server waits for it, before or after it has brought its tree
+                up to its log; else at once.
+        """
         self.leave(p)
         gates = self.gates(p)
-        if self.after["stale_queue"][p] or self.before["phase"][p] != SERVING:
+        outlives = self.after["stale_queue"][p] or self.before["phase"][p] != SERVING
+        if outlives:
             gates.outlive()  # nothing joins the thread of a server that does not run yet: it stays where it is
-        else:
+        elif not drains:
             gates.open(SYNC)
         gates.open(ACKNOWLEDGE, SNAPSHOT, LOG, EPOCH)
         cause()
-        self.votes(p)
+        try:
+            if drains and not outlives and self.before["sync_queue"][p]:
+                where = f"server {self.ids[p]} (p{p}) waits for its sync thread"
+                self.wait(lambda: bool(DRAINS.search(self.said(p))), where)
+                gates.open(SYNC)
+            self.votes(p)
+        finally:
+            self.server(p).put_ahead(0)
         gates.open(COMMIT)
         time.sleep(0.02)  # threads whose term has ended leave
-        gates.close(COMMIT, SYNC, SNAPSHOT, EPOCH)
+        gates.close(COMMIT, SYNC, EPOCH)
 
     # --- packets -----------------------------------------------------------------------------------
 
@@ -330,22 +363,28 @@ class Player:
         self.log_one(p, STALE, self.before["stale_queue"][p][0])
 
     def log_one(self, p: int, gate: str, model: int) -> None:
-        logged = read_disk(self.server(p).data).log
-        if self.compare.zxids.real(model) not in logged:  # else it was forced together with the one before
+        if not self.compare.batches:
+            self.one(p, gate, model)
+        elif self.compare.zxids.real(model) not in read_disk(self.server(p).data).log:  # else forced with another
             self.held(p, gate)
-        self.through(p, gate)
+            self.through(p, gate)
 
     def commit_thread(self, p: int, which: int) -> None:
-        first = self.compare.zxids.real(self.before["to_apply"][p][0])
-        if self.server(p).status()[1] < first:  # else it was applied with the one before
-            self.held(p, COMMIT)
-        self.through(p, COMMIT)
+        self.one(p, COMMIT, self.before["to_apply"][p][0])
+
+    def one(self, p: int, gate: str, model: int) -> None:
+        """Let one transaction pass, and wait until server and model are the same."""
+        self.gates(p).admit(gate, self.compare.zxids.real(model))
+        try:
+            self.settle(self.after, p)
+        finally:
+            self.gates(p).admit_none()
 
     def log_fails(self, p: int, which: int) -> None:
         self.held(p, SYNC)
         gates = self.gates(p)
         gates.fails = True
-        self.ends(p, lambda: None)
+        self.ends(p, lambda: None, drains=False)
         gates.fails = False
 
     def snapshot(self, p: int, which: int) -> None:
@@ -369,7 +408,18 @@ class Player:
         """It comes by itself."""
 
     def propose(self, l: int, which: int) -> None:
-        self.write(self.ensemble.client(self.ids[l], again=True), self.after["last_proposed"][l])
+        n = self.ids[l]
+        client = self.writers[n]
+        self.wait(lambda: client.connected, f"the client of server {n} has its session again")
+        self.write(client, self.after["last_proposed"][l])
+
+
+def is_saved(path: Path, since: int) -> bool:
+    """Whether a snapshot was written after that, to its end (FileSnap.serialize: a checksum, then "/")."""
+    try:
+        return path.stat().st_mtime_ns >= since and path.read_bytes()[-5:] == b"\0\0\0\1/"
+    except OSError:
+        return False
 
 
 def operands(step: Step) -> list[str]:

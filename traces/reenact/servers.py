@@ -9,17 +9,20 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["Cannot", "Release", "Server", "find_release", "free_ports"]
+__all__ = ["INIT_LIMIT", "TICK", "Cannot", "Release", "Server", "find_release", "free_ports"]
 
 HERE = Path(__file__).parent
+TICK, INIT_LIMIT, SYNC_LIMIT = 500, 600, 240  # milliseconds, ticks: so long that time decides nothing by itself
 NEEDED = ("slf4j-api", "netty-handler", "metrics-core", "snappy-java", "commons-io", "commons-cli")
 OPTIONS = (
-    "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=64",
+    "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto",
+    "-Dzookeeper.maxBatchSize=1", "-Dzookeeper.preAllocSize=64",
     "-Dzookeeper.snapCount=100000", "-Dzookeeper.snapshotSizeFactor=-1",
     "-Dzookeeper.commitProcessor.numWorkerThreads=0", "-Dzookeeper.fastleader.maxNotificationInterval=400",
 )  # fmt: skip
@@ -34,7 +37,7 @@ class Release:
     """Servers to be started.
 
     Attributes:
-        name: as the user says.
+        name: of the release, or of that which a build of the user's own is held against.
         command: of a server, before the path of its configuration.
         environment: more of it.
     """
@@ -42,6 +45,12 @@ class Release:
     name: str
     command: tuple[str, ...]
     environment: dict[str, str]
+
+    @property
+    def batches(self) -> bool:
+        """Before 3.6.0 there is no zookeeper.maxBatchSize: the sync thread forces all that is queued at once."""
+        number = re.match(r"(\d+)\.(\d+)", self.name)
+        return number is not None and (int(number[1]), int(number[2])) < (3, 6)
 
 
 def find_release(release: str, folder: str = "", jar: str = "") -> Release:
@@ -60,7 +69,7 @@ def find_release(release: str, folder: str = "", jar: str = "") -> Release:
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         raise Cannot("holding a server's threads needs a C compiler, and there is no `cc`, `gcc` or `clang` here")
     if folder:
-        return built(Path(folder))
+        return built(Path(folder), release)
     own = Path(os.environ.get("ZABCHECK_ZOOKEEPER", HERE.parents[2] / "shared" / "zookeeper" / "servers"))
     script, java = own / "run-zookeeper", Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
     if not script.exists():
@@ -78,8 +87,11 @@ def find_release(release: str, folder: str = "", jar: str = "") -> Release:
     return Release(release, (str(script), word), {"JAVA_DIR": str(java)})
 
 
-def built(folder: Path) -> Release:
+def built(folder: Path, release: str) -> Release:
     """A build of the user's own.
+
+    Args:
+        release: whose it is like.
 
     Raises:
         Cannot: this is none.
@@ -91,7 +103,7 @@ def built(folder: Path) -> Release:
             f"{folder} is no build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
         )
     classes = ":".join(str(p.resolve()) for p in jars)
-    return Release(folder.name, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
+    return Release(release, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
 
 
 def free_ports(count: int) -> list[int]:
@@ -147,18 +159,21 @@ class Server:
         self.data.mkdir(parents=True)
         (self.data / "myid").write_text(str(number))
         lines = [
-            "tickTime=500", "initLimit=30", "syncLimit=60", f"dataDir={self.data}", f"clientPort={self.client}",
+            f"tickTime={TICK}", f"initLimit={INIT_LIMIT}", f"syncLimit={SYNC_LIMIT}",
+            f"dataDir={self.data}", f"clientPort={self.client}",
             "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
             "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
         ]  # fmt: skip
         lines += [f"server.{k}=127.0.0.1:{q}:{e}" for k, (q, e) in sorted(servers.items())]
+        self.clock = folder / f"clock{number}"  # how many nanoseconds its main thread's clock is ahead (shim.c)
+        self.put_ahead(0)
         self.configuration = folder / f"zoo{number}.cfg"
         self.configuration.write_text("\n".join(lines) + "\n")
 
     def start(self) -> None:
         env = os.environ | self.release.environment
         env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
-        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_GATE": str(self.gate)}
+        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_GATE": str(self.gate), "ZABCHECK_CLOCK": str(self.clock)}
         options = (*OPTIONS, f"-agentpath:{self.shim}")
         if self.release.command[0] == "java":
             command = ["java", *options, *self.release.command[1:], str(self.configuration)]
@@ -169,6 +184,15 @@ class Server:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, cwd=self.folder,
                 start_new_session=True,
             )  # fmt: skip
+
+    def snapshot(self, zxid: int) -> Path:
+        """Where its snapshot of a zxid is."""
+        return self.data / "version-2" / f"snapshot.{zxid:x}"
+
+    def put_ahead(self, milliseconds: int) -> None:
+        """Put the clock of its main thread ahead of what it is."""
+        with self.clock.open("r+b" if self.clock.exists() else "wb") as f:
+            f.write(struct.pack("=q", milliseconds * 1_000_000))
 
     @property
     def runs(self) -> bool:

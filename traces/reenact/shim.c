@@ -1,30 +1,44 @@
-/* Loaded into a ZooKeeper server before libc: threads that matter ask, over a socket, before they go on.
+/* Loaded into a ZooKeeper server before libc, and as an agent of the JVM: threads that matter ask, over a socket, before
+ * they go on.
  *
  * Who asks: the main thread (QuorumPeer), the sync thread, the commit thread, by the names that the JVM gives them.
- * What about: opening and writing files of the database, forcing them, and of the main thread what it sends; the other
- * two also when they begin, and whenever they wake from having nothing to do. The answer is a byte: g goes on, e fails
- * with ENOSPC. Where nobody answers, all goes on. No class of ZooKeeper is changed. */
+ * What about: the main thread before it opens and writes files of the database, and where it begins to send a packet;
+ * the sync thread at each transaction before it appends it, and about room for it; the commit thread at each that is
+ * committed, before it takes it from its queue. The answer is a byte: g goes on, e fails with ENOSPC. Where nobody
+ * answers, all goes on. No class of ZooKeeper is changed: where a method begins is a breakpoint, as a debugger's. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+static volatile const long long *skipped; /* nanoseconds that the main thread's clock is ahead: ZABCHECK_CLOCK */
+
 /* A server does not outlive whoever plays with it. */
-__attribute__((constructor)) static void dies_with_us(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+__attribute__((constructor)) static void begins(void) {
+    const char *path = getenv("ZABCHECK_CLOCK");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!path) return;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) return;
+    void *at = mmap(NULL, sizeof *skipped, PROT_READ, MAP_SHARED, fd, 0);
+    if (at != MAP_FAILED) skipped = at;
+    syscall(SYS_close, fd);
+}
 
 enum { NONE, MAIN, SYNC, COMMIT };
 static const char *const NAMES[] = {"", "main", "sync", "commit"};
@@ -86,30 +100,125 @@ int pthread_setname_np(pthread_t thread, const char *name) {
     return real(thread, name);
 }
 
-/* --- the JVM's tool interface: a thread begins. The numbers are of functions and events in its specification; what is
- * asked here is asked in a state in which no safepoint waits for the thread. --- */
+/* --- the JVM's tool interface and its native one: a thread begins, a class is there, a breakpoint is reached. Numbers
+ * are of functions, events and capabilities in their specifications. What is asked here is asked in a state in which no
+ * safepoint waits for the thread. --- */
 
 typedef void *const *table;
 struct thread_info { char *name; int priority; unsigned char daemon; void *group, *loader; };
-enum { SET_NOTIFICATION = 1, THREAD_INFO = 8, DEALLOCATE = 46, SET_CALLBACKS = 121, THREAD_START = 52, FIRST_EVENT = 50 };
+enum { SET_NOTIFICATION = 1, THREAD_INFO = 8, LOCAL_OBJECT = 20, SET_BREAKPOINT = 37, DEALLOCATE = 46, SIGNATURE = 47,
+       CLASS_METHODS = 51, METHOD_NAME = 63, SET_CALLBACKS = 121, ADD_CAPABILITIES = 141 };
+enum { THREAD_START = 52, CLASS_PREPARE = 56, BREAKPOINT = 62, FIRST_EVENT = 50, EVENTS = 13 };
+enum { LOCAL_VARIABLES = 1 << 14, BREAKPOINTS = 1 << 19 };
+enum { EXCEPTION_CLEAR = 17, OBJECT_CLASS = 31, METHOD_ID = 33, CALL_OBJECT = 34, FIELD_ID = 94, OBJECT_FIELD = 95,
+       LONG_FIELD = 101 };
+#define IN(tools, number, type, ...) ((type (*)(table *, ##__VA_ARGS__))(*tools)[number])
 
-static void on_thread_start(table *tools, void *jni, void *thread) {
+/* Where who asks what. */
+static const struct point { const char *class, *method; int who; const char *what; } POINTS[] = {
+    {"Lorg/apache/zookeeper/server/quorum/Learner;", "writePacket", MAIN, "send"},
+    {"Lorg/apache/zookeeper/server/ZKDatabase;", "append", SYNC, "append"},
+    {"Lorg/apache/zookeeper/server/quorum/CommitProcessor;", "waitForEmptyPool", COMMIT, "commit"}, /* since 3.6.0 */
+    {"Lorg/apache/zookeeper/server/quorum/CommitProcessor;", "processCommitted", COMMIT, "commit"}, /* 3.5 */
+};
+enum { COUNT = sizeof POINTS / sizeof *POINTS };
+static void *methods[COUNT];
+
+static void on_thread_start(table *tools, table *jni, void *thread) {
     struct thread_info info = {0};
     (void)jni;
-    if (((int (*)(table *, void *, struct thread_info *))(*tools)[THREAD_INFO])(tools, thread, &info) || !info.name) return;
+    if (IN(tools, THREAD_INFO, int, void *, struct thread_info *)(tools, thread, &info) || !info.name) return;
     who = kind_of(info.name);
-    ((int (*)(table *, void *))(*tools)[DEALLOCATE])(tools, info.name);
-    if (who == SYNC || who == COMMIT) ask("begin", "-");
+    IN(tools, DEALLOCATE, int, void *)(tools, info.name);
+    if (who == SYNC) ask("begin", "-");
+}
+
+static void find_methods(table *tools, void *class, const char *signature) {
+    void **all = NULL;
+    int count = 0;
+    if (IN(tools, CLASS_METHODS, int, void *, int *, void ***)(tools, class, &count, &all)) return;
+    for (int k = 0; k < count; k++) {
+        char *name = NULL;
+        if (IN(tools, METHOD_NAME, int, void *, char **, char **, char **)(tools, all[k], &name, NULL, NULL)) continue;
+        for (int n = 0; n < COUNT; n++)
+            if (!methods[n] && !strcmp(POINTS[n].class, signature) && !strcmp(POINTS[n].method, name)) {
+                methods[n] = all[k];
+                IN(tools, SET_BREAKPOINT, int, void *, long long)(tools, all[k], 0);
+            }
+        IN(tools, DEALLOCATE, int, void *)(tools, name);
+    }
+    IN(tools, DEALLOCATE, int, void *)(tools, all);
+}
+
+static void on_class_prepare(table *tools, table *jni, void *thread, void *class) {
+    char *signature = NULL;
+    (void)jni, (void)thread;
+    if (IN(tools, SIGNATURE, int, void *, char **, char **)(tools, class, &signature, NULL)) return;
+    for (int n = 0; n < COUNT; n++)
+        if (!strcmp(POINTS[n].class, signature)) {
+            find_methods(tools, class, signature);
+            break;
+        }
+    IN(tools, DEALLOCATE, int, void *)(tools, signature);
+}
+
+static void *field(table *jni, void *object, const char *name, const char *type) {
+    void *class = IN(jni, OBJECT_CLASS, void *, void *)(jni, object);
+    void *id = IN(jni, FIELD_ID, void *, void *, const char *, const char *)(jni, class, name, type);
+    if (!id) IN(jni, EXCEPTION_CLEAR, void)(jni);
+    return id;
+}
+
+/* The first of what is committed and not applied; null: nothing is. */
+static void *first_committed(table *jni, void *processor) {
+    void *id = field(jni, processor, "committedRequests", "Ljava/util/concurrent/LinkedBlockingQueue;");
+    void *queue = id ? IN(jni, OBJECT_FIELD, void *, void *, void *)(jni, processor, id) : NULL;
+    if (!queue) return NULL;
+    void *class = IN(jni, OBJECT_CLASS, void *, void *)(jni, queue);
+    void *peek = IN(jni, METHOD_ID, void *, void *, const char *, const char *)(jni, class, "peek", "()Ljava/lang/Object;");
+    if (!peek) {
+        IN(jni, EXCEPTION_CLEAR, void)(jni);
+        return NULL;
+    }
+    return ((void *(*)(table *, void *, void *, ...))(*jni)[CALL_OBJECT])(jni, queue, peek);
+}
+
+/* Asks for a transaction by its zxid; what has none (reads) does not ask. */
+static void ask_for(table *jni, const char *what, void *request) {
+    char zxid[20];
+    void *hdr = request ? field(jni, request, "hdr", "Lorg/apache/zookeeper/txn/TxnHeader;") : NULL;
+    void *id = hdr ? field(jni, request, "zxid", "J") : NULL;
+    if (!id || !IN(jni, OBJECT_FIELD, void *, void *, void *)(jni, request, hdr)) return;
+    snprintf(zxid, sizeof zxid, "%llx", (unsigned long long)IN(jni, LONG_FIELD, long long, void *, void *)(jni, request, id));
+    ask(what, zxid);
+}
+
+static void on_breakpoint(table *tools, table *jni, void *thread, void *method, long long location) {
+    void *object = NULL;
+    (void)location;
+    for (int n = 0; n < COUNT; n++) {
+        if (methods[n] != method || POINTS[n].who != who) continue;
+        if (who == MAIN) ask(POINTS[n].what, "-");
+        else if (!IN(tools, LOCAL_OBJECT, int, void *, int, int, void **)(tools, thread, 0, who == SYNC, &object))
+            ask_for(jni, POINTS[n].what, who == SYNC ? object : first_committed(jni, object));
+    }
 }
 
 int Agent_OnLoad(table *vm, char *options, void *reserved) {
-    static void *callbacks[3];
+    static void *callbacks[EVENTS];
+    static const int on[] = {THREAD_START, CLASS_PREPARE, BREAKPOINT};
+    const unsigned capabilities[4] = {LOCAL_VARIABLES | BREAKPOINTS};
     table *tools = NULL;
     (void)options, (void)reserved;
-    if (((int (*)(table *, table **, int))(*vm)[6])(vm, &tools, 0x30010000)) return 1;
+    if (IN(vm, 6, int, table **, int)(vm, &tools, 0x30010000)) return 1;
+    if (IN(tools, ADD_CAPABILITIES, int, const unsigned *)(tools, capabilities)) return 1;
     callbacks[THREAD_START - FIRST_EVENT] = (void *)on_thread_start;
-    if (((int (*)(table *, void *, int))(*tools)[SET_CALLBACKS])(tools, callbacks, (int)sizeof callbacks)) return 1;
-    return ((int (*)(table *, int, int, void *, ...))(*tools)[SET_NOTIFICATION])(tools, 1, THREAD_START, NULL) != 0;
+    callbacks[CLASS_PREPARE - FIRST_EVENT] = (void *)on_class_prepare;
+    callbacks[BREAKPOINT - FIRST_EVENT] = (void *)on_breakpoint;
+    if (IN(tools, SET_CALLBACKS, int, void **, int)(tools, callbacks, (int)sizeof callbacks)) return 1;
+    for (int k = 0; k < 3; k++)
+        if (((int (*)(table *, int, int, void *, ...))(*tools)[SET_NOTIFICATION])(tools, 1, on[k], NULL)) return 1;
+    return 0;
 }
 
 static int opened(const char *path, int flags, int fd_or_ask) {
@@ -136,23 +245,14 @@ OPEN(open)
 OPEN(open64)
 
 static int may_write(int fd, const char *what) {
-    struct stat s;
-    if (who == NONE || fd < 0 || fd >= MOST_FDS || fd == fd_of_gate) return 1;
-    if (is_log[fd]) return ask(what, "log.");
-    if (who == MAIN && fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode)) return ask("send", "-");
-    return 1;
+    if (who == NONE || fd < 0 || fd >= MOST_FDS || fd == fd_of_gate || !is_log[fd]) return 1;
+    return ask(what, "log.");
 }
 
 ssize_t write(int fd, const void *data, size_t size) {
     REAL(ssize_t, write, int, const void *, size_t);
     if (!may_write(fd, "write")) { errno = ENOSPC; return -1; }
     return real(fd, data, size);
-}
-
-ssize_t send(int fd, const void *data, size_t size, int flags) {
-    REAL(ssize_t, send, int, const void *, size_t, int);
-    may_write(fd, "write");
-    return real(fd, data, size, flags);
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at) {
@@ -188,20 +288,29 @@ int connect(int fd, const struct sockaddr *to, socklen_t size) {
 FORCE(fsync)
 FORCE(fdatasync)
 
-/* Awake again: the mutex is given back while it asks, so that nobody waits for whoever waits. */
-static void woken(pthread_mutex_t *m) {
-    if (who != SYNC && who != COMMIT) return;
-    pthread_mutex_unlock(m);
-    ask("wake", "-");
-    pthread_mutex_lock(m);
+/* --- the main thread's clock, which may be put ahead: what it waits for is over then (initLimit, and the like) --- */
+
+enum { SECOND = 1000000000, GLANCE = 25000000 }; /* it looks so often whether it was put ahead */
+
+static int real_clock(clockid_t id, struct timespec *t) {
+    REAL(int, clock_gettime, clockid_t, struct timespec *);
+    return real(id, t);
 }
 
-int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
-    static int (*real)(pthread_cond_t *, pthread_mutex_t *);
-    if (!real && !(*(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2")))
-        *(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_wait");
-    int code = real(c, m);
-    woken(m);
+static long long now(void) {
+    struct timespec t;
+    real_clock(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * (long long)SECOND + t.tv_nsec;
+}
+
+static struct timespec spec(long long ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
+}
+
+int clock_gettime(clockid_t id, struct timespec *t) {
+    int code = real_clock(id, t);
+    if (!code && who == MAIN && id == CLOCK_MONOTONIC && skipped && *skipped)
+        *t = spec(t->tv_sec * (long long)SECOND + t->tv_nsec + *skipped);
     return code;
 }
 
@@ -209,7 +318,23 @@ int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct t
     static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     if (!real && !(*(void **)&real = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2")))
         *(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
-    int code = real(c, m, until);
-    woken(m);
-    return code;
+    if (who != MAIN || !skipped || until->tv_sec > SECOND) return real(c, m, until); /* the last: of the other clock */
+    const long long before = *skipped, end = until->tv_sec * (long long)SECOND + until->tv_nsec - before;
+    while (1) {
+        const long long more = *skipped - before, at = now(), left = end - at - (more > 0 ? more : 0);
+        struct timespec next = spec(at + (left > GLANCE ? GLANCE : left > 0 ? left : 0));
+        int code = real(c, m, &next);
+        if (code != ETIMEDOUT || left <= GLANCE) return code;
+    }
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout) {
+    REAL(int, poll, struct pollfd *, nfds_t, int);
+    if (who != MAIN || !skipped || timeout <= 0) return real(fds, count, timeout);
+    const long long before = *skipped, end = now() + timeout * 1000000LL;
+    while (1) {
+        const long long more = *skipped - before, left = end - now() - (more > 0 ? more : 0);
+        int code = real(fds, count, (int)((left > GLANCE ? GLANCE : left > 0 ? left : 0) / 1000000));
+        if (code || left <= GLANCE) return code;
+    }
 }

@@ -1,0 +1,57 @@
+"""Runs drawn at random: their synchronizations, the lines that are kept of them, and what those say together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from schedules import zk_4394
+
+from traces.reenact.campaign import FILE, Line, kinds_table, read_lines, release_table, sync_table
+from traces.reenact.drawn import drawn
+from traces.reenact.syncs import syncs_of
+
+LINE = Line(
+    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, {"DIFF": 2, "TRUNC": 1}, {"DIFF": 1}, [], [], 9.0, 5.0
+)  # fmt: skip
+OTHER = replace(
+    LINE, release="3.6.0", agreed=9, at="elect", differs=["no"], kinds={"crash": 9}, syncs={"SNAP + txns": 1},
+    acknowledged={},
+)  # fmt: skip
+
+
+def test_a_synchronization_is_told_by_what_was_sent() -> None:
+    steps = zk_4394().steps
+    (one,) = syncs_of(steps)
+    assert (one.kind, one.learner, one.received, one.acknowledged) == ("DIFF + txns", 1, True, True)
+    (short,) = syncs_of(steps[: [s.label for s in steps].index("acknowledge NEWLEADER")])
+    assert (short.received, short.acknowledged) == (True, False)
+
+
+def test_drawn_runs_have_synchronizations() -> None:
+    found = [s.kind for seed in (1004, 1011) for s in syncs_of(drawn("3.9.3", seed).steps) if s.acknowledged]
+    assert sorted(found) == ["DIFF", "DIFF", "DIFF + txns", "DIFF + txns"]
+
+
+def test_a_campaign_is_told_by_release() -> None:
+    head, rows = release_table([LINE, LINE, OTHER])
+    assert head[:6] == ("release", "runs", "whole", "drawn", "played", "agreed")
+    assert rows == [
+        ("3.9.5", "2", "2", "120", "120", "120", "100.0", "100.0"),
+        ("3.6.0", "1", "0", "60", "10", "9", "90.0", "15.0"),
+        ("all", "3", "2", "180", "130", "129", "99.2", "71.7"),
+    ]
+    assert sync_table([LINE, LINE, OTHER])[1] == [
+        ("3.9.5", "4 (2)", "0", "2 (0)", "0", "0", "0", "6 (2)"),
+        ("3.6.0", "0", "0", "0", "0", "0", "1 (0)", "1 (0)"),
+        ("all", "4 (2)", "0", "2 (0)", "0", "0", "1 (0)", "7 (2)"),
+    ]
+    assert kinds_table([LINE, OTHER])[1] == [("crash", "11", ""), ("elect", "58", "1")]
+
+
+def test_lines_are_read_again(tmp_path: Path) -> None:
+    assert read_lines(tmp_path) == []
+    (tmp_path / FILE).write_text("".join(json.dumps(asdict(x)) + "\n" for x in (LINE, OTHER)))
+    assert read_lines(tmp_path) == [LINE, OTHER]
+    assert [x.whole for x in read_lines(tmp_path)] == [True, False]

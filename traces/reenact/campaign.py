@@ -1,0 +1,143 @@
+"""Many runs drawn at random and played: a line of a file for each, so that it can go on where it was ended; and what
+they say by release: how many agree, how many steps were forced and seen, how many synchronizations of each kind."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from traces.reenact.drawn import drawn, kind
+from traces.reenact.plan import Plan
+from traces.reenact.reenactment import Run
+from traces.reenact.reenactment import tried as play_until_agreed
+from traces.reenact.servers import Release
+from traces.reenact.syncs import KINDS, syncs_of
+
+__all__ = ["Line", "kinds_table", "played", "read_lines", "release_table", "sync_table"]
+
+FILE = "runs.jsonl"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is kept of a run.
+
+    Attributes:
+        drawn, agreed: how many steps it has, and how many were forced, seen, and are as the model has them.
+        at: the kind of the step at which server and model differ; empty: at none.
+        trouble: the servers did not come to where the run begins.
+        kinds: how many steps of each kind agreed.
+        syncs: of each kind, how many were received as a whole.
+        acknowledged: how many of these were on the learner's disk, and acknowledged.
+        breaks, harm: what the model says is broken, and what is on the servers.
+        seconds, cpu: how long it took, and CPU seconds of the servers.
+    """
+
+    release: str
+    seed: int
+    drawn: int
+    agreed: int
+    at: str
+    differs: list[str]
+    trouble: str
+    kinds: dict[str, int]
+    syncs: dict[str, int]
+    acknowledged: dict[str, int]
+    breaks: list[str]
+    harm: list[str]
+    seconds: float
+    cpu: float
+
+    @property
+    def whole(self) -> bool:
+        return not self.trouble and not self.differs
+
+
+def line_of(release: str, seed: int, plan: Plan, run: Run, cpu: float) -> Line:
+    done = plan.steps[: run.played.steps]
+    syncs = [s for s in syncs_of(done) if s.received]
+    return Line(
+        release, seed, len(plan.steps), len(done), kind(plan.steps[len(done)]) if run.played.differs else "",
+        run.played.differs, run.trouble, dict(Counter(map(kind, done))), dict(Counter(s.kind for s in syncs)),
+        dict(Counter(s.kind for s in syncs if s.acknowledged)), list(plan.broken), run.harm, round(run.seconds, 2),
+        round(cpu, 2),
+    )  # fmt: skip
+
+
+def read_lines(folder: Path) -> list[Line]:
+    """Those of an earlier time; none where there are none."""
+    path = folder / FILE
+    return [Line(**json.loads(text)) for text in path.read_text().splitlines()] if path.exists() else []
+
+
+def played(
+    folder: Path, asked: Iterable[tuple[Release, str, int]], retries: int, patience: float
+) -> Iterator[tuple[Line, Plan, Run]]:
+    """Play runs, and write a line of each. Of one that agrees nothing else is kept.
+
+    Args:
+        asked: the servers, the text's name of their release, and the seed.
+    """
+    for real, variant, seed in asked:
+        plan, place = drawn(variant, seed), folder / f"{real.name}-seed{seed}"
+        before = children()
+        run, _ = play_until_agreed(place, real, plan, retries, patience, lambda _: None)
+        line = line_of(real.name, seed, plan, run, children() - before)
+        with (folder / FILE).open("a", encoding="utf-8") as out:
+            out.write(json.dumps(asdict(line)) + "\n")
+        if line.whole and not line.harm:
+            shutil.rmtree(place, ignore_errors=True)
+        yield line, plan, run
+
+
+def children() -> float:
+    """CPU seconds of processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+
+def releases(lines: Sequence[Line]) -> list[str]:
+    return list(dict.fromkeys(x.release for x in lines))
+
+
+def release_table(lines: Sequence[Line]) -> Table:
+    """How many runs and steps agree."""
+    rows: list[tuple[str, ...]] = []
+    for name in [*releases(lines), "all"]:
+        mine = [x for x in lines if name in (x.release, "all")]
+        steps, agreed = sum(x.drawn for x in mine), sum(x.agreed for x in mine)
+        tried = agreed + sum(bool(x.at) for x in mine)
+        rows.append((
+            name, str(len(mine)), str(sum(x.whole for x in mine)), str(steps), str(tried), str(agreed),
+            f"{100 * agreed / tried:.1f}" if tried else "", f"{100 * agreed / steps:.1f}" if steps else "",
+        ))  # fmt: skip
+    return ("release", "runs", "whole", "drawn", "played", "agreed", "% of played", "% of drawn"), rows
+
+
+def sync_table(lines: Sequence[Line]) -> Table:
+    """Synchronizations received as a whole, and in brackets how many of them were on the disk and acknowledged."""
+    rows: list[tuple[str, ...]] = []
+    for name in [*releases(lines), "all"]:
+        mine = [x for x in lines if name in (x.release, "all")]
+        counts = [(sum(x.syncs.get(k, 0) for x in mine), sum(x.acknowledged.get(k, 0) for x in mine)) for k in KINDS]
+        counts.append((sum(n for n, _ in counts), sum(n for _, n in counts)))
+        rows.append((name, *(f"{n} ({a})" if n else "0" for n, a in counts)))
+    return ("release", *KINDS, "all"), rows
+
+
+def kinds_table(lines: Sequence[Line]) -> Table:
+    """How many steps of each kind agreed, and at which runs differed."""
+    agreed: Counter[str] = Counter()
+    differed = Counter(x.at for x in lines if x.at)
+    for x in lines:
+        agreed.update(x.kinds)
+    names = sorted({*agreed, *differed})
+    return ("step", "agreed", "differed"), [(n, str(agreed[n]), str(differed[n] or "")) for n in names]

@@ -1,0 +1,59 @@
+"""The synchronizations of a run, by kind: what a leader sent to bring a learner up to date, and how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from traces.record.trace import Step
+from zabspec.protocols.zookeeper.state import FOLLOWING, SYNCING
+
+__all__ = ["KINDS", "Sync", "syncs_of"]
+
+KINDS = ("DIFF", "DIFF + txns", "TRUNC", "TRUNC + txns", "SNAP", "SNAP + txns")
+FIRST = ("DIFF", "TRUNC", "SNAP")
+
+
+@dataclass
+class Sync:
+    """One synchronization.
+
+    Attributes:
+        learner: whose.
+        first: DIFF, TRUNC or SNAP.
+        transactions: proposals that came behind it, before NEWLEADER.
+        received: NEWLEADER was received: the learner has all of it.
+        acknowledged: and acknowledged: it is on the learner's disk.
+    """
+
+    learner: int
+    first: str
+    transactions: int = 0
+    received: bool = False
+    acknowledged: bool = False
+
+    @property
+    def kind(self) -> str:
+        return f"{self.first} + txns" if self.transactions else self.first
+
+
+def syncs_of(steps: Sequence[Step]) -> list[Sync]:
+    """Those of which the learner has received the first packet, in order."""
+    out: list[Sync] = []
+    now: dict[int, Sync] = {}
+    for step in steps:
+        p = step.process
+        if p is not None and step.message is not None and step.word.kind == "to_follower":
+            kind = step.message.kind
+            if kind in FIRST:
+                now[p] = Sync(p, kind)
+                out.append(now[p])
+            elif p in now and kind == "PROPOSAL" and step.state["phase"][p] == SYNCING:
+                now[p].transactions += 1
+            elif p in now and kind == "NEWLEADER":
+                now[p].received = True
+        elif p in now and step.label == "acknowledge NEWLEADER":
+            now.pop(p).acknowledged = True
+        for q in [q for q in now if step.state["role"][q] != FOLLOWING]:
+            del now[q]
+    return out
