@@ -314,6 +314,7 @@ def test_sigterm_keeps_what_ctrl_c_does(script: list[str]) -> None:
     assert err == ""
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_signal_while_the_command_is_loaded_is_as_clean_as_later(script: list[str]) -> None:
     """The first 30 ms are the interpreter's own."""
     started = time.perf_counter()

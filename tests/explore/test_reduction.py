@@ -193,6 +193,7 @@ def test_steps_whose_judging_looks_beyond_their_process_do_not_sleep() -> None:
 AUTO = ("--reduction", "auto")
 
 
+@pytest.mark.slow(seconds=1)
 def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     question = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace"]
     small = CliRunner().invoke(main, question)

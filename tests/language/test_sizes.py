@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 LINES, PARAMETERS = 70, 10
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ("tests", "build", "dist")
@@ -24,6 +26,7 @@ def too_large(text: str, file: str) -> Iterator[str]:
                 yield f"{file}: {node.name}"
 
 
+@pytest.mark.slow(seconds=4)
 def test_a_function_fits_a_screen() -> None:
     found: set[str] = set()
     files = 0

@@ -139,6 +139,7 @@ def same_verdicts(configuration: Configuration, data: bytes, p: tuple[int, ...])
                     assert bool(f(s, one, one)) == bool(f(r, two, two)), q.name
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("configuration", [*ALL_SIZES, *CONFIGURATIONS[3:4], *CONFIGURATIONS[5:]], ids=name)
 def test_permuting_commutes_with_stepping_and_judging(configuration: Configuration) -> None:
     """On random states of the protocol, for every network."""

@@ -269,6 +269,7 @@ def test_what_zab_and_its_variants_leave_waiting_in_every_fair_run(variant: str,
 # --- the command -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_command_holds_reports_and_fits_its_schema(tmp_path: Path) -> None:
     words = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
     result = asked(*words, cwd=tmp_path)
@@ -281,6 +282,7 @@ def test_the_command_holds_reports_and_fits_its_schema(tmp_path: Path) -> None:
     assert [goal["name"] for goal in report["goals"]] == ["joins"]
 
 
+@pytest.mark.slow(seconds=1)
 def test_an_epoch_too_few_and_too_few_states_are_no_verdict(tmp_path: Path) -> None:
     words = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
     result = asked(*words, "--max-epoch", "2", cwd=tmp_path)

@@ -64,6 +64,7 @@ def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams",
     return outcome
 
 
+@pytest.mark.slow(seconds=2)
 def test_what_init_writes_is_proved(written) -> None:
     outcome = asked(written(), channel=3)
     assert answer_of(outcome) == ("proved", 0), as_text(outcome)
@@ -90,6 +91,7 @@ def test_without_clauses_the_property_is_asked_about_and_shown_in_its_own_names(
     assert re.search("phase.*PREPARED.* -> (COMMITTED|ABORTED)", text)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("clause", "move"),
     [("one_decision", "DECISION"), ("votes_in_flight", "VOTE"), ("votes_counted", "VOTE"), ("shown", "DECISION")],

@@ -368,6 +368,7 @@ def test_what_is_read_is_what_the_file_says_now(tmp_path: Path) -> None:
     assert explored(text).violations
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

@@ -216,6 +216,7 @@ def test_the_svg_opens_by_itself(page: Browser, folder: Path, name: str) -> None
 # --- Mermaid ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.skipif(not NODE or shutil.which("node") is None, reason="no Mermaid here: see above, ZABCHECK_NODE")
 def test_mermaids_own_parser_reads_it() -> None:
     runs = [pictured(name) for name in PICTURED] + [walk(c, seed) for c in NETWORKS.values() for seed in range(2)]

@@ -249,6 +249,7 @@ def test_without_a_rasterizer_there_is_one_sentence(tmp_path: Path) -> None:
     assert not (tmp_path / "x.png").exists()
 
 
+@pytest.mark.slow(seconds=2)
 def test_an_exploration_draws_nothing(tmp_path: Path) -> None:
     """What draws is not imported by a question that asks for no picture."""
     text = (

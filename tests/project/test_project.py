@@ -112,6 +112,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
+@pytest.mark.slow(seconds=2)
 def test_every_package_that_is_imported_is_declared() -> None:
     project, names = PROJECT["project"], {"z3-solver": "z3", "itf-py": "itf_py", "resvg-py": "resvg_py"}
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]

@@ -120,6 +120,7 @@ def run(path, *arguments):
     return CliRunner().invoke(checker.commands.quorums.quorums, [str(path), *arguments], standalone_mode=False)
 
 
+@pytest.mark.slow(seconds=3)
 def test_the_command(tmp_path):
     config = tmp_path / "zoo.cfg"
     config.write_text(THREE_GROUPS)
@@ -146,6 +147,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert "directory" in str(run(tmp_path).exception)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("more", [(), ("group.1=" + ":".join(map(str, range(1, 302))), "weight.7=5")])
 def test_an_ensemble_of_any_size_is_settled_by_the_lemma(tmp_path, more):
     """Trying its sets is out of time for 301 equal servers, though the lemma that is printed says all there is."""

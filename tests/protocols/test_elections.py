@@ -35,6 +35,7 @@ def shaken(seed: int, rounds: int = 400, nodes: int = 3, variant: str = "") -> R
     return Run(seed, nodes, rounds, 3, (), faults, protocol="zab", variant=variant, oracle="lab")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_compiled_is_interpreted(seed: int) -> None:
     run = shaken(seed)

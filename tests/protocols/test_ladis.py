@@ -91,6 +91,7 @@ def test_with_all_four_everything_holds(timeouts: int) -> None:
     assert set(r.witnessed) == {p.name for p in JUDGED}
 
 
+@pytest.mark.slow(seconds=9)
 def test_with_the_promise_alone_nobody_leads_again() -> None:
     """From the end of tests/scenarios/ladis-promise.txt, with three more timeouts: all that can happen."""
     model = Model(Configuration("ladis", "promise", nodes=3, txns=1, timeouts=4, crashes=1, losses=0))

@@ -194,6 +194,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("text", "line", "message"), WRONG, ids=[message for *_, message in WRONG])
 def test_what_is_not_understood_fails_with_file_and_line(text: str, line: int, message: str) -> None:
     with pytest.raises(ScenarioError, match=rf"^story\.txt:{line}: .*{message}") as error:

@@ -53,6 +53,7 @@ def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, varian
         assert not (holds(before, s, s) if broken.property.of == STEP else holds(s))
 
 
+@pytest.mark.slow(seconds=9)
 def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
     for mode in ("random", "swarm"):
         one, two = (asked(mode, 5, "epoch-then-history", threads).run(30).broken for threads in (1, 2))
@@ -62,6 +63,7 @@ def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
     assert asked("random", 6, "epoch-then-history").run(30).broken != one
 
 
+@pytest.mark.slow(seconds=2)
 def test_walks_visit_what_an_exploration_does_and_judge_it_alike() -> None:
     """A walk takes steps that the explorer has there, and its counts are those of its steps."""
     search = asked("random", 3, most=60)

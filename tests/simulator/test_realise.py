@@ -67,6 +67,7 @@ def test_what_a_run_of_ones_own_begins_in_and_what_befalls_it_are_the_questions(
     assert "--start full --budget writes=3 --budget elections=1" in command_line(runs[0])
 
 
+@pytest.mark.slow(seconds=2)
 def test_zab_itself_is_not() -> None:
     assert realise(Wanted("agreement", "zab", "", 3, ""), 1000, 120, 2) == 1000
 

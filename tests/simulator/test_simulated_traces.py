@@ -65,6 +65,7 @@ def test_the_simulator_and_the_explorer_agree(protocol: str, network: str, seed:
     assert again.steps == trace.steps
 
 
+@pytest.mark.slow(seconds=10)
 def test_what_was_lost_on_an_ordered_network_is_overtaken() -> None:
     cut = [(300, "cut", 0, 1), (300, "cut", 1, 0), (300, "cut", 2, 0)]
     heal = [(340, "heal", 0, 1), (340, "heal", 1, 0), (340, "heal", 2, 0)]
@@ -125,6 +126,7 @@ def test_a_simulated_violation_is_a_counterexample() -> None:
     replay(shorter)
 
 
+@pytest.mark.slow(seconds=2)
 def test_of_many_proposals_those_count_that_are_abcast_before_it_breaks() -> None:
     run = Run(14, proposals=12)
     order = property_named("total-order", PROPERTIES)

@@ -279,6 +279,7 @@ def test_a_value_that_would_leave_its_range_is_no_violation_and_no_proof(folder:
         assert found.left_range == "" or "--channel" in found.left_range
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("depth", "code"), [("3", 0), ("8", 3)])
 def test_an_error_that_breaks_nothing_is_no_verdict(folder: Path, depth: str, code: int) -> None:
     """A step that meets one has no state after it: what would come then is not looked at."""

@@ -163,6 +163,7 @@ def test_simulate_and_export_write_tables(tmp_path: Path) -> None:
     assert zabcheck("simulate", "--table", path, "--engine", "compiled").exit_code == 2
 
 
+@pytest.mark.slow(seconds=2)
 def test_without_pyarrow_there_is_one_sentence(tmp_path: Path) -> None:
     """A Python in which nothing of the extra can be found."""
     text = (

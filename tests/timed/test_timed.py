@@ -43,6 +43,7 @@ def test_the_limit_is_the_arithmetic_of_a_gigabit() -> None:
     assert limit(5, 4096) == 125_000_000 / (4096 * 4)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("disk", ["none", "cache"])
 @pytest.mark.parametrize("servers", [2, 3, 5, 7, 8, 13])
 def test_network_and_write_cache_come_within_a_tenth_of_the_limit(servers: int, disk: str) -> None:

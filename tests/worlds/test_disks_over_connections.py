@@ -222,6 +222,7 @@ MUTANTS: dict[str, tuple[ModuleType, str, str]] = {
 }
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mutant_does_not_count_as_by_hand(mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module, old, new = MUTANTS[mutant]

@@ -127,6 +127,7 @@ def explored(log: str, **more: object) -> tuple[Exploration, Configuration]:
     return fast, c
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_is_acknowledged_before_it_is_forced_is_lost_with_power_and_not_in_a_crash(log: str) -> None:
     assert not explored(log, crashes=2)[0].violations
     lost = explored(log, power_losses=1)[0]

@@ -530,6 +530,7 @@ def with_rest(s: Written) -> Written:
     return s
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("damage", BAD, ids=lambda f: f.__name__)
 def test_what_is_not_is_found_where_it_is(

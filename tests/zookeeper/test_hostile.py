@@ -77,6 +77,7 @@ def test_the_checksum_is_adler_and_the_digest_crc() -> None:
         assert tree_kernel.crc_long(tree, 0xFFFFFFFF, value) ^ 0xFFFFFFFF == zlib.crc32(struct.pack(">q", value))
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_decompression_bomb_is_not_let_grow(tmp_path: Path) -> None:
     s = healthy()
     node = snapshot_bytes(tree_of(TXNS[:3]), None)[: -len(b"\0\0\0\1/") * 2 - 8]
@@ -204,6 +205,7 @@ def test_a_header_that_cannot_be_read_is_a_violation_and_an_empty_folder_a_note(
     assert run(*ensemble(tmp_path / "b", *s)).exit_code == 1
 
 
+@pytest.mark.slow(seconds=5)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_somebody_without_the_right_to_write_can_audit(tmp_path: Path) -> None:
     """As a user who owns nothing of it, in directories that nobody may write; an unreadable file is no verdict."""
@@ -238,6 +240,7 @@ def test_again_reads_what_is_new(tmp_path: Path) -> None:
     assert again.verdict == "OK"
 
 
+@pytest.mark.slow(seconds=3)
 def test_it_is_watched_until_something_is_wrong(tmp_path: Path) -> None:
     folders = ensemble(tmp_path, *healthy())
     command = [sys.executable, "-m", "zabcheck", "audit", *map(str, folders), "--watch", "0.2", "--json"]

@@ -56,6 +56,7 @@ def digest(folder: Path) -> str:
     return out.hexdigest()
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("row", manifest(), ids=lambda row: row["dataset"])
 def test_a_real_data_set_gets_its_verdict_and_its_place(row: dict[str, str]) -> None:
     folder = shared() / row["dataset"]
