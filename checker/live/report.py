@@ -136,7 +136,8 @@ class LiveReport:
             return f"no verdict: {wrong[0] if wrong else self.cut_short}{found}; {self.bounds}"
         tested = sum(self.verdict(goal) == HOLDS for goal in self.live.goals)
         if not tested:
-            return f"premise not reached: nobody ever waits ({plural(total, 'goal')}); {self.bounds}"
+            why = "nobody ever waits" if self.live.starts else "there is no moment to begin at"
+            return f"premise not reached: {why} ({plural(total, 'goal')}); {self.bounds}"
         return f"holds: in no fair run does anybody wait for ever, {tested} of {plural(total, 'goal')}; {self.bounds}"
 
     def verdict_in_words(self, goal: Goal) -> str:
@@ -144,7 +145,7 @@ class LiveReport:
         if verdict == VIOLATED:
             return f"VIOLATED: {self.starving[goal.name].sentence}"
         if verdict == NOT_REACHED:
-            return "premise not reached: nobody ever waits"
+            return f"premise not reached: {'nobody ever waits' if self.live.starts else 'there is no moment'}"
         return "holds: nobody waits for ever" if verdict == HOLDS else "no verdict"
 
     # --- for people --------------------------------------------------------------------------------
