@@ -209,6 +209,7 @@ def test_strict_rejoin_locks_a_process_out() -> None:
 LADIS = {"protocol": "ladis", "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0, "max_epoch": 6}
 
 
+@pytest.mark.slow(seconds=2)
 def test_ladis_holds_of_two_and_a_leader_need_not_be_connected_with_itself() -> None:
     """As LADIS'08 has it a leader does not follow itself. That it has no such connection is no reason to give up: taken
     for one it had to give up again and again, and no run in which it goes on leading was thought fair."""
@@ -228,6 +229,7 @@ def test_ladis_leaves_a_message_waiting_that_all_have_already() -> None:
         assert told(run, goal)[1].loop is None
 
 
+@pytest.mark.slow(seconds=2)
 def test_ladis_with_promise_alone_ends_the_service() -> None:
     """docs/ladis.md: two have promised epoch 1, nothing was proposed in it, and every later leader takes it again."""
     run = found("promise", **LADIS, nodes=2)
@@ -311,6 +313,7 @@ def test_what_does_not_go_together_is_refused(words: tuple[str, ...], said: str,
     assert said in result.output
 
 
+@pytest.mark.slow(seconds=2)
 def test_where_the_stable_phase_begins_nowhere_that_is_said(tmp_path: Path) -> None:
     words = ("--protocol", "db19", "--nodes", "2", "--txns", "1", "--timeouts", "0", "--network", "ordered")
     result = asked(*words, cwd=tmp_path)
@@ -396,6 +399,7 @@ def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str,
     assert "environment step ring reads crashes_left, which is spent from the moment on" in result.output
 
 
+@pytest.mark.slow(seconds=2)
 def test_what_the_environment_may_do_need_not_be_done(tmp_path: Path) -> None:
     """A lock that is let go once a clock rang, which it need not."""
     text = LOCK.replace('stored("taken"', NOW).replace(
@@ -411,6 +415,7 @@ def test_what_the_environment_may_do_need_not_be_done(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_goal_that_was_edited_is_asked_as_it_reads_now(tmp_path: Path) -> None:
     """What is kept in machine code goes by the text, goals included."""
     forgets = LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
