@@ -24,6 +24,7 @@ from traces.pictures.picture import picture_of
 from traces.record import file, trace
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
+from zabspec.worlds.steps import ACTION, CRASH
 
 # A client that lets the lock go tells nobody; meanwhile the server goes on by itself, for ever.
 MODE = 'volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")'
@@ -189,6 +190,20 @@ def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) ->
     picture = picture_of(there)
     assert picture.title.startswith("served is not reached after")
     assert any("again and again" in event for row in picture.rows for event in row.events)
+
+
+def test_after_the_moment_there_is_no_fault(saved: Path, tmp_path: Path) -> None:
+    """p1 asks, and the server fails: if the moment is before that, this is no run of the stable phase."""
+    first = read_trace(saved)
+    assert first.lasso is not None
+    words = (ACTION << 24 | 1 << 16, CRASH << 24)
+    failed = build_trace(Model(replace(first.configuration, crashes=1)), None, words)
+    for moment, code in ((2, 0), (1, 2), (0, 2)):
+        lasso = replace(first.lasso, moment=moment, loop=None)
+        write_trace(replace(failed, lasso=lasso), tmp_path / "failed.trace.json")
+        result = asked("replay", str(tmp_path / "failed.trace.json"))
+        assert result.exit_code == code, result.output
+        assert ("step 2 is not possible in the stable phase" in unfolded(result)) == (code == 2)
 
 
 @cache
