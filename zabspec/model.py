@@ -15,7 +15,7 @@ from zabspec.own.authoring import ConfigError
 from zabspec.own.generated import ELECTIONS
 from zabspec.own.vetting import check_fields
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.worlds import actor, inside, scratch
+from zabspec.worlds import actor, connections, inside, ordered, scratch
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
 from zabspec.worlds.steps import BUDGETS, KINDS, StepKind
@@ -269,7 +269,9 @@ class Model:
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
         """The world's text, with what the protocol has in its place."""
-        return (inside, self.world.text, *self.protocol.oracle)
+        said = self.protocol.overrides(self.configuration.variant).keys() if self.protocol.text is not None else ()
+        order = (ordered,) if self.world.text is connections and ordered.ORDERING & set(said) else ()
+        return (inside, self.world.text, *order, *self.protocol.oracle)
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:

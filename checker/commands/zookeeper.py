@@ -15,7 +15,10 @@ HELP = "How long each exploration may take."
 @click.command(cls=Subcommand)
 @click.argument("issues", nargs=-1, metavar="[ZK-NNNN]...")
 @click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help=HELP)
-def zookeeper(issues: tuple[str, ...], time_limit: float | None) -> int:
+@click.option(
+    "--split", is_flag=True, help="Take each step by itself: the same rows, with several times as many states."
+)
+def zookeeper(issues: tuple[str, ...], time_limit: float | None, split: bool) -> int:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
     0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
@@ -31,7 +34,7 @@ def zookeeper(issues: tuple[str, ...], time_limit: float | None) -> int:
         raise click.UsageError(f"ZK-{name} has no row: {why}" if why else f"there is no row ZK-{name}")
     asked: list[Asked] = []
     for row in rows:
-        one = ask(row, time_limit)
+        one = ask(row, time_limit, split)
         asked.append(one)
         if wanted and one.without.trace is not None:
             click.echo(to_text(one.without.trace))

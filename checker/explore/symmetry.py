@@ -47,6 +47,7 @@ DECODERS: Mapping[Any, Decoder] = {
     inside.emit_inside_with: Decoder("puts two processes into a word, and which of their steps breaks off", lists=True),
     inside.peer_inside: Decoder("takes out of a word what `emit_inside_with` put there"),
     scratch.emit_nobodys: Decoder("makes a word that has no process", lists=True),
+    scratch.any_step: Decoder("says whether a step is listed, and not of which process"),
     scratch.process_in: Decoder("takes out of a word what `emit` put there"),
     scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
     connections.emit_cuts: Decoder("goes through all cuts of the network, which are masks", lists=True),
@@ -63,8 +64,8 @@ DECODERS: Mapping[Any, Decoder] = {
 }
 # Whose functions may call them; and so may what the bridge generates.
 CALLERS = (
-    "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.inside", "zabspec.worlds.storage",
-    "checker.bridge.mapping",
+    "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.inside", "zabspec.worlds.ordered",
+    "zabspec.worlds.storage", "checker.bridge.mapping",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["Asked", "Outcome", "ask", "explored"]
 
-PROTOCOL, START, NEWEST = "zookeeper", "established", "3.9.4"
+PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Asked:
-    """A row, and what the release comes to without its fix, and with it."""
+    """A row, and what the release comes to without its fix, and with it; `split`: in the text that has each step by
+    itself."""
 
     row: Row
     without: Outcome
     repaired: Outcome
+    split: bool = False
 
     @property
     def found(self) -> bool:
@@ -64,12 +66,20 @@ class Asked:
 
     @property
     def as_recorded(self) -> bool:
-        return (self.without.depth, self.repaired.holds) == (self.row.depth, self.row.held)
+        return (self.without.depth, self.repaired.holds) == (
+            self.row.depth if self.split else self.row.merged,
+            self.row.held,
+        )
 
 
-def configuration(release: str, repairs: Sequence[str], budget: Mapping[str, int]) -> Configuration:
-    """A release with repairs, from the established start."""
-    variant = PROTOCOLS[PROTOCOL].combined("" if release == NEWEST else release, ",".join(repairs))
+def configuration(release: str, repairs: Sequence[str], budget: Mapping[str, int], split: bool = True) -> Configuration:
+    """A release with repairs, from the established start.
+
+    Args:
+        split: each step is one by itself; else some are put together.
+    """
+    variants = [*([] if release == NEWEST else [release]), *([] if split else [MERGED])]
+    variant = PROTOCOLS[PROTOCOL].combined(",".join(variants), ",".join(repairs))
     own = [name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors")]
     said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
     given = {name: n for name, n in budget.items() if name not in own}
@@ -92,12 +102,13 @@ def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
     return Outcome(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
 
 
-def ask(row: Row, seconds: float | None) -> Asked:
+def ask(row: Row, seconds: float | None, split: bool = False) -> Asked:
     """
     Args:
         seconds: how long each of the two explorations may take.
+        split: of the text that has each step by itself, which has several times as many states.
     """
     budget = USUAL | row.budget
-    without = explored(configuration(row.release, row.others, budget), row.breaks, seconds)
-    repaired = explored(configuration(row.release, (*row.others, *row.fix), budget), row.breaks, seconds)
-    return Asked(row, without, repaired)
+    without = explored(configuration(row.release, row.others, budget, split), row.breaks, seconds)
+    repaired = explored(configuration(row.release, (*row.others, *row.fix), budget, split), row.breaks, seconds)
+    return Asked(row, without, repaired, split)

@@ -137,18 +137,20 @@ def outcome(depth: int = 0, complete: bool = True, trouble: str = "") -> Outcome
 @pytest.mark.parametrize(
     ("without", "repaired", "code"),
     [
-        (outcome(ROW.depth, False), outcome(), 0),
-        (outcome(ROW.depth + 1, False), outcome(), 1),
+        (outcome(ROW.merged, False), outcome(), 0),
+        (outcome(ROW.merged + 1, False), outcome(), 1),
         (outcome(), outcome(), 1),
-        (outcome(ROW.depth, False), outcome(20, False), 1),
-        (outcome(ROW.depth, False), outcome(0, False, "--time-limit 1 s reached"), 3),
+        (outcome(ROW.merged, False), outcome(20, False), 1),
+        (outcome(ROW.merged, False), outcome(0, False, "--time-limit 1 s reached"), 3),
         (outcome(0, False, "the premise is not reached"), outcome(), 3),
     ],
 )
 def test_the_record_ends_as_its_rows_do(
     monkeypatch: pytest.MonkeyPatch, without: Outcome, repaired: Outcome, code: int
 ) -> None:
-    monkeypatch.setattr("checker.zookeeper.record.ask", lambda row, seconds: Asked(row, without, repaired))
+    monkeypatch.setattr(
+        "checker.zookeeper.record.ask", lambda row, seconds, split: Asked(row, without, repaired, split)
+    )
     assert CliRunner().invoke(main, ["zookeeper", f"ZK-{ROW.issue}"]).exit_code == code
 
 

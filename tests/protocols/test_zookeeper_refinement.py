@@ -17,7 +17,8 @@ CUT = Configuration("zookeeper", "3.5.3", start="established", budgets="election
 @pytest.mark.slow(seconds=4)
 def test_votes_refine_the_election_of_one_step() -> None:
     """From the beginning, with all known repairs: every step is hidden or a coarse one, at most 11 hidden in a row."""
-    variant = PROTOCOLS["zookeeper"].combined("coarse", ",".join(KNOWN))
+    merged = ",".join(f"coarse-{name}" for name in ("restart", "newleader", "epoch", "serve"))
+    variant = PROTOCOLS["zookeeper"].combined(merged, ",".join(KNOWN))
     r = refines(Configuration("zookeeper", variant, budgets="elections=1", crashes=0, losses=1))
     assert r.holds
     assert (r.states, r.steps, r.hidden, r.longest) == (8_894, 24_348, 5_883, 11)

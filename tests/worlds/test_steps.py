@@ -34,7 +34,7 @@ ALWAYS = {
     "repeat_to_leader": 14, "repeat_to_follower": 15, "crash_in_receipt": 16, "receive": 17, "election_timeout": 18,
     "heartbeat": 19, "action": 20, "environment": 21, "drop": 22, "repeat": 23, "power_loss": 24,
     "crash_inside": 25, "power_loss_inside": 26, "elect": 27, "join": 28, "crash_electing": 29,
-    "power_loss_electing": 30,
+    "power_loss_electing": 30, "follower_loses": 31, "leader_loses": 32,
 }  # fmt: skip
 
 

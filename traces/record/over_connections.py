@@ -104,6 +104,9 @@ class OverConnections(Watched):
             return mail(scripted, word)
         if kind in ("leader_learns", "follower_learns"):
             notice(scripted, o["follower"], o["leader"], kind == "leader_learns")
+        elif kind in ("leader_loses", "follower_loses"):
+            scripted.names["lose_link"](s, o["follower"], o["leader"])
+            notice(scripted, o["follower"], o["leader"], kind == "leader_loses")
         elif kind == "oracle":
             s.oracle_due[o["process"]], s.client = s.moment, o["leader"]
         elif kind == "elect":

@@ -132,6 +132,8 @@ class ScriptedSimulator:
         if "point" in o and word.process is not None:
             self.state.crash_at = o["point"]
             calls.append(("on_crash", (word.process,)))
+        if calls and calls[-1][0] == "on_crash" and self.names["starts_at_once"](self.state, calls[-1][1][0]):
+            calls.append(("on_recovery", calls[-1][1]))
         return self.watched.set_up(self, word), calls
 
     def set_up_inside(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:

@@ -38,6 +38,7 @@ from zabspec.own.vetting import (
     is_ours,
 )
 from zabspec.worlds import actor
+from zabspec.worlds.ordered import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 
 __all__ = ["OpenText", "is_elsewhere", "open_text"]
@@ -74,7 +75,7 @@ HOOKS = (
     - WRITTEN
 )
 # Hooks that look, and write nothing.
-LOOKING = frozenset({"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"})
+LOOKING = ORDERING | {"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"}
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
 USUAL_FLIGHT = 32  # messages in flight
 

@@ -359,3 +359,38 @@ def end_leadership(s: State, p: Node) -> None:
 @provided(acts="p")
 def end_synchronization(s: State, p: Node) -> None:
     """What process p has delivered in this pass, it delivered in Phase 2."""
+
+
+# --- over connections, which step may as well be taken before all others (`worlds/ordered.py`) ------------------
+
+
+def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
+    """Whether process f, which follows, may as well take m, the head of its channel, before anything else happens:
+    nobody sees what it does with it, it sends nothing, and whatever ends its term comes to the same without."""
+    return False
+
+
+def hears_first(s: State, l: Node, f: Node, m: AnyMessage) -> bool:
+    """The same of a leader l and m from f."""
+    return False
+
+
+def leaves_first(s: State, f: Node) -> bool:
+    """Whether process f, whose leader has closed their connection and which has taken all that came, may as well learn
+    of that before anything else happens."""
+    return False
+
+
+def admits_first(s: State, l: Node) -> bool:
+    """Whether a leader l, which takes something first, has to be joined before that."""
+    return False
+
+
+def loses_when_learned(s: State) -> bool:
+    """Whether a connection is lost when the first of its ends learns of it, and not before."""
+    return False
+
+
+def is_changed_by_crash(s: State, p: Node) -> bool:
+    """Whether a crash of p, which starts again at once, comes to anything but one crash less."""
+    return True

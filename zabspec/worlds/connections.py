@@ -95,8 +95,10 @@ from zabspec.worlds.steps import (
     ELECT,
     ENVIRONMENT,
     FOLLOWER_LEARNS,
+    FOLLOWER_LOSES,
     JOIN,
     LEADER_LEARNS,
+    LEADER_LOSES,
     LOSE_CONNECTION,
     NOBODYS,
     ORACLE,
@@ -253,6 +255,11 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 def enabled(s: State, out: Words) -> None:
     """Every step possible in s, in a fixed order."""
     no_steps(out)
+    list_all(s, out)
+
+
+def list_all(s: State, out: Words) -> None:
+    """The same, behind those that are listed already."""
     for p in range(s.NODES):
         if is_down(s, p):
             offer(s, out, RECOVER, p)
@@ -272,7 +279,7 @@ def enabled(s: State, out: Words) -> None:
                 if s.timeouts_left > 0 and may_time_out(s, p):
                     offer(s, out, TIMEOUT, p)
             if s.crashes_left > 0:
-                emit_alone(out, CRASH, p)
+                offer_crash(s, out, p)
             may_fail(s, out, p)
             for k in range(s.ACTIONS):
                 if may_act(s, p, k):
@@ -354,7 +361,17 @@ def enabled_at_follower(s: State, out: Words, f: Node) -> None:
     if (link == LOST or link == FOLLOWER_OPEN) and may_receive(s, f):
         offer_with(s, out, FOLLOWER_LEARNS, f, l, 0)
     if link == OPEN and f != l and s.losses_left > 0:
-        emit(out, LOSE_CONNECTION, f, l, 0)
+        offer_loss(s, out, f, l)
+
+
+def offer_loss(s: State, out: Words, f: Node, l: Node) -> None:
+    """The open connection of f to l may be lost."""
+    emit(out, LOSE_CONNECTION, f, l, 0)
+
+
+def offer_crash(s: State, out: Words, p: Node) -> None:
+    """Process p may crash."""
+    emit_alone(out, CRASH, p)
 
 
 def enabled_at_leader(s: State, out: Words, l: Node) -> None:
@@ -473,6 +490,15 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
     elif kind == LOSE_CONNECTION:
         s.losses_left = s.losses_left - 1
         lose(s, a, b)
+    elif kind == FOLLOWER_LOSES:
+        s.losses_left = s.losses_left - 1
+        lose(s, a, b)
+        on_leader_lost(s, a)
+    elif kind == LEADER_LOSES:
+        s.losses_left = s.losses_left - 1
+        s.to_leader[b][a].clear()
+        s.link[b][a] = FOLLOWER_OPEN
+        on_follower_lost(s, a, b)
     elif kind == POWER_LOSS:
         lose_power(s, a, c)
         crash(s, a)

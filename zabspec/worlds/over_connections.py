@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from zabspec import history
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
-from zabspec.worlds import connections, scratch
+from zabspec.worlds import connections, ordered, scratch
 from zabspec.worlds.steps import CONNECTIONS, NUMBERED, PLACES
 from zabspec.worlds.world import Capacity, World
 
@@ -30,7 +30,7 @@ class OverConnections(World):
         "duplicating": connections.DUPLICATING,
     }
     asks_oracle = True
-    trusted = frozenset({connections.__name__, history.__name__, scratch.__name__})
+    trusted = frozenset({connections.__name__, ordered.__name__, history.__name__, scratch.__name__})
 
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
         return {}

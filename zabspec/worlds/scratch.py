@@ -29,6 +29,11 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
     )
 
 
+def any_step(out: Words) -> bool:
+    """Whether a step is listed."""
+    return out[0] > 0
+
+
 def no_steps(out: Words) -> None:
     """Nothing is possible yet."""
     out[0] = 0

@@ -232,6 +232,16 @@ POWER_LOSS_ELECTING = row(StepKind(
     30, "power_loss_electing", ("process", "leader", "quorum"), "power loss inside a step", (CONNECTIONS,),
     "power_losses", runs="on_crash", said=ELECTING, inside="elect", refused="these may not elect it",
 ))
+FOLLOWER_LOSES = row(StepKind(
+    31, "follower_loses", ("follower", "leader"), "lose connection", (CONNECTIONS,), "losses", runs="on_leader_lost",
+    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of that first",
+    refused="there is no open connection to lose",
+))
+LEADER_LOSES = row(StepKind(
+    32, "leader_loses", ("leader", "follower"), "lose connection", (CONNECTIONS,), "losses", runs="on_follower_lost",
+    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of that first",
+    refused="there is no open connection to lose",
+))
 # fmt: on
 
 NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}

@@ -41,6 +41,11 @@ def load_data(s: State, l: Node) -> None:
     take_snapshot(s, l)
 
 
+def leaves_no_trace(s: State) -> bool:
+    """Whether nothing is on a disk of an election of which the leader hears nothing more (`load_data`)."""
+    return False
+
+
 @receives
 def on_followerinfo(s: State, l: Node, f: Node, m: FOLLOWERINFO) -> None:
     """LearnerHandler.run, Leader.getEpochToPropose: whichever thread completes the quorum writes the leader's

@@ -85,6 +85,11 @@ def take_diff_zxid(s: State, f: Node, zxid: int) -> None:
     """lastProcessedZxid stays (ZOOKEEPER-2355)."""
 
 
+def leaves_at_diff(s: State) -> bool:
+    """Whether it does (`take_diff_zxid`)."""
+    return True
+
+
 @receives
 def on_trunc(s: State, f: Node, m: TRUNC) -> None:
     """ZKDatabase.truncateLog; where the log cannot be cut the process exits (3.5.7, 3.6.0)."""

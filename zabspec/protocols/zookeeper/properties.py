@@ -105,15 +105,17 @@ def answers_count(s: State) -> bool:
     return True
 
 
-def one_is_down(s: State) -> bool:
+def one_has_crashed(s: State) -> bool:
     """A server has crashed."""
+    if s.crashes_left < s.CRASHES:  # also where it starts again in the same step
+        return True
     for p in range(s.NODES):
         if is_down(s, p):
             return True
     return False
 
 
-@safety(witness=one_is_down)
+@safety(witness=one_has_crashed)
 def starts_again(s: State) -> bool:
     """Every server that has crashed can start."""
     for p in range(s.NODES):

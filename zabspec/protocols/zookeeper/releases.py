@@ -165,6 +165,14 @@ def is_ahead_of_log(s: State, p: Node) -> bool:
     return False
 
 
+def is_so(s: State) -> bool:
+    return True
+
+
+def is_not_so(s: State) -> bool:
+    return False
+
+
 # --- what a leader sends ----------------------------------------------------------------------------
 
 
@@ -246,9 +254,15 @@ V391 = V392 | {"persist_received": queue_all} | OLD_ORDER
 V360 = V391 | {
     "persist_received": keep_all,
     "clear_interrupted": kept_when_interrupted,
+    "clears_interrupted": is_not_so,
     "end_running": forward_then_drain,
 }
-V353 = V360 | {"end_running": drain_only, "end_leader": drain_only, "take_diff_zxid": moves_to_diff}
+V353 = V360 | {
+    "end_running": drain_only,
+    "end_leader": drain_only,
+    "take_diff_zxid": moves_to_diff,
+    "leaves_at_diff": is_not_so,
+}
 
 RELEASES = (
     Variant("3.9.3", "3.9.3", V393),
@@ -313,8 +327,12 @@ REPAIRS = (
         "the tree is brought up to the log",
         {"end_running": forward_then_drain, "end_leader": drain_then_forward},
     ),
-    repair("3642", "an interrupted SNAP clears the database", {"clear_interrupted": cleared_when_interrupted}),
-    repair("2355", "DIFF leaves lastProcessedZxid", {"take_diff_zxid": stays_at_diff}),
+    repair(
+        "3642",
+        "an interrupted SNAP clears the database",
+        {"clear_interrupted": cleared_when_interrupted, "clears_interrupted": is_so},
+    ),
+    repair("2355", "DIFF leaves lastProcessedZxid", {"take_diff_zxid": stays_at_diff, "leaves_at_diff": is_so}),
     repair("4882", "a tree that is ahead of its log is read again", DISK, ("4712", "2845")),
     repair("1291", "an epoch is stored before it is proposed", {"store_proposed": stored_before_proposed}),
     repair(
@@ -324,7 +342,11 @@ REPAIRS = (
         ("4643",),
     ),
     repair("4837", "after TRUNC only what is up to the cut is read", {"reload_after_cut": reload_up_to_cut}),
-    repair("1558", "a leader takes no snapshot before discovery", {"load_data": no_snapshot_before_discovery}),
+    repair(
+        "1558",
+        "a leader takes no snapshot before discovery",
+        {"load_data": no_snapshot_before_discovery, "leaves_no_trace": is_so},
+    ),
     repair("trunc", "what is acknowledged in the running epoch is not cut", {"send_ahead": keeps_what_it_acknowledged}),
     repair("5094", "an interrupted TRUNC clears the database", {"is_half_made": half_made_by_trunc_too}),
     repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),

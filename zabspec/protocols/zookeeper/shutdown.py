@@ -50,6 +50,11 @@ def clear_interrupted(s: State, p: Node) -> None:
     restore(s, p)
 
 
+def clears_interrupted(s: State) -> bool:
+    """Whether it does (`clear_interrupted`)."""
+    return True
+
+
 def drain(s: State, p: Node) -> None:
     """SyncRequestProcessor.shutdown: what is queued is appended and forced."""
     for zxid in s.sync_queue[p]:
