@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from checker.commands.common import Subcommand, seconds, table
@@ -10,6 +12,7 @@ from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
 __all__ = ["zookeeper"]
 
 HELP = "How long each exploration may take."
+MATRIX = "Ask every row of every release instead; what is known is in FILE, and a run goes on where one was stopped."
 
 
 @click.command(cls=Subcommand)
@@ -18,7 +21,11 @@ HELP = "How long each exploration may take."
 @click.option(
     "--split", is_flag=True, help="Take each step by itself: the same rows, with several times as many states."
 )
-def zookeeper(issues: tuple[str, ...], time_limit: float | None, split: bool) -> int:
+@click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
+@click.option("--stop-after", type=float, callback=seconds, metavar="SECONDS", help="Begin no cell of it after that.")
+def zookeeper(
+    issues: tuple[str, ...], time_limit: float | None, split: bool, matrix: Path | None, stop_after: float | None
+) -> int:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
     0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
@@ -27,6 +34,12 @@ def zookeeper(issues: tuple[str, ...], time_limit: float | None, split: bool) ->
     from traces import to_text
     from traces.explain.folding import fitted
 
+    if matrix is not None:
+        if issues or split:
+            raise click.UsageError("--matrix asks every row, of merged steps")
+        return whole_matrix(matrix, time_limit, stop_after)
+    if stop_after is not None:
+        raise click.UsageError("--stop-after is for --matrix")
     wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in issues}
     rows = [r for r in ROWS if not wanted or r.issue in wanted]
     for name in sorted(wanted - {r.issue for r in ROWS}):
@@ -50,6 +63,26 @@ def zookeeper(issues: tuple[str, ...], time_limit: float | None, split: bool) ->
     more = f"; {len(undecided)} came to no verdict" if undecided else ""
     click.echo(f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}")
     return VIOLATED if changed else NO_VERDICT if undecided else HELD
+
+
+def whole_matrix(file: Path, time_limit: float | None, stop_after: float | None) -> int:
+    """Which release has which bug. 0: every cell is known; 3: some are not."""
+    from checker.zookeeper.matrix import NotRead, read, run, told
+
+    try:
+        for cell in run(file, time_limit, stop_after):
+            click.echo(
+                f"ZK-{cell.issue} on {cell.release}: {cell.says} ({cell.states:,} states, {cell.seconds} s)", err=True
+            )
+        cells = read(file)
+    except NotRead as problem:
+        raise click.UsageError(str(problem)) from None
+    head, *rows = told(cells)
+    table(head, rows)
+    known = sum(not c.trouble for c in cells.values())
+    hours = sum(c.seconds for c in cells.values()) / 3600
+    click.echo(f"{known} of {len(rows) * (len(head) - 2)} cells are known, in {hours:.2f} hours of a core")
+    return HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
 
 
 def told(one: object) -> tuple[str, ...]:

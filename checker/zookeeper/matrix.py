@@ -1,0 +1,150 @@
+"""Which release has which bug: every row of the track record asked of every release, a cell at a time.
+
+A cell is the release with every known fix that neither is the row's own, nor contains it, nor is contained in it, asked
+for the row's property within the row's budgets, with merged steps. It is written to a file as soon as it is known, so
+that a run that was stopped goes on where it was. Cells whose texts are the same function by function are asked once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FunctionType
+
+from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
+from checker.zookeeper.releases import VARIANTS
+from checker.zookeeper.rows import ROWS, USUAL, Row
+from zabspec.protocols.registry import PROTOCOLS
+
+__all__ = ["RELEASES", "Cell", "NotRead", "read", "run", "same_text", "told"]
+
+FURTHER = ("4394", "4882", "1291", "1282")  # known fixes that rows name only where they have to
+RELEASES = tuple(v or NEWEST for v in VARIANTS)  # the newest first
+
+
+class NotRead(ValueError):
+    """The file is no matrix that was begun: one sentence says why."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is known of a bug and a release.
+
+    Attributes:
+        depth: after how many steps the property breaks; 0: it does not within the budgets.
+        trouble: why nothing is known; empty: it is.
+        text: which text was asked.
+        seconds: of this machine's cores, for this cell; 0: another had asked the same text.
+    """
+
+    issue: str
+    release: str
+    depth: int
+    states: int
+    seconds: float
+    trouble: str
+    text: str
+
+    @property
+    def says(self) -> str:
+        return self.trouble or (str(self.depth) if self.depth else "holds")
+
+
+def repairs_of(row: Row) -> tuple[str, ...]:
+    """Every known fix beside a row's own: none that contains it, or is contained in it."""
+    variants = PROTOCOLS[PROTOCOL].variants
+    out = dict.fromkeys((*row.others, *FURTHER))
+    for fix in row.fix:
+        near = {name for name in out if fix in variants[name].over or name in variants[fix].over or name == fix}
+        out = {name: None for name in out if name not in near}
+    return tuple(out)
+
+
+def same_text(release: str, repairs: tuple[str, ...]) -> str:
+    """A name for what a release with repairs does: its functions that differ from the newest release's, by what they
+    do."""
+    protocol = PROTOCOLS[PROTOCOL]
+    variant = protocol.combined("" if release == NEWEST else release, ",".join(repairs))
+    plain = {name: value for module in protocol.modules for name, value in vars(module).items()}
+    changed = []
+    for name, function in sorted(protocol.overrides(variant).items()):
+        if name not in plain or does(function) != does(plain[name]):
+            changed.append(f"{name}={function.__name__}")
+    return " ".join(changed)
+
+
+def does(function: FunctionType) -> tuple[object, ...]:
+    """What a function does, whatever it is called and says of itself."""
+    code = function.__code__
+    said = code.co_consts[:1] in ((function.__doc__,), (None,))
+    return code.co_code, code.co_names, code.co_varnames, code.co_consts[said:]
+
+
+def read(file: Path) -> dict[tuple[str, str], Cell]:
+    """The cells that a file has.
+
+    Raises:
+        NotRead: it is none of these.
+    """
+    cells = {}
+    for number, line in enumerate(file.read_text().splitlines() if file.exists() else [], 1):
+        try:
+            cell = Cell(**json.loads(line))
+        except (ValueError, TypeError) as problem:
+            raise NotRead(f"{file}:{number} is no cell of the matrix: {problem}") from None
+        cells[cell.issue, cell.release] = cell
+    return cells
+
+
+def ask(row: Row, release: str, seconds: float | None) -> Cell:
+    """A cell."""
+    started = time.process_time()
+    found = explored(configuration(release, repairs_of(row), USUAL | row.budget, split=False), row.breaks, seconds)
+    spent = round(time.process_time() - started, 1)
+    return Cell(
+        row.issue, release, found.depth, found.states, spent, found.trouble, same_text(release, repairs_of(row))
+    )
+
+
+def run(
+    file: Path, seconds: float | None, limit: float | None, now: Callable[[], float] = time.monotonic
+) -> Iterator[Cell]:
+    """Every cell that the file has not, each written to it.
+
+    Args:
+        seconds: how long each may take.
+        limit: after how many seconds no more is begun.
+    """
+    cells, end = read(file), None if limit is None else now() + limit
+    known = {(c.issue, c.text): c for c in cells.values() if not c.trouble}
+    for row in ROWS:
+        for release in RELEASES:
+            if (row.issue, release) in cells:
+                continue
+            if end is not None and now() >= end:
+                return
+            text = same_text(release, repairs_of(row))
+            other = known.get((row.issue, text))
+            cell = (
+                ask(row, release, seconds)
+                if other is None
+                else Cell(**{**asdict(other), "release": release, "seconds": 0.0})
+            )
+            known[row.issue, text] = cell
+            with file.open("a") as out:
+                out.write(json.dumps(asdict(cell)) + "\n")
+            yield cell
+
+
+def told(cells: dict[tuple[str, str], Cell]) -> list[tuple[str, ...]]:
+    """The matrix as rows of words, the head first. What was not asked says so."""
+    head = ("bug", "breaks", *RELEASES)
+    return [
+        head,
+        *(
+            (r.issue, r.breaks, *(cells[r.issue, v].says if (r.issue, v) in cells else "not run" for v in RELEASES))
+            for r in ROWS
+        ),
+    ]

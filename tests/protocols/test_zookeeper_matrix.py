@@ -1,0 +1,69 @@
+"""The matrix of bugs and releases: a run goes on where one was stopped, and equal texts are asked once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.zookeeper import matrix
+from checker.zookeeper.matrix import RELEASES, read, repairs_of, same_text
+from checker.zookeeper.record import Outcome
+from checker.zookeeper.rows import ROWS
+from zabspec.model import Configuration
+from zabspec.protocols.registry import PROTOCOLS
+
+CELLS = len(ROWS) * len(RELEASES)
+
+
+def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+        asked.append(c.variant)
+        return Outcome(len(asked), 1, 0.0, False, "", None)
+
+    monkeypatch.setattr(matrix, "explored", explored)
+    file, clock = tmp_path / "cells", iter(range(1000))
+    first = list(matrix.run(file, None, 10, lambda: next(clock)))
+    assert 0 < len(first) < CELLS
+    before = len(asked)
+    list(matrix.run(file, None, None))
+    cells = read(file)
+    assert len(cells) == CELLS
+    assert all(cells[c.issue, c.release] == c for c in first)
+    texts = {(r.issue, same_text(v, repairs_of(r))) for r in ROWS for v in RELEASES}
+    assert before < len(asked) == len(texts) < CELLS  # each text is asked once
+    ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)])
+    assert ended.exit_code == 0
+    assert f"{CELLS} of {CELLS} cells are known" in ended.output
+
+
+def test_what_was_not_run_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "cells"
+    ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file), "--stop-after", "0.000001"])
+    assert ended.exit_code == 3
+    assert f"0 of {CELLS} cells are known" in ended.output
+    assert "not run" in ended.output
+    file.write_text("no cell\n")
+    assert CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)]).exit_code == 2
+    assert CliRunner().invoke(main, ["zookeeper", "--stop-after", "1"]).exit_code == 2
+
+
+def test_with_every_fix_all_releases_are_one_text() -> None:
+    """So there is one residue (docs/zookeeper.md)."""
+    variants = PROTOCOLS["zookeeper"].variants
+    fixes = tuple(name for name, v in variants.items() if v.repairs)
+    assert len({same_text(release, fixes) for release in RELEASES}) == 1
+
+
+def test_a_release_with_every_other_fix_keeps_the_bug_s_own_rule() -> None:
+    """4394 contains 4646: it is in no question about that one."""
+    by_issue = {r.issue: repairs_of(r) for r in ROWS}
+    assert "4394" not in by_issue["4685"]
+    assert "4882" not in by_issue["4712"]
+    assert "4394" in by_issue["trunc"]
+    assert same_text("3.9.1", by_issue["trunc"]) == same_text("3.5.3", by_issue["trunc"])
+    assert same_text("3.9.1", by_issue["4643"]) != same_text("3.9.2", by_issue["4643"])
