@@ -89,17 +89,10 @@ def changed_text(layout: Layout, names: Iterable[str]) -> str:
         "    d = 0",
     ]
     for name in sorted(names):
-        f = layout.fields[name]
-        start = layout.strides(f)[0]
-        end = start + layout.plain_count(f) * f.kind.size
-        while start < end:
-            wide = end - start >= 8
-            lines.append(
-                f"    d = d | (load_word(a, {start}) ^ load_word(b, {start}))"
-                if wide
-                else f"    d = d | (a[{start}] ^ b[{start}])"
-            )
-            start += 8 if wide else 1
+        size = layout.fields[name].kind.size
+        for _, start in layout.elements(name):
+            for at in range(start, start + size):  # of every process: their fields lie apart
+                lines.append(f"    d = d | (a[{at}] ^ b[{at}])")
     return "\n".join([*lines, "    return d != 0"])
 
 

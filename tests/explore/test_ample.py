@@ -7,13 +7,22 @@ import random
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
 from checker.commands import explore as command
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive, free_cases, looks_beyond, why_not_narrowed
+from checker.explore.ample import (
+    AmpleExplorer,
+    Narrowing,
+    changed_text,
+    conclusive,
+    free_cases,
+    looks_beyond,
+    why_not_narrowed,
+)
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
@@ -62,7 +71,7 @@ def agree(full: Exploration, less: Exploration) -> None:
 def test_fewer_states_are_judged_alike(configuration: Configuration, symmetry: bool) -> None:
     full, less = both(configuration, symmetry)
     agree(full, less)
-    assert less.distinct < 0.96 * full.distinct
+    assert less.distinct < (0.9 if configuration.nodes > 2 else 1) * full.distinct
     assert less.narrowed
     assert not full.narrowed
 
@@ -211,6 +220,25 @@ def test_a_property_of_steps_that_looks_at_others_is_seen() -> None:
     step = program.functions["invariant_1"]
     program.functions["invariant_1"] = replace(step, body=program.functions["durability"].body)
     assert looks_beyond(program, code.layout, world, "invariant_1")[0]
+
+
+def test_a_change_of_any_process_is_seen() -> None:
+    """Every byte of the fields, of every process, and no other: the fields of two processes lie apart."""
+    layout = narrowing(SMALL).layout
+    names = {"pass_length", "delivered", "link", "chosen_epoch", "abcasts"}
+    made: dict[str, Any] = {"as_bytes": lambda state: state, "State": bytes}
+    exec("from __future__ import annotations\n" + changed_text(layout, names), made)
+    inside = {
+        at
+        for name in names
+        for _, start in layout.elements(name)
+        for at in range(start, start + layout.fields[name].kind.size)
+    }
+    assert layout.offset("pass_length", 2) in inside
+    before = bytes(layout.size)
+    for at in range(layout.size):
+        after = before[:at] + b"\1" + before[at + 1 :]
+        assert made["seen_changed"](before, after) == (at in inside), at
 
 
 @pytest.mark.slow(seconds=3)
