@@ -109,7 +109,7 @@ def play_trace(asked: Asked, trace: Path) -> int:
     for k in range(times):
         place = folder / f"run{k + 1}"
         run, tries = tried(place, real, plan, asked.retries, asked.patience, click.echo)
-        leave(place, given, plan, run)
+        leave(place, tries, given, plan, run, trace.name.split(".")[0])
         runs.append(run)
         if times > 1 or tries > 1:
             click.echo(f"run {k + 1}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
@@ -196,10 +196,15 @@ def of_row(name: str) -> Trace:
         raise Cannot(f"the text has the run of {name} no more: {problem}") from None
 
 
-def leave(folder: Path, trace: Trace, plan: Plan, run: Run) -> None:
-    """What stays beside packets, logs and data: the trace, and both lanes."""
+def leave(folder: Path, tries: int, trace: Trace, plan: Plan, run: Run, name: str) -> None:
+    """What stays beside packets, logs and data: the trace, both lanes, as text and drawn, and a test in Java."""
     from traces import write_trace
+    from traces.reenact.java import as_java, class_name
+    from traces.reenact.lanes import drawn_lanes
     from traces.reenact.told import lanes
 
     (folder / "lanes.tsv").write_text(lanes(plan, run))
+    (folder / "lanes.svg").write_text(drawn_lanes(folder / f"try{tries}", plan, run))
+    java = as_java(plan, name, run.harm)
+    (folder / f"{class_name(name)}.java").write_text(java)
     write_trace(trace, folder / "run.trace.json")

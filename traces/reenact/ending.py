@@ -7,6 +7,7 @@ import re
 
 from traces.reenact.plan import Plan
 from traces.reenact.player import Player
+from traces.reenact.stores import read_disk
 from zabspec.protocols.zookeeper.state import SERVING
 
 __all__ = ["at_the_end"]
@@ -29,8 +30,28 @@ def at_the_end(player: Player, plan: Plan) -> list[str]:
         out.append(f"server {n} ends its synchronization for a packet that its leader sent: {found[1].strip()}")
     if "answers-count" in plan.broken and (line := OTHER_ANSWER.search(said)) is not None:
         out.append(f"server {n} takes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")
+    if "answers-count" in plan.broken:
+        out += uncounted(player, plan)
     if "initial-history" in plan.broken:
         out += behind(player, plan)
+    return out
+
+
+def uncounted(player: Player, plan: Plan) -> list[str]:
+    """What a quorum has forced and acknowledged, all acknowledgements are read, and is not committed."""
+    s, z = plan.steps[-1].state, player.compare.zxids
+    out = []
+    for l, n in enumerate(plan.ids):
+        for zxid in s["outstanding"][l] if s["phase"][l] == SERVING else ():
+            holders = [m for m in plan.ids if z.real(zxid) in read_disk(player.ensemble.servers[m].data).log]
+            on_the_way = any(m["kind"] == "ACK" and m["zxid"] == zxid for links in s["to_leader"] for m in links[l])
+            mine = [w for w in player.played.writes if w.zxid == zxid]
+            if len(holders) > 1 and not on_the_way and not any(w.result.ready() for w in mine):
+                said = ", ".join(map(str, sorted(holders)))
+                out.append(
+                    f"{z.said(zxid)} is forced on servers {said} and acknowledged, and server {n}, which leads, does "
+                    "not commit it: an acknowledgement was taken for that of NEWLEADER"
+                )
     return out
 
 

@@ -55,12 +55,14 @@ class Played:
         differs: at the step after those: where server and model differ; empty: nowhere.
         seconds: of each step.
         writes: what clients wrote.
+        base: the servers' zxid for <1,1>.
     """
 
     steps: int = 0
     differs: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    base: int = 0
 
 
 class Player:
@@ -114,6 +116,7 @@ class Player:
             self.wait(lambda n=n: e.servers[n].status()[1] == base, f"server {n} has applied {base:#x}")  # type: ignore[misc]
             self.wait(lambda n=n: base in read_disk(e.servers[n].data).log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
         self.compare.zxids = Zxids(base)
+        self.played.base = base
         time.sleep(0.05)  # so that acknowledgements that are on their way are in before links are held
         e.hold(True)
         for gates in e.gates.values():

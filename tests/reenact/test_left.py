@@ -1,0 +1,90 @@
+"""What a re-enactment leaves for others: both lanes in a picture, and a test in Java that stands alone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from schedules import zk_4394
+
+from traces.reenact.java import as_java, class_name
+from traces.reenact.lanes import drawn_lanes, seen_at
+from traces.reenact.plan import plan_for
+from traces.reenact.player import Played
+from traces.reenact.reenactment import Run
+
+EVENTS = """\
+    1.000 run: established, as the model is
+    2.000 step: 1: lose connection {}
+    2.100 election 3->1: came: LOOKING, for 3
+    2.200 quorum 1<-3: lost: PING 0x100000001
+    3.000 step: 2: learn of loss {}
+    3.100 quorum 1->3: came: ACK 0x100000003
+    3.200 quorum 1->3: let through: ACK 0x100000003
+    3.300 server 3: sync thread: append 100000003 and is held
+    3.400 server 3: sync thread: force log.
+    3.500 server 2: killed
+    4.000 run: over; everything is let go on
+    4.100 quorum 1->3: came: ACK 0x100000009
+"""
+
+
+def test_what_is_seen_at_a_step_is_said_without_pings_and_votes() -> None:
+    assert seen_at(EVENTS) == {
+        1: [],
+        2: [
+            "1 sends ACK 0x100000003 to 3", "3 reads ACK 0x100000003", "3: sync thread held at append 100000003",
+            "3: sync thread does force log", "server 2: killed",
+        ],
+    }  # fmt: skip
+
+
+def words(svg: str) -> list[str]:
+    return [t.text or "" for t in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_both_lanes_are_drawn_and_where_they_part_is_named(tmp_path: Path) -> None:
+    (tmp_path / "events.txt").write_text(EVENTS)
+    plan = plan_for(zk_4394(), "3.9.2")
+    run = Run(Played(2, ["server 1 (p2), log: the model has <a>"], [0.25, 0.5], base=0x100000002), None)
+    said = words(drawn_lanes(tmp_path, plan, run))
+    assert {"server 3 (p0)", "server 1 (p1)", "nothing (0.25 s)"} <= set(said)
+    text = " ".join(said)
+    assert "1 sends ACK <1,2> to 3; 3 reads ACK <1,2>;" in text
+    assert "DIFFERS: server 1 (p2), log: the model has <a>" in text
+    assert said.count("not played") == len(plan.steps) - 3
+    whole = Run(Played(18, [], [0.1] * 18), None, ["a server ends"])
+    said = words(drawn_lanes(tmp_path, plan, whole))
+    assert "a server ends" in said
+    assert "not played" not in said
+
+
+def test_a_run_is_a_class_in_java_with_every_step_and_what_to_assert() -> None:
+    plan = plan_for(zk_4394(), "3.9.2")
+    java = as_java(plan, "ZK-4394", ["server 1 ends */ with \\u002a"])
+    assert class_name("ZK-4394") == "ReenactZk4394"
+    assert re.findall(r"// (\d+)$", java, re.M) == [str(n) for n in range(1, 19)]
+    assert 'receive(1, 3, "NEWLEADER"); // 10' in java
+    assert "disk(1, 2, 1" not in java
+    assert "ends * / with \\ u002a" in java
+    other = as_java(replace(plan, steps=plan.steps[:-1]), "ZK-4394", [])
+    assert other != java
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no javac here")
+def test_the_class_compiles_alone(tmp_path: Path) -> None:
+    (tmp_path / "ReenactZk4394.java").write_text(
+        as_java(plan_for(zk_4394(), "3.9.2"), "ZK-4394", ["it's \\u broken */"])
+    )
+    done = subprocess.run(
+        ["javac", "-Xlint:all", "-Werror", "-d", str(tmp_path), str(tmp_path / "ReenactZk4394.java")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "ReenactZk4394.class").exists()
