@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from checker.explore import kernel, narrow_kernel
-from checker.explore.breadth_first import Explorer, Keeper, Progress
-from checker.explore.compiled import Compiled
-from checker.explore.reduction import collisions, why_not_reduced
+from checker.explore import kernel, narrow_kernel, sleep_kernel
+from checker.explore.breadth_first import Keeper, Progress
+from checker.explore.reduced import ReducedExplorer
+from checker.explore.reduction import Reducing, collisions, why_not_reduced
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP, TERMINAL
 from zabspec.language import tree as t
@@ -80,10 +80,10 @@ def free_text(layout: Layout, free: Iterable[Case], world: Conventions) -> str:
     return "\n".join([*lines, "    return False"])
 
 
-def changed_text(layout: Layout, names: Iterable[str]) -> str:
-    """`seen_changed`: whether a step has changed any of some fields."""
+def changed_text(layout: Layout, function: str, names: Iterable[str]) -> str:
+    """A function: whether a step has changed any of some fields."""
     lines = [
-        "def seen_changed(before: State, after: State) -> bool:",
+        f"def {function}(before: State, after: State) -> bool:",
         "    a = as_bytes(before)",
         "    b = as_bytes(after)",
         "    d = 0",
@@ -144,16 +144,10 @@ def why_not_narrowed(model: Model) -> str:
     return why_not_reduced(model)
 
 
-class Narrowing(Compiled):
-    """A model in machine code that explores with ample sets."""
+class Narrowing(Reducing):
+    """A model in machine code that explores with ample sets, and with sleep sets where no process is on its own."""
 
-    also_modules = (narrow_kernel,)
-
-    @cached_property
-    def conventions(self) -> Conventions:
-        found = self.model.world.conventions(self.model.configuration, self.model.union)
-        assert found is not None
-        return found
+    also_modules = (sleep_kernel, narrow_kernel)
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -181,24 +175,27 @@ class Narrowing(Compiled):
 
     def also_text(self) -> str:
         own = self.conventions.own
+        self.front.function(own)
+        reads = self.front.program.reads[own]
         return "\n\n\n".join(
             (
-                f"def steps_commute(s: State) -> bool:\n    return {self.conventions.where}(s)",
+                super().also_text(),
                 f"def is_on_its_own(s: State, p: int) -> bool:\n    return {own}(s, p)",
                 free_text(self.layout, self.free(), self.conventions),
-                changed_text(self.layout, self.read_of_states),
+                changed_text(self.layout, "seen_changed", self.read_of_states),
+                changed_text(self.layout, "own_changed", reads),
             )
         )
 
     def also_key(self) -> tuple[object, ...]:
-        return ("ample sets", self.conventions)
+        return ("ample sets", *super().also_key())
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         return {**super().numbers, "NARROWS": 1}
 
 
-class AmpleExplorer(Explorer):
+class AmpleExplorer(ReducedExplorer):
     """Explores a model compiled with ample sets."""
 
     code: Narrowing
@@ -210,7 +207,6 @@ class AmpleExplorer(Explorer):
         assert keeper is None
         result = super().run(limits, keep_going, progress)
         result.narrowed = True
-        result.reduced = True
         result.apart = any(slot.report.get(kernel.R_APART) for slot in self.slots)
         return result
 

@@ -90,9 +90,12 @@ def expand(
             offset = offset + put_to_sleep(source, offset, parent, work)
         if NARROWS:
             alone = put_first(parent, steps, report)
-            left = left_on_their_own(parent) if alone > 0 else 0
+            left = left_on_their_own(parent)
+            if left > 0:
+                wake(steps, work)
             whole = False
             unseen = False
+            moves_apart = True
         if parent.error != 0:  # which steps are possible is not known
             note_error(report, parent.error, first + done, 0)
             steps[0] = 0
@@ -123,6 +126,7 @@ def expand(
                     continue
                 ordinal = ordinal + 1
                 if NARROWS:
+                    moves_apart = own_changed(parent, child)
                     if k < alone:
                         whole = whole or left_on_their_own(child) >= left
                         unseen = unseen or not seen_changed(parent, child)
@@ -167,7 +171,11 @@ def expand(
                     tail = tail + 1
             if REDUCES:
                 if quiet and choices == 1:
-                    may_sleep(work, mine)
+                    if NARROWS:
+                        if left == 0 and not moves_apart:
+                            may_sleep(work, mine)
+                    else:
+                        may_sleep(work, mine)
         done = done + 1
     while tail < head:
         settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)

@@ -9,7 +9,8 @@ processes on their own. Whether that is so is seen as they are taken; if not, th
 from __future__ import annotations
 
 from checker.explore.kernel import R_APART
-from zabspec.language.lang import State, Words
+from checker.explore.sleep_kernel import ASLEEP
+from zabspec.language.lang import Bytes, State, Words
 
 
 def put_first(parent: State, steps: Words, report: Words) -> int:
@@ -45,3 +46,12 @@ def to_front(steps: Words, p: int) -> None:
             steps[1 + k] = steps[1 + front]
             steps[1 + front] = word
             front = front + 1
+
+
+def wake(steps: Words, work: Bytes) -> None:
+    """No step sleeps in this state, and none does behind it that did not before it."""
+    awake = words_at(work, SLEEP_AT)
+    awake[0] = 0
+    awake[1] = 0
+    for k in range(steps[0]):
+        steps[1 + k] = steps[1 + k] & (ASLEEP - 1)

@@ -12,7 +12,7 @@ import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from checker.explore import kernel, sleep_kernel
@@ -142,7 +142,7 @@ def why_not_reduced(model: Model) -> str:
 class Reducing(Compiled):
     """A model in machine code that explores with sleep sets."""
 
-    also_modules = (sleep_kernel,)
+    also_modules: tuple[ModuleType, ...] = (sleep_kernel,)
     exports: Mapping[str, tuple[Any, ...]] = {
         **{name: of for name, of in EXPORTS.items() if name != "insert"},
         "claim_states": (I64, PTR, I64, I64, PTR, I64, PTR),
