@@ -282,8 +282,9 @@ class Player:
         if self.after["role"][l] == LOOKING:
             self.ends(l, partial(self.gives_up, l, c))
         else:
+            gone = c.down.ended  # it has sent the learner away before
             c.close_far()
-            self.wait(lambda: "GOODBYE" in self.said(l), f"server {self.ids[l]} (p{l}) gives up the connection")
+            self.wait(lambda: gone or "GOODBYE" in self.said(l), f"server {self.ids[l]} (p{l}) gives up the connection")
 
     def gives_up(self, l: int, c: Connection) -> None:
         """A leader that does not serve yet waits for a quorum as long as initLimit says: by its clock that is over."""
