@@ -29,6 +29,7 @@ SETTINGS = (
     ("symmetry, two cores", True, 2),
 )
 REDUCED = (("reduced, one core", False, 1), ("reduced, symmetry, one core", True, 1))
+AMPLE = (("ample, symmetry, one core", True, 1),)
 INTERPRETED_DEPTH = 16  # the interpreted world gets this far in seconds
 
 
@@ -50,7 +51,13 @@ def explore(
         from checker.explore.breadth_first import Explorer
         from checker.explore.compiled import Compiled
 
-        if engine == "reduced":
+        if engine == "ample":
+            from checker.explore.ample import AmpleExplorer, Narrowing
+
+            narrow = Narrowing(model, properties, symmetry)
+            narrow.worked(math.inf, math.inf)
+            r = AmpleExplorer(narrow, threads).run(Limits(depth=depth))
+        elif engine == "reduced":
             from checker.explore.reduced import ReducedExplorer
             from checker.explore.reduction import Reducing
 
@@ -134,8 +141,8 @@ def main() -> None:
     columns = (("", 24), ("distinct", 13), ("generated", 13), ("CPU s", 8), ("wall s", 8))
     columns += (("distinct/CPU s", 16), ("generated/CPU s", 17), ("bytes/state", 13))
     print("".join(f"{name:>{width}}" for name, width in columns))
-    for name, symmetry, threads in (*SETTINGS, *REDUCED):
-        engine = "compiled" if (name, symmetry, threads) in SETTINGS else "reduced"
+    engines = {"compiled": SETTINGS, "reduced": REDUCED, "ample": AMPLE}
+    for engine, (name, symmetry, threads) in ((e, setting) for e, settings in engines.items() for setting in settings):
         r = rows[name] = in_child(symmetry=symmetry, threads=threads, engine=engine, depth=None)
         print(
             f"{name:24}{r['distinct']:>13,.0f}{r['generated']:>13,.0f}{r['cpu']:>8.1f}{r['wall']:>8.1f}"
@@ -148,6 +155,9 @@ def main() -> None:
     print(f"two cores against one, wall: x{one['wall'] / two['wall']:.2f};", end=" ")
     print(f"with symmetry x{orbits['wall'] / orbits_two['wall']:.2f}")
     print(f"raw states that symmetry covers: {orbits['raw']:,.0f}, {raw:,.0f} per CPU second")
+    print(
+        f"with ample sets: {orbits['raw'] / rows[AMPLE[0][0]]['cpu']:,.0f} raw states of the full space per CPU second"
+    )
     slow = in_child(symmetry=False, threads=1, engine="interpret", depth=INTERPRETED_DEPTH)
     fast, rate = one["distinct"] / one["cpu"], slow["distinct"] / slow["cpu"]
     print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second;", end=" ")
