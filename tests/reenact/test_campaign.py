@@ -6,10 +6,16 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import pytest
 from schedules import zk_4394
 
+from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, read_lines, release_table, sync_table
 from traces.reenact.drawn import drawn
+from traces.reenact.plan import plan_for
+from traces.reenact.player import Played
+from traces.reenact.reenactment import Run
+from traces.reenact.servers import Release
 from traces.reenact.syncs import syncs_of
 
 LINE = Line(
@@ -55,3 +61,18 @@ def test_lines_are_read_again(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("".join(json.dumps(asdict(x)) + "\n" for x in (LINE, OTHER)))
     assert read_lines(tmp_path) == [LINE, OTHER]
     assert [x.whole for x in read_lines(tmp_path)] == [True, False]
+
+
+def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "3.9.5-seed1" / "try1").mkdir(parents=True)
+    seen: list[bool] = []
+
+    def played_once(folder: Path, *_: object) -> tuple[Run, int]:
+        seen.append(folder.exists())
+        return Run(Played(0, []), None), 1
+
+    monkeypatch.setattr(campaign, "drawn", lambda *_: plan_for(zk_4394(), "3.9.2"))
+    monkeypatch.setattr(campaign, "play_until_agreed", played_once)
+    (one,) = campaign.played(tmp_path, [(Release("3.9.5", (), {}), "", 1)], 0, 1.0)
+    assert seen == [False]
+    assert read_lines(tmp_path) == [one[0]]

@@ -85,6 +85,7 @@ def played(
     """
     for real, variant, seed in asked:
         plan, place = drawn(variant, seed), folder / f"{real.name}-seed{seed}"
+        shutil.rmtree(place, ignore_errors=True)  # of a run that was ended in its middle
         before = children()
         run, _ = play_until_agreed(place, real, plan, retries, patience, lambda _: None)
         line = line_of(real.name, seed, plan, run, children() - before)
