@@ -131,7 +131,7 @@ def test_a_mutant_is_found_with_merged_steps(mutant: object) -> None:
     assert isinstance(mutant, Mutant)
     found = explore_all(f"coarse-order,coarse-losses,coarse-crashes,mutant-{mutant.name}", dict(mutant.budget))
     assert not found.error
-    assert found.violations[mutant.breaks].depth <= mutant.depth
+    assert found.violations[mutant.breaks].depth <= mutant.depth + 1  # what has to be taken first counts, too
 
 
 def test_what_has_to_be_learned_of_a_step_is_in_its_word() -> None:
