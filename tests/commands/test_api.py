@@ -116,7 +116,7 @@ def test_a_counterexample_replays_and_one_that_was_changed_does_not(broken: answ
     played = zabcheck.replay(trace)
     assert played.passed
     assert len(played.steps) == 11
-    assert played.text().splitlines()[-3:-1] == ["", played.sentence] or played.sentence in played.text()
+    assert played.sentence in " ".join(played.text().split())
     assert played["delivered-is-chosen"].at == 11
     changed = typing.cast(zabcheck.Trace, type(trace)(**{**vars(trace), "steps": trace.steps[:-1]}))
     with pytest.raises(zabcheck.QuestionError, match=r"^the trace does not replay: "):

@@ -124,6 +124,7 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
     """A handful of the package's own, and only beside them may they be called."""
     names = {f"{f.__module__}.{f.__name__}" for f in DECODERS}
     assert names == {
+        "zabspec.worlds.scratch.any_step",
         "zabspec.worlds.scratch.no_steps",
         "zabspec.worlds.scratch.emit",
         "zabspec.worlds.scratch.emit_alone",
@@ -146,7 +147,7 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "checker.bridge.masks.anybody",
         "checker.bridge.masks.any_of_latest",
     }
-    worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "inside", "storage")}
+    worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "inside", "ordered", "storage")}
     assert set(CALLERS) == worlds | {"checker.bridge.mapping"}
     assert all(d.why for d in DECODERS.values())
 

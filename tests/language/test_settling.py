@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import DEFAULT
 
+from checker.explore import breadth_first
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
@@ -110,6 +111,8 @@ def test_an_exploration_that_changes_code_on_the_way_finds_the_same(
 ) -> None:
     """Everything it tells, from the first level in quick code and from the second in thorough code, and as CPython."""
     model = Model(Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=0, variant="no-promise"))
+
+    monkeypatch.setattr(breadth_first, "BETWEEN", 0.0)  # it looks at the clock after each level, short as they are
 
     def explored(settle: float) -> tuple[Exploration, bool]:
         monkeypatch.setattr(settling, "SETTLE", settle)
