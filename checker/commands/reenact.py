@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
     from traces import Trace
+    from traces.reenact.campaign import Line
     from traces.reenact.plan import Plan
     from traces.reenact.reenactment import Run
 
@@ -129,7 +131,7 @@ def play_drawn(asked: Asked) -> int:
         Cannot: of `traces.reenact.servers`.
     """
     from checker.zookeeper.releases import variant_of
-    from traces.reenact.campaign import kinds_table, played, read_lines, release_table, sync_table
+    from traces.reenact.campaign import kinds_table, played, release_table, sync_table
     from traces.reenact.servers import find_release
     from traces.reenact.told import told_run
 
@@ -138,7 +140,7 @@ def play_drawn(asked: Asked) -> int:
         raise click.UsageError("--random needs --release")
     places = {n: (find_release(n, asked.zookeeper, asked.jar), asked.text or variant_of("zookeeper", n)) for n in names}
     folder = asked.out or Path("reenact-random")
-    before = read_lines(folder)
+    before = known(folder, {n: text for n, (_, text) in places.items()}, bool(asked.zookeeper or asked.jar))
     folder = folder.resolve() if before else new_folder(folder)
     todo = [(names[k % len(names)], asked.seed + k // len(names)) for k in range(asked.runs_drawn)]
     lines = [x for x in before if (x.release, x.seed) in todo]
@@ -156,6 +158,26 @@ def play_drawn(asked: Asked) -> int:
     click.echo(f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not begin")
     click.echo(f"left in {folder}")
     return HELD if whole == len(lines) else NO_VERDICT
+
+
+def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]:
+    """The runs that a campaign has played, to go on from.
+
+    Raises:
+        UsageError: they are none, or of something else than is asked now.
+    """
+    from traces.record.lines import NotRead
+    from traces.reenact.campaign import played_before, question
+
+    try:
+        before = played_before(folder)
+    except NotRead as problem:
+        raise click.UsageError(str(problem)) from None
+    if before and own_build:
+        raise click.UsageError(f"{folder} has runs, perhaps of another build: name a new folder with --out")
+    if any(x.asked != question(texts[x.release]) for x in before if x.release in texts):
+        raise click.UsageError(f"{folder} has runs of another text or version: name a new folder with --out")
+    return before
 
 
 def new_folder(path: Path) -> Path:

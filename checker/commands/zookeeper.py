@@ -67,7 +67,8 @@ def zookeeper(
 
 def whole_matrix(file: Path, time_limit: float | None, stop_after: float | None) -> int:
     """Which release has which bug. 0: every cell is known; 3: some are not."""
-    from checker.zookeeper.matrix import NotRead, read, run, told
+    from checker.zookeeper.matrix import read, run, told
+    from traces.record.lines import NotRead
 
     try:
         for cell in run(file, time_limit, stop_after):

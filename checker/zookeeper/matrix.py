@@ -16,16 +16,15 @@ from types import FunctionType
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
 from checker.zookeeper.releases import VARIANTS
 from checker.zookeeper.rows import ROWS, USUAL, Row
+from traces.record.lines import NotRead, read_lines
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import sources_digest
 
-__all__ = ["RELEASES", "Cell", "NotRead", "read", "run", "same_text", "told"]
+__all__ = ["RELEASES", "Cell", "read", "run", "same_text", "told"]
 
+SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
 FURTHER = ("4394", "4882", "1291", "1282")  # known fixes that rows name only where they have to
 RELEASES = tuple(v or NEWEST for v in VARIANTS)  # the newest first
-
-
-class NotRead(ValueError):
-    """The file is no matrix that was begun: one sentence says why."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Cell:
         trouble: why nothing is known; empty: it is.
         text: which text was asked.
         seconds: of this machine's cores, for this cell; 0: another had asked the same text.
+        sources: a digest of everything that the answer follows from.
     """
 
     issue: str
@@ -46,6 +46,7 @@ class Cell:
     seconds: float
     trouble: str
     text: str
+    sources: str
 
     @property
     def says(self) -> str:
@@ -86,14 +87,12 @@ def read(file: Path) -> dict[tuple[str, str], Cell]:
     """The cells that a file has.
 
     Raises:
-        NotRead: it is none of these.
+        NotRead: it is none of these, or has answers of other texts.
     """
     cells = {}
-    for number, line in enumerate(file.read_text().splitlines() if file.exists() else [], 1):
-        try:
-            cell = Cell(**json.loads(line))
-        except (ValueError, TypeError) as problem:
-            raise NotRead(f"{file}:{number} is no cell of the matrix: {problem}") from None
+    for number, cell in enumerate(read_lines(Cell, file, "cell of the matrix"), 1):
+        if cell.sources != sources_digest(*SOURCES):
+            raise NotRead(f"{file}:{number} was asked of another version of the text; begin a new file")
         cells[cell.issue, cell.release] = cell
     return cells
 
@@ -104,7 +103,14 @@ def ask(row: Row, release: str, seconds: float | None) -> Cell:
     found = explored(configuration(release, repairs_of(row), USUAL | row.budget, split=False), row.breaks, seconds)
     spent = round(time.process_time() - started, 1)
     return Cell(
-        row.issue, release, found.depth, found.states, spent, found.trouble, same_text(release, repairs_of(row))
+        row.issue,
+        release,
+        found.depth,
+        found.states,
+        spent,
+        found.trouble,
+        same_text(release, repairs_of(row)),
+        sources_digest(*SOURCES),
     )
 
 

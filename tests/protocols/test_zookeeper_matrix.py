@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,12 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.zookeeper import matrix
-from checker.zookeeper.matrix import RELEASES, read, repairs_of, same_text
+from checker.zookeeper.matrix import RELEASES, SOURCES, Cell, read, repairs_of, same_text
 from checker.zookeeper.record import Outcome
 from checker.zookeeper.rows import ROWS
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import sources_digest
 
 CELLS = len(ROWS) * len(RELEASES)
 
@@ -39,6 +42,27 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
     ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)])
     assert ended.exit_code == 0
     assert f"{CELLS} of {CELLS} cells are known" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("sources", "0" * 64, "cells:1 was asked of another version of the text; begin a new file"),
+        ("depth", "7", "cells:1 is no cell of the matrix: its depth is '7'"),
+        ("depth", None, "cells:1 is no cell of the matrix: its depth is None"),
+        ("more", 1, "cells:1 is no cell of the matrix: it has other fields"),
+    ],
+)
+def test_answers_of_another_text_are_not_gone_on_from(tmp_path: Path, name: str, value: object, said: str) -> None:
+    file = tmp_path / "cells"
+    cell = Cell("4643", RELEASES[0], 0, 1, 0.0, "", "", sources_digest(*SOURCES))
+    file.write_text(json.dumps(asdict(cell)) + "\n")
+    assert list(read(file).values()) == [cell]
+    file.write_text(json.dumps(asdict(cell) | {name: value}) + "\n")
+    ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file), "--stop-after", "0.000001"])
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert ended.stderr.endswith(f"{said}\n")
+    assert len(ended.stderr.splitlines()) == 1
 
 
 def test_what_was_not_run_says_so(tmp_path: Path) -> None:

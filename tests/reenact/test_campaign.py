@@ -6,11 +6,13 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import click
 import pytest
 from schedules import zk_4394
 
+from checker.commands.reenact import known
 from traces.reenact import campaign
-from traces.reenact.campaign import FILE, Line, kinds_table, read_lines, release_table, sync_table
+from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
 from traces.reenact.drawn import drawn
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
@@ -19,7 +21,8 @@ from traces.reenact.servers import Release
 from traces.reenact.syncs import syncs_of
 
 LINE = Line(
-    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, {"DIFF": 2, "TRUNC": 1}, {"DIFF": 1}, [], [], 9.0, 5.0
+    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, {"DIFF": 2, "TRUNC": 1}, {"DIFF": 1}, [], [], 9.0, 5.0,
+    "plain x",
 )  # fmt: skip
 OTHER = replace(
     LINE, release="3.6.0", agreed=9, at="elect", differs=["no"], kinds={"crash": 9}, syncs={"SNAP + txns": 1},
@@ -57,10 +60,10 @@ def test_a_campaign_is_told_by_release() -> None:
 
 
 def test_lines_are_read_again(tmp_path: Path) -> None:
-    assert read_lines(tmp_path) == []
+    assert played_before(tmp_path) == []
     (tmp_path / FILE).write_text("".join(json.dumps(asdict(x)) + "\n" for x in (LINE, OTHER)))
-    assert read_lines(tmp_path) == [LINE, OTHER]
-    assert [x.whole for x in read_lines(tmp_path)] == [True, False]
+    assert played_before(tmp_path) == [LINE, OTHER]
+    assert [x.whole for x in played_before(tmp_path)] == [True, False]
 
 
 def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,4 +78,22 @@ def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monke
     monkeypatch.setattr(campaign, "play_until_agreed", played_once)
     (one,) = campaign.played(tmp_path, [(Release("3.9.5", (), {}), "", 1)], 0, 1.0)
     assert seen == [False]
-    assert read_lines(tmp_path) == [one[0]]
+    assert played_before(tmp_path) == [one[0]]
+
+
+def test_runs_of_another_text_or_build_are_not_gone_on_from(tmp_path: Path) -> None:
+    now = replace(LINE, asked=campaign.question("3.9.5"))
+    file = tmp_path / FILE
+    for line, own, said in (
+        (now, False, ""),
+        (now, True, "has runs, perhaps of another build"),
+        (LINE, False, "has runs of another text or version"),
+        (replace(LINE, asked=campaign.question("trunc")), False, "has runs of another text or version"),
+        (replace(now, agreed=None), False, f"{FILE}:1 is no run: its agreed is None"),  # type: ignore[arg-type]
+    ):
+        file.write_text(json.dumps(asdict(line)) + "\n")
+        if said:
+            with pytest.raises(click.UsageError, match=said):
+                known(tmp_path, {"3.9.5": "3.9.5"}, own)
+        else:
+            assert known(tmp_path, {"3.9.5": "3.9.5"}, own) == [line]

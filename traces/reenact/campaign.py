@@ -11,14 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from traces.record.lines import read_lines
 from traces.reenact.drawn import drawn, kind
 from traces.reenact.plan import Plan
 from traces.reenact.reenactment import Run
 from traces.reenact.reenactment import tried as play_until_agreed
 from traces.reenact.servers import Release
 from traces.reenact.syncs import KINDS, syncs_of
+from zabspec.simulator.run import sources_digest
 
-__all__ = ["Line", "kinds_table", "played", "read_lines", "release_table", "sync_table"]
+__all__ = ["Line", "kinds_table", "played", "played_before", "question", "release_table", "sync_table"]
 
 FILE = "runs.jsonl"
 
@@ -36,6 +38,7 @@ class Line:
         acknowledged: how many of these were on the learner's disk, and acknowledged.
         breaks, harm: what the model says is broken, and what is on the servers.
         seconds, cpu: how long it took, and CPU seconds of the servers.
+        asked: a digest of the text, and of all that draws, plays and compares.
     """
 
     release: str
@@ -52,27 +55,36 @@ class Line:
     harm: list[str]
     seconds: float
     cpu: float
+    asked: str
 
     @property
     def whole(self) -> bool:
         return not self.trouble and not self.differs
 
 
-def line_of(release: str, seed: int, plan: Plan, run: Run, cpu: float) -> Line:
+def question(variant: str) -> str:
+    """What a run is asked by: a text's name, and a digest of everything else."""
+    return f"{variant or 'plain'} {sources_digest('zabspec', 'traces/reenact', 'traces/reenact/shim.c')}"
+
+
+def line_of(release: str, seed: int, plan: Plan, run: Run, cpu: float, asked: str) -> Line:
     done = plan.steps[: run.played.steps]
     syncs = [s for s in syncs_of(done) if s.received]
     return Line(
         release, seed, len(plan.steps), len(done), kind(plan.steps[len(done)]) if run.played.differs else "",
         run.played.differs, run.trouble, dict(Counter(map(kind, done))), dict(Counter(s.kind for s in syncs)),
         dict(Counter(s.kind for s in syncs if s.acknowledged)), list(plan.broken), run.harm, round(run.seconds, 2),
-        round(cpu, 2),
+        round(cpu, 2), asked,
     )  # fmt: skip
 
 
-def read_lines(folder: Path) -> list[Line]:
-    """Those of an earlier time; none where there are none."""
-    path = folder / FILE
-    return [Line(**json.loads(text)) for text in path.read_text().splitlines()] if path.exists() else []
+def played_before(folder: Path) -> list[Line]:
+    """Those of an earlier time; none where there are none.
+
+    Raises:
+        NotRead: the file is not of such runs.
+    """
+    return read_lines(Line, folder / FILE, "run")
 
 
 def played(
@@ -88,7 +100,7 @@ def played(
         shutil.rmtree(place, ignore_errors=True)  # of a run that was ended in its middle
         before = children()
         run, _ = play_until_agreed(place, real, plan, retries, patience, lambda _: None)
-        line = line_of(real.name, seed, plan, run, children() - before)
+        line = line_of(real.name, seed, plan, run, children() - before, question(variant))
         with (folder / FILE).open("a", encoding="utf-8") as out:
             out.write(json.dumps(asdict(line)) + "\n")
         if line.whole and not line.harm:
