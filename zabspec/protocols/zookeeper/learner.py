@@ -136,7 +136,7 @@ def on_commit(s: State, f: Node, m: COMMIT) -> None:
     """In the sync phase the head of packetsNotLogged is looked at first, and there is one."""
     if s.phase[f] == SERVING:
         commit(s, f, m.zxid)
-    elif len(s.not_logged[f]) == 0:
+    elif len(s.not_logged[f]) == 0 and looks_at_proposal(s, f):
         stop(s, f)
     elif s.phase[f] == SYNCING and s.sync_mode[f] != DIFFS:
         if s.not_logged[f][0] == m.zxid:
@@ -144,6 +144,11 @@ def on_commit(s: State, f: Node, m: COMMIT) -> None:
             s.not_logged[f].remove(0)
     else:
         s.committed[f].append(m.zxid)
+
+
+def looks_at_proposal(s: State, f: Node) -> bool:
+    """Whether the head is looked at, whatever is done with the COMMIT (COMMITANDACTIVATE, 3.5.0: ZOOKEEPER-107)."""
+    return True
 
 
 def apply_in_sync(s: State, f: Node, zxid: int) -> None:

@@ -8,7 +8,8 @@ from types import FunctionType
 
 from zabspec.language.lang import Node, State
 from zabspec.own.authoring import Variant
-from zabspec.protocols.zookeeper.learner import is_gap, log_request, persist_received
+from zabspec.protocols.zookeeper.learner import is_gap, log_request, looks_at_proposal, persist_received
+from zabspec.protocols.zookeeper.release_34 import cuts_what_is_there, looks_where_applied, sync_from_committed_log
 from zabspec.protocols.zookeeper.shutdown import drain
 from zabspec.protocols.zookeeper.state import (
     DIFF,
@@ -22,7 +23,7 @@ from zabspec.protocols.zookeeper.state import (
     epoch_of,
 )
 from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, load_newest, restore
-from zabspec.protocols.zookeeper.sync import start_forwarding
+from zabspec.protocols.zookeeper.sync import start_forwarding, sync_follower
 from zabspec.worlds.actor import send_to_follower
 
 # --- Learner.syncWithLeader: what is done with what came before NEWLEADER ---------------------------
@@ -198,7 +199,7 @@ def keeps_what_it_acknowledged(s: State, l: Node, f: Node, high: int) -> None:
 
 
 def no_snapshot_before_discovery(s: State, l: Node) -> None:
-    """ZOOKEEPER-1558 (3.4.6, on 3.4 only): ZooKeeperServer.loadData takes no snapshot."""
+    """ZOOKEEPER-1558: ZooKeeperServer.loadData (3.4.6 to 3.4.14) takes no snapshot."""
 
 
 def reload_up_to_cut(s: State, p: Node, zxid: int) -> None:
@@ -207,9 +208,10 @@ def reload_up_to_cut(s: State, p: Node, zxid: int) -> None:
 
 
 def epoch_of_snapshot_counts(s: State, p: Node) -> bool:
-    """What ZOOKEEPER-1653 does on 3.4.6 by the file updatingEpoch, for ZOOKEEPER-2354: where the snapshot is of a
-    later epoch that was
-    accepted, currentEpoch becomes that."""
+    """QuorumPeer.loadDataBase (3.4.6 to 3.4.14, ZOOKEEPER-1653), and the same for ZOOKEEPER-2354: where the snapshot
+    is of a later epoch that was accepted, currentEpoch becomes that. On 3.4 where the file updatingEpoch is there,
+    which Learner.syncWithLeader makes before the snapshot of NEWLEADER, and deletes behind currentEpoch: since an
+    epoch's log comes after it, and a leader takes no snapshot, there is no later snapshot without that file."""
     e = epoch_of(s.last_processed[p])
     if e > s.current_epoch[p] and e <= s.accepted_epoch[p]:
         s.current_epoch[p] = e
@@ -263,6 +265,21 @@ V353 = V360 | {
     "take_diff_zxid": moves_to_diff,
     "leaves_at_diff": is_not_so,
 }
+V3414 = V360 | {
+    "sync_follower": sync_from_committed_log,
+    "removes_apart": is_so,
+    "commits_in_order": is_not_so,
+    "looks_at_proposal": looks_where_applied,
+    "load_data": no_snapshot_before_discovery,
+    "leaves_no_trace": is_so,
+    "starts_refused": epoch_of_snapshot_counts,
+}
+V3410 = V3414 | {
+    "end_running": drain_only,
+    "end_leader": drain_only,
+    "take_diff_zxid": moves_to_diff,
+    "leaves_at_diff": is_not_so,
+}
 
 RELEASES = (
     Variant("3.9.3", "3.9.3", V393),
@@ -270,6 +287,8 @@ RELEASES = (
     Variant("3.9.1", "3.6.3 to 3.6.4, 3.7.1, 3.7.2, 3.8.0 to 3.8.4, 3.9.0, 3.9.1", V391),
     Variant("3.6.0", "3.6.0 to 3.6.2", V360),
     Variant("3.5.3", "3.5.3", V353),
+    Variant("3.4.14", "3.4.12 to 3.4.14", V3414),
+    Variant("3.4.10", "3.4.10", V3410),
     Variant(
         "before-1291", "3.9.5 with what ZOOKEEPER-1291 mended in 3.4.0", {"store_proposed": proposed_and_not_stored}
     ),
@@ -350,4 +369,19 @@ REPAIRS = (
     repair("trunc", "what is acknowledged in the running epoch is not cut", {"send_ahead": keeps_what_it_acknowledged}),
     repair("5094", "an interrupted TRUNC clears the database", {"is_half_made": half_made_by_trunc_too}),
     repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),
+    repair(
+        "2832", "a learner that is ahead is truncated also without a committedLog", {"cuts_ahead": cuts_what_is_there}
+    ),
+    repair("forward", "what is forwarded begins behind what was sent", {"forwards_from_learner": is_not_so}),
+    repair(
+        "1413",
+        "a learner is synchronized as from 3.5.0 on (also 2832, forward)",
+        {"sync_follower": sync_follower, "removes_apart": is_not_so},
+        ("2832", "forward"),
+    ),
+    repair(
+        "107",
+        "a transaction is committed after the one before",
+        {"commits_in_order": is_so, "looks_at_proposal": looks_at_proposal},
+    ),
 )

@@ -11,6 +11,7 @@ from zabspec.protocols.zookeeper.learner import *
 from zabspec.protocols.zookeeper.mutants import *
 from zabspec.protocols.zookeeper.observed import *
 from zabspec.protocols.zookeeper.properties import *
+from zabspec.protocols.zookeeper.release_34 import *
 from zabspec.protocols.zookeeper.releases import *
 from zabspec.protocols.zookeeper.shutdown import *
 from zabspec.protocols.zookeeper.state import *
