@@ -127,7 +127,7 @@ class Bridged(Model):
     def _functions(self) -> dict[str, Any]:
         """The generated functions and the mapping's."""
         made: dict[str, Any] = {}
-        exec(compile(self.generated.text, self.file, "exec"), made)
+        exec(frontend.register_source(self.file, self.generated.text).code, made)
         functions = {k: v for k, v in made.items() if isinstance(v, FunctionType)}
         for name, function in self.generated.actions.items():
             functions[function].paper_step = MARK + name  # type: ignore[attr-defined]

@@ -297,9 +297,8 @@ class Compiled:
         text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
         text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
-        frontend.register_source(GENERATED, text)
         made: dict[str, Any] = {}
-        exec(compile(text, GENERATED, "exec"), made)
+        exec(frontend.register_source(GENERATED, text).code, made)
         names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
         own: dict[str, Any] = {}
         for module in (kernel, *self.also_modules):  # a later one's functions replace an earlier one's

@@ -129,9 +129,8 @@ class Judged(Simulator):
     def namespace(self) -> dict[str, Any]:
         """The program, the properties, and what judges."""
         text = judging_text(self.properties, self.cluster.parts_of.text is not None)
-        frontend.register_source(GENERATED, text)
         made: dict[str, Any] = {}
-        exec(compile(text, GENERATED, "exec"), made)
+        exec(frontend.register_source(GENERATED, text).code, made)
         names = full_namespace(self.cluster)
         names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
         return names | {"ALL": (1 << len(self.properties)) - 1, "PROPERTIES": len(self.properties)}

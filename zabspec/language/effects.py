@@ -237,21 +237,13 @@ class EffectsOf:
         if base.type != t.STATE:
             return self.referred(base.name)
         keys = tuple(self.key(term.index) for term in place.terms if term.process)
-        return {Access(self.field_at(place.offset), keys)}
+        return {Access(self.layout.field_at(place.offset) or UNKNOWN, keys)}
 
     def key(self, index: t.Expr) -> str | None:
         """The name that an index is, if it holds one process as long as the loops around are in one round."""
         if isinstance(index, t.Var) and (index.name in self.known or index.name in self.loops):
             return index.name
         return None
-
-    def field_at(self, offset: int) -> str:
-        """The field whose first element is, or holds, what lies at an offset."""
-        for name, f in self.layout.fields.items():
-            start = self.layout.strides(f)[0]
-            if start <= offset < start + self.layout.plain_count(f) * f.kind.size:
-                return name
-        return UNKNOWN
 
     def forgotten(self, e: t.Builtin) -> Effects:
         """`forget`: every volatile field of a process."""

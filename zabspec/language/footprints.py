@@ -346,7 +346,8 @@ class Walk:
                 keys.append(index if isinstance(index, Symbol) else None)
         base = place.base
         if isinstance(base, t.Var) and base.type == t.STATE:
-            name = place.field if place.field in self.layout.fields else self.field_at(place.offset)
+            known = place.field in self.layout.fields
+            name = place.field if known else self.layout.field_at(place.offset) or ANYTHING
         else:
             held = names.get(base.name, (None, frozenset()))[0] if isinstance(base, t.Var) else None
             if isinstance(base, t.Memory):
@@ -389,13 +390,6 @@ class Walk:
     def held(self, name: str, process: Symbol) -> int | Symbol | None:
         """What a field of a process is known to hold: nothing, once a write to the field was met anywhere."""
         return None if {name, ANYTHING} & self.spoiled else self.known.get((name, process.name))
-
-    def field_at(self, offset: int) -> str:
-        for name, f in self.layout.fields.items():
-            start = self.layout.strides(f)[0]
-            if start <= offset < start + self.layout.plain_count(f) * f.kind.size:
-                return name
-        return ANYTHING
 
     def of(self, e: t.Expr, names: Names) -> tuple[Value, frozenset[Reach]]:
         """What an expression is worth, as far as that is known, and what it reads."""

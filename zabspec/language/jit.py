@@ -125,6 +125,7 @@ def compile_text(assembly: str, thorough: bool = True) -> bytes:
     Args:
         thorough: not to have the code soon, but to have fast code.
     """
+    assembly += f"\nattributes #0 = {{ nounwind {'alwaysinline' if thorough else 'noinline cold'} }}\n"
     code = None
     while code is None:  # where it was interrupted, the interrupt is raised here, or meant nothing
         with interrupts_held() as held:

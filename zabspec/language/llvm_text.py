@@ -1,20 +1,19 @@
 """The LLVM back end: a typed program as LLVM assembly.
 
-Locals live in `alloca`s, which the optimiser turns into registers. Integers are i64 throughout;
-a field is widened when read and, when written, checked against its range first: outside it the
-number of the error site goes to the state's scratch field `error`, and nothing is stored.
+Integers are i64 throughout; a field is widened when read and, when written, checked against its range first: outside
+it the number of the error site goes to the state's scratch field `error`, and nothing is stored. Control flow, and
+what need not be checked again, is in `llvm_flow.py`.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from zabspec.language import tree as t
 from zabspec.language.expressions import NOTED
 from zabspec.language.kinds import Bool, Int, Kind, Seq, SetOf
-from zabspec.language.llvm_slots import SlotEmitter
+from zabspec.language.llvm_flow import FlowEmitter, llvm_type
 from zabspec.language.schema import Layout, Role
 from zabspec.language.source import LanguageError
 
@@ -37,16 +36,28 @@ declare i64 @llvm.x86.bmi.pdep.64(i64, i64)
 
 OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<<": "shl", ">>": "ashr"}
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
-RARE = ", !prof !0"
 METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{}'
 PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
-CALL = re.compile(r"\bcall \w+ @(\w+)\(")
+# Notes an error in a state, unless one is noted there already. No text can name it.
+NOTE = """
+define internal void @error.note(ptr %s, i32 %site) #0 {{
+  %place = getelementptr i8, ptr %s, i64 {offset}
+  %old = load i32, ptr %place, align 1
+  %none = icmp eq i32 %old, 0
+  %new = select i1 %none, i32 %site, i32 %old
+  store i32 %new, ptr %place, align 1
+  ret void
+}}
+"""
 MOST_HERE, WIDE = 1024, 32  # bytes up to which what is copied is so where it stands, not by a call; and at once
 SMALL, LARGE = 60, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",
     "load_short": "i16", "store_short": "i16",
 }  # fmt: skip
+
+
+WRITES = frozenset({"store_word", "store_half", "store_short", "copy_bytes", "zero_bytes"})
 
 
 def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bit_gather: bool = False) -> str:
@@ -62,85 +73,62 @@ def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bi
         f = program.functions[name]
         if any(parameter == NOTED for parameter, _ in f.params):
             raise LanguageError(f.file, f.line, f"{name} is called from outside and has no state to note an error in")
-    functions = {
-        name: _Emitter(function, program, layout, name in exported, bit_gather).run()
-        for name, function in program.functions.items()
-    }
-    for name in worth_inlining(functions) - exported:
+    functions: dict[str, str] = {}
+    calls: Counter[str] = Counter()
+    rough: set[str] = set()
+    for name, function in program.functions.items():  # whatever is called comes before its callers
+        emitter = _Emitter(function, program, layout, name in exported, bit_gather, rough)
+        functions[name] = emitter.run()
+        if emitter.rough:
+            rough.add(name)
+            if emitter.relies:
+                emitter = _Emitter(function, program, layout, name in exported, bit_gather, rough)
+                emitter.forgets = True
+                functions[name] = emitter.run()
+        calls += emitter.calls
+    for name in worth_inlining(functions, calls) - exported:
         functions[name] = functions[name].replace(PLAIN, INLINED, 1)
-    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", *functions.values(), METADATA, ""])
+    note = NOTE.format(offset=layout.offset("error"))
+    return "\n".join([HEADER, BIT_GATHER if bit_gather else "", note, *functions.values(), METADATA, ""])
 
 
-def worth_inlining(functions: Mapping[str, str]) -> set[str]:
+def worth_inlining(functions: Mapping[str, str], calls: Mapping[str, int]) -> set[str]:
     """Of functions, by their text, those that are called in one place, and the small ones. To say so here, once,
     takes a small part of the time in which LLVM finds out, and gives code that is as fast."""
-    calls = Counter(name for text in functions.values() for name in CALL.findall(text))
     lines = {name: text.count("\n") for name, text in functions.items()}
     return {name for name in functions if lines[name] <= SMALL or (calls[name] == 1 and lines[name] <= LARGE)}
 
 
-def llvm_type(kind: t.AnyType) -> str:
-    if kind == t.BOOL:
-        return "i1"
-    if kind == t.VOID:
-        return "void"
-    if kind in (t.STATE, t.WORDS, t.BYTES) or isinstance(kind, (t.SeqType, t.MessageType, t.StructType)):
-        return "ptr"
-    return "i64"
+class _Emitter(FlowEmitter):
+    """
+    Attributes:
+        rough: it may take an error back that was noted, as kernels do; the functions that do, if given.
+        forgets: so an index that was wrong is told again each time it is used.
+        relies: an index was not checked again.
+        calls: how often it calls which function.
+    """
 
-
-class _Emitter(SlotEmitter):
     def __init__(
-        self, function: t.Function, program: t.TypedProgram, layout: Layout, exported: bool, bit_gather: bool
+        self,
+        function: t.Function,
+        program: t.TypedProgram,
+        layout: Layout,
+        exported: bool,
+        bit_gather: bool,
+        rough: Collection[str],
     ) -> None:
+        super().__init__(function)
+        self.rough_ones = rough
+        self.rough = "error" in program.reads.get(function.name, ("error",))
+        self.forgets = self.relies = False
+        self.calls: Counter[str] = Counter()
         self.bit_gather = bit_gather
-        self.f = function
         self.program = program
         self.layout = layout
         self.exported = exported
-        self.lines: list[str] = []
-        self.entry: list[str] = []
-        self.counter = 0
-        self.loops: list[tuple[str, str]] = []
-        self.closed = False
-
-    def new(self, hint: str = "v") -> str:
-        self.counter += 1
-        return f"%{hint}{self.counter}"
-
-    def emit(self, text: str) -> None:
-        if not self.closed:
-            self.lines.append("  " + text)
-
-    def value(self, text: str) -> str:
-        name = self.new()
-        self.emit(f"{name} = {text}")
-        return name
-
-    def label(self, name: str) -> None:
-        self.jump(name)
-        self.lines.append(f"{name[1:]}:")
-        self.closed = False
-
-    def jump(self, name: str) -> None:
-        if not self.closed:
-            self.emit(f"br label {name}")
-            self.closed = True
-
-    def branch(self, test: str, then: str, other: str, rare: bool = False) -> None:
-        """Go on at `then`, which is `rare` (errors are: what follows them is kept out of the way), or at `other`."""
-        self.emit(f"br i1 {test}, label {then}, label {other}{RARE if rare else ''}")
-        self.closed = True
 
     def run(self) -> str:
         f = self.f
-        for name, kind in [*f.params, *f.locals.items()]:
-            self.entry.append(f"  %l.{name} = alloca {llvm_type(kind)}")
-        for name, kind in f.params:
-            self.entry.append(f"  store {llvm_type(kind)} %p.{name}, ptr %l.{name}")
-        for name, kind in f.locals.items():
-            zero = {"ptr": "null", "i1": "false"}.get(llvm_type(kind), "0")
-            self.entry.append(f"  store {llvm_type(kind)} {zero}, ptr %l.{name}")
         if f.paper_step is not None:
             bit = 1 << self.program.steps.index(f.paper_step)
             place = self.value(f"getelementptr i8, ptr %p.{f.params[0][0]}, i64 {self.layout.offset('steps')}")
@@ -169,33 +157,46 @@ class _Emitter(SlotEmitter):
         self.label_only(after)
 
     def record_error(self, state: t.Expr, site: int) -> None:
-        base = self.expr(state)
-        place = self.value(f"getelementptr i8, ptr {base}, i64 {self.layout.offset('error')}")
-        old = self.value(f"load i32, ptr {place}, align 1")
-        none = self.value(f"icmp eq i32 {old}, 0")
-        self.emit(f"store i32 {self.value(f'select i1 {none}, i32 {site}, i32 {old}')}, ptr {place}, align 1")
+        self.emit(f"call void @error.note(ptr {self.expr(state)}, i32 {site})")
 
-    def label_only(self, name: str) -> None:
-        self.lines.append(f"{name[1:]}:")
-        self.closed = False
+    def within(self, index: str, bound: int, state: t.Expr, site: int) -> str:
+        """An index that may be used: it is below a bound, or that it is not is noted, and it is zero."""
+        if self.below.get(index, bound + 1) <= bound:
+            return index
+        told = self.names.get(state.name, "") if isinstance(state, t.Var) else ""
+        safe = self.checked.get((index, bound, told), "")
+        if safe and told and not self.forgets:
+            self.relies = True
+            return safe
+        bad = self.value(f"icmp uge i64 {index}, {bound}")
+        self.report(bad, state, site)
+        safe = self.value(f"select i1 {bad}, i64 0, i64 {index}")
+        self.checked = {**self.checked, (index, bound, told): safe}
+        return safe
+
+    def in_range(self, value: str, lo: int, hi: int) -> bool:
+        """Whether a value is known to be in a range."""
+        if value.lstrip("-").isdigit():
+            return lo <= int(value) <= hi
+        return lo <= 0 and self.below.get(value, hi + 2) <= hi + 1
 
     def address(self, m: t.Memory) -> str:
         base = self.expr(m.base)
         offset = m.offset
-        dynamic: list[str] = []
+        dynamic: list[tuple[str, int]] = []
         for term in m.terms:
             if isinstance(term.index, t.Const) and 0 <= term.index.value < term.bound:
                 offset += term.index.value * term.stride
                 continue
-            index = self.expr(term.index)
-            bad = self.value(f"icmp uge i64 {index}, {term.bound}")
-            self.report(bad, m.state, term.site)
-            safe = self.value(f"select i1 {bad}, i64 0, i64 {index}")
-            dynamic.append(self.value(f"mul i64 {safe}, {term.stride}"))
+            dynamic.append((self.within(self.expr(term.index), term.bound, m.state, term.site), term.stride))
         place = self.value(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
-        for d in dynamic:
-            place = self.value(f"getelementptr i8, ptr {place}, i64 {d}")
+        for index, stride in dynamic:
+            place = self.entry_at(place, index, stride)
         return place
+
+    def entry_at(self, place: str, index: str, size: int) -> str:
+        """Where an entry of some bytes lies behind others of its size."""
+        return self.value(f"getelementptr [{size} x i8], ptr {place}, i64 {index}")
 
     def load(self, place: str, kind: Kind) -> str:
         bits = 8 * kind.size
@@ -213,7 +214,10 @@ class _Emitter(SlotEmitter):
             self.emit(f"store i{bits} {self.value(f'zext i1 {value} to i{bits}')}, ptr {place}, align 1")
             return
         if isinstance(kind, Int):
-            moved = self.value(f"sub i64 {value}, {kind.lo}") if kind.lo else value
+            moved = self.less(value, kind.lo)
+            if self.in_range(value, kind.lo, kind.hi):
+                self.narrow_store(place, bits, moved)
+                return
             bad = self.value(f"icmp ugt i64 {moved}, {kind.hi - kind.lo}")
             on, good, after = self.new("bad"), self.new("good"), self.new("after")
             self.branch(bad, on, good, rare=True)
@@ -227,8 +231,18 @@ class _Emitter(SlotEmitter):
             return
         self.narrow_store(place, bits, value)
 
+    def less(self, value: str, low: int) -> str:
+        """A value less the low end of its range."""
+        if not low:
+            return value
+        known = value.lstrip("-").isdigit()
+        return str(int(value) - low) if known else self.value(f"sub i64 {value}, {low}")
+
     def narrow_store(self, place: str, bits: int, value: str) -> None:
-        narrow = self.value(f"trunc i64 {value} to i{bits}") if bits < 64 else value
+        if value.isdigit() and int(value) < 1 << (bits - 1):
+            narrow = value
+        else:
+            narrow = self.value(f"trunc i64 {value} to i{bits}") if bits < 64 else value
         self.emit(f"store i{bits} {narrow}, ptr {place}, align 1")
 
     def copy(self, to: str, source: str, size: int) -> None:
@@ -266,7 +280,7 @@ class _Emitter(SlotEmitter):
                     return "true" if e.value else "false"
                 return str(e.value)
             case t.Var():
-                return self.value(f"load {llvm_type(e.type)}, ptr %l.{e.name}")
+                return self.variable(e)
             case t.Slot():
                 return self.slot(e)
             case t.Load():
@@ -300,10 +314,12 @@ class _Emitter(SlotEmitter):
             case t.SetHas():
                 mask, item = self.expr(e.value), self.expr(e.item)
                 assert isinstance(e.value.type, t.SetType)
+                if self.in_range(item, 0, e.value.type.kind.count - 1):
+                    return self.value(f"trunc i64 {self.value(f'lshr i64 {mask}, {item}')} to i1")
                 inside = self.value(f"icmp ult i64 {item}, {e.value.type.kind.count}")
                 safe = self.value(f"select i1 {inside}, i64 {item}, i64 63")
-                bit = self.value(f"and i64 {self.value(f'lshr i64 {mask}, {safe}')}, 1")
-                return self.value(f"and i1 {inside}, {self.value(f'icmp ne i64 {bit}, 0')}")
+                has = self.value(f"trunc i64 {self.value(f'lshr i64 {mask}, {safe}')} to i1")
+                return self.value(f"and i1 {inside}, {has}")
             case t.SetSize():
                 return self.value(f"call i64 @llvm.ctpop.i64(i64 {self.expr(e.value)})")
             case t.SeqLength():
@@ -354,40 +370,10 @@ class _Emitter(SlotEmitter):
         self.report(bad, state, e.site)
         return moved
 
-    def logic(self, e: t.Logic) -> str:
-        out = self.new("l.logic")
-        self.entry.append(f"  {out} = alloca i1")
-        after = self.new("after")
-        for k, part in enumerate(e.parts):
-            v = self.expr(part)
-            self.emit(f"store i1 {v}, ptr {out}")
-            if k + 1 < len(e.parts):
-                more = self.new("more")
-                if e.op == "and":
-                    self.branch(v, more, after)
-                else:
-                    self.branch(v, after, more)
-                self.label_only(more)
-        self.label(after)
-        return self.value(f"load i1, ptr {out}")
-
-    def choice(self, e: t.Choice) -> str:
-        kind = llvm_type(e.type)
-        out = self.new("l.choice")
-        self.entry.append(f"  {out} = alloca {kind}")
-        then, other, after = self.new("then"), self.new("else"), self.new("after")
-        self.branch(self.expr(e.test), then, other)
-        self.label_only(then)
-        self.emit(f"store {kind} {self.expr(e.then)}, ptr {out}")
-        self.jump(after)
-        self.label_only(other)
-        self.emit(f"store {kind} {self.expr(e.other)}, ptr {out}")
-        self.jump(after)
-        self.label_only(after)
-        return self.value(f"load {kind}, ptr {out}")
-
     def call(self, e: t.Call) -> str:
         target = self.program.functions[e.function]
+        self.calls[e.function] += 1
+        self.rough = self.rough or e.function in self.rough_ones
         args = ", ".join(
             f"{llvm_type(k)} {'zeroext ' if k == t.BOOL else ''}{self.expr(a)}"
             for a, (_, k) in zip(e.args, target.params, strict=True)
@@ -401,6 +387,7 @@ class _Emitter(SlotEmitter):
     def builtin(self, e: t.Builtin) -> str:
         if e.op == "forget":
             return self.forget(e)
+        self.rough = self.rough or e.op in WRITES
         a = [self.expr(x) for x in e.args]
         match e.op:
             case "min" | "max":
@@ -507,13 +494,14 @@ class _Emitter(SlotEmitter):
         word = "0"
         for name, value, site in e.parts:
             kind = e.record.fields[name]
-            v = self.expr(value)
-            moved = self.value(f"sub i64 {v}, {kind.lo}") if kind.lo else v
-            bad = self.value(f"icmp ugt i64 {moved}, {kind.hi - kind.lo}")
-            self.report(bad, e.state, site)
-            safe = self.value(f"select i1 {bad}, i64 0, i64 {moved}")
-            shifted = self.value(f"shl i64 {safe}, {e.record.shift(name)}")
-            word = self.value(f"or i64 {word}, {shifted}")
+            v, shift = self.expr(value), e.record.shift(name)
+            safe = self.less(v, kind.lo)
+            if not self.in_range(v, kind.lo, kind.hi):
+                bad = self.value(f"icmp ugt i64 {safe}, {kind.hi - kind.lo}")
+                self.report(bad, e.state, site)
+                safe = self.value(f"select i1 {bad}, i64 0, i64 {safe}")
+            shifted = self.value(f"shl i64 {safe}, {shift}") if shift else safe
+            word = self.value(f"or i64 {word}, {shifted}") if word != "0" else shifted
         return word
 
     def make_message(self, e: t.MakeMessage) -> str:
@@ -552,17 +540,10 @@ class _Emitter(SlotEmitter):
 
     # --- statements ----------------------------------------------------------------------------
 
-    def block(self, body: list[t.Stmt]) -> None:
-        for s in body:
-            if self.closed:
-                return
-            self.statement(s)
-
     def statement(self, s: t.Stmt) -> None:
         match s:
             case t.Assign():
-                v = self.expr(s.value)
-                self.emit(f"store {llvm_type(s.value.type)} {v}, ptr %l.{s.name}")
+                self.assign(s)
             case t.Store():
                 v = self.expr(s.value)
                 self.store(self.address(s.place), s.place.kind, v, s.place.state, s.site)
@@ -601,6 +582,7 @@ class _Emitter(SlotEmitter):
                 self.closed = True
 
     def put_word(self, s: t.PutWord) -> None:
+        self.rough = True
         array, index, v = self.expr(s.array), self.expr(s.index), self.expr(s.value)
         size = 8 if s.array.type == t.WORDS else 1
         place = self.value(f"getelementptr i{8 * size}, ptr {array}, i64 {index}")
@@ -612,6 +594,12 @@ class _Emitter(SlotEmitter):
         assert isinstance(kind, SetOf)
         item = self.expr(s.item)
         place = self.address(s.place)
+        if self.in_range(item, 0, kind.count - 1):
+            bit, old = self.value(f"shl i64 1, {item}"), self.load(place, kind)
+            bit = bit if s.add else self.value(f"xor i64 {bit}, -1")
+            new = self.value(f"{'or' if s.add else 'and'} i64 {old}, {bit}")
+            self.narrow_store(place, 8 * kind.size, new)
+            return
         bad = self.value(f"icmp uge i64 {item}, {kind.count}")
         self.report(bad, s.place.state, s.site)
         safe = self.value(f"select i1 {bad}, i64 0, i64 {item}")
@@ -648,8 +636,7 @@ class _Emitter(SlotEmitter):
 
     def element(self, place: str, kind: Seq, index: str) -> str:
         start = self.value(f"getelementptr i8, ptr {place}, i64 {kind.header}")
-        move = self.value(f"mul i64 {index}, {kind.element.size}")
-        return self.value(f"getelementptr i8, ptr {start}, i64 {move}")
+        return self.entry_at(start, index, kind.element.size)
 
     def remove(self, s: t.Remove) -> None:
         """Take out one element: those behind it move up, and the freed place is zeroed."""
@@ -687,49 +674,4 @@ class _Emitter(SlotEmitter):
         self.zero(self.element(place, kind, last), size)
         self.narrow_store(place, 8 * kind.header, last)
         self.jump(after)
-        self.label_only(after)
-
-    def if_(self, s: t.If) -> None:
-        if isinstance(s.test, t.Const):
-            self.block(s.then if s.test.value else s.other)
-            return
-        then, other, after = self.new("then"), self.new("else"), self.new("after")
-        self.branch(self.expr(s.test), then, other if s.other else after)
-        self.label_only(then)
-        self.block(s.then)
-        self.jump(after)
-        if s.other:
-            self.label_only(other)
-            self.block(s.other)
-            self.jump(after)
-        self.label_only(after)
-
-    def for_(self, s: t.For) -> None:
-        start, stop = self.expr(s.start), self.expr(s.stop)
-        counter = self.new("l.for")
-        self.entry.append(f"  {counter} = alloca i64")
-        self.emit(f"store i64 {start}, ptr {counter}")
-        head, body, again, after = self.new("head"), self.new("body"), self.new("next"), self.new("after")
-        self.label(head)
-        now = self.value(f"load i64, ptr {counter}")
-        self.branch(self.value(f"icmp slt i64 {now}, {stop}"), body, after)
-        self.label_only(body)
-        self.emit(f"store i64 {now}, ptr %l.{s.name}")
-        self.loops.append((again, after))
-        self.block(s.body)
-        self.loops.pop()
-        self.label(again)
-        self.emit(f"store i64 {self.value(f'add i64 {now}, 1')}, ptr {counter}")
-        self.jump(head)
-        self.label_only(after)
-
-    def while_(self, s: t.While) -> None:
-        head, body, after = self.new("head"), self.new("body"), self.new("after")
-        self.label(head)
-        self.branch(self.expr(s.test), body, after)
-        self.label_only(body)
-        self.loops.append((head, after))
-        self.block(s.body)
-        self.loops.pop()
-        self.jump(head)
         self.label_only(after)

@@ -68,6 +68,7 @@ class _Known:
 
     def __init__(self) -> None:
         self.open: set[int] = set()  # what is being said, which may hold itself
+        self.texts: dict[str, str] = {}  # of each file that was asked for, what it says now
 
     def of(self, value: object) -> object:
         if type(value) in PLAIN:  # nearly everything is
@@ -75,7 +76,7 @@ class _Known:
         if isinstance(value, PLAIN):
             return type(value).__name__, repr(value)
         if isinstance(value, CodeType):
-            return hashlib.sha256(marshal.dumps(value, MARSHAL)).hexdigest()
+            return code_digest(value)
         if id(value) in self.open:
             return "itself"
         self.open.add(id(value))
@@ -116,7 +117,22 @@ class _Known:
     def function(self, f: FunctionType) -> object:
         held = [self.of(v) if v else v for v in (f.__defaults__, f.__kwdefaults__, f.__annotations__, vars(f))]
         cells = [self.of(cell.cell_contents) for cell in f.__closure__ or ()]
-        return f.__qualname__, self.of(f.__code__), text_digest(f), held, cells
+        file = f.__code__.co_filename
+        text = self.texts.get(file)
+        if text is None:
+            text = self.texts[file] = text_digest(f)
+        return f.__qualname__, code_digest(f.__code__), text, held, cells
+
+
+_codes: dict[int, tuple[CodeType, str]] = {}  # by its address, as long as it lives: so it is kept
+
+
+def code_digest(code: CodeType) -> str:
+    """A digest of a function's code, which never changes."""
+    known = _codes.get(id(code))
+    if known is None:
+        known = _codes[id(code)] = code, hashlib.sha256(marshal.dumps(code, MARSHAL)).hexdigest()
+    return known[1]
 
 
 def belongs(name: str, value: object, module: str) -> bool:

@@ -17,6 +17,8 @@ Every block is padded with zeros to whole 64-bit words; a word of padding is nev
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -105,6 +107,9 @@ class Layout:
         self.blocks: dict[str, Block] = {}
         self.inner: dict[str, int] = {}  # offset of a field inside its block
         n = schema.nodes
+        self._sizes = {f.name: tuple(n if a == NODE else int(a) for a in f.axes) for f in schema.fields}
+        self._inner_axes = {f.name: self._sizes[f.name][f.node_axes :] for f in schema.fields}
+        self._plain_counts = {name: math.prod(axes) for name, axes in self._inner_axes.items()}
         counts = {"history-node": n, "node": n, "pair": n * n}
         at = 0
         for name in BLOCKS:
@@ -118,6 +123,8 @@ class Layout:
             self.blocks[name] = Block(name, at, stride, count)
             at += stride * count
         self._strides = {f.name: self._strides_of(f) for f in schema.fields}
+        firsts = ((self._strides[f.name][0], self.plain_count(f) * f.kind.size, f.name) for f in schema.fields)
+        self._firsts = sorted((start, start + size, name) for start, size, name in firsts if size)
         self.total = at
         self.size = self.blocks["scratch"].offset  # the bytes that are the state
         self.history_size = self.blocks["plain"].offset
@@ -132,13 +139,10 @@ class Layout:
 
     def inner_axes(self, f: Field) -> tuple[int, ...]:
         """The sizes of the axes after the leading process axes."""
-        return self.axis_sizes(f)[f.node_axes :]
+        return self._inner_axes[f.name]
 
     def plain_count(self, f: Field) -> int:
-        out = 1
-        for a in self.inner_axes(f):
-            out *= a
-        return out
+        return self._plain_counts[f.name]
 
     def of_process(self, f: Field) -> tuple[int, tuple[int, ...], int]:
         """Where a field of each process, or of each pair of them, lies for one: the bytes a process moves it by, the
@@ -149,7 +153,12 @@ class Layout:
         return strides[0], pieces, self.plain_count(f) * f.kind.size
 
     def axis_sizes(self, f: Field) -> tuple[int, ...]:
-        return tuple(self.schema.nodes if a == NODE else int(a) for a in f.axes)
+        return self._sizes[f.name]
+
+    def field_at(self, offset: int) -> str:
+        """The field whose first element is, or holds, what lies at an offset; empty: none does."""
+        k = bisect.bisect_right(self._firsts, offset, key=lambda found: found[0]) - 1
+        return self._firsts[k][2] if k >= 0 and offset < self._firsts[k][1] else ""
 
     def strides(self, f: Field) -> tuple[int, tuple[int, ...]]:
         """The offset of element (0, 0, ...) and the bytes each index moves by."""

@@ -37,11 +37,18 @@ class Text:
         return hashlib.sha256(self.text).hexdigest()
 
     @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.file)
+
+    @cached_property
+    def code(self) -> CodeType:
+        return compile(self.tree, self.file, "exec", dont_inherit=True)
+
+    @cached_property
     def functions(self) -> dict[str, tuple[ast.FunctionDef, CodeType | None]]:
-        tree = ast.parse(self.text, self.file)
-        codes = dict(codes_in(compile(tree, self.file, "exec", dont_inherit=True)))
+        codes = dict(codes_in(self.code))
         found = {}
-        for node in functions_in(tree):
+        for node in functions_in(self.tree):
             for line in (node.lineno, *(d.lineno for d in node.decorator_list)):
                 key = f"{node.name}:{line}"
                 found[key] = node, codes.get(key)
@@ -67,9 +74,12 @@ def codes_in(code: CodeType) -> Iterator[tuple[str, CodeType]]:
             yield from codes_in(held)
 
 
-def register_source(name: str, text: str) -> None:
-    """Make generated text known to the front end under a file name of its own."""
-    _texts[name] = Text(name, text.encode(), ())
+def register_source(name: str, text: str) -> Text:
+    """Make generated text known to the front end under a file name of its own; returns what it says."""
+    known, said = _texts.get(name), text.encode()
+    if known is None or known.stamp or known.text != said:
+        known = _texts[name] = Text(name, said, ())
+    return known
 
 
 def text_of(function: FunctionType) -> Text:
@@ -117,6 +127,6 @@ def definition(function: FunctionType) -> ast.FunctionDef:
         raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded") from None
     if code.co_name == "<lambda>":
         raise LanguageError(file, line, "a lambda cannot be compiled")
-    if found is None or found[1] != code:
+    if found is None or (found[1] is not code and found[1] != code):
         raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded")
     return found[0]

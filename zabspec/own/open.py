@@ -277,11 +277,10 @@ class OpenText:
         text = world_text(self, union, down, own, start)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
-        register_source(file, text)
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
         for message in union.messages:
             vars(module)[self.apart.get(message.name, message.name)] = MessageName(message.name)
-        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        exec(register_source(file, text).code, module.__dict__)
         for value in vars(module).values():
             if isinstance(value, FunctionType):
                 vars(value)["apart"] = self.apart
@@ -460,9 +459,8 @@ class _Reader:
         text = "\n\n\n".join(["from __future__ import annotations", *texts.values()]) + "\n"
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} claims of messages {digest}>"
-        register_source(file, text)
         module = ModuleType(f"claims_of_{self.module.__name__}_{digest}")
-        exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+        exec(register_source(file, text).code, module.__dict__)
         made = {f: vars(module)[name_of_every(f)] for f in texts}
         for function, every in made.items():
             every.__doc__ = function.__doc__

@@ -188,9 +188,8 @@ def disks_of(
     text = Made(tuple(fields), lasting).text()
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     file = f"<the disks of a protocol {digest}>"
-    register_source(file, text)
     module = ModuleType(f"disks_{digest}")
-    exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+    exec(register_source(file, text).code, module.__dict__)
     over: dict[str, FunctionType] = {DONE + name: function for name, function in lasting.items()}
     for name, function in lasting.items():
         over[name] = made = vars(module).pop(name)
