@@ -10,10 +10,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -175,6 +176,42 @@ def python_walked(configuration: Configuration, states: int, seed: int = 1) -> t
     m = model(configuration)
     first, size = m.program.initial().key(), m.program.layout.size
     return tuple(walk(first, lambda data: list(python_successors(configuration, data)), size, seed, states))
+
+
+class LocalSpark:
+    """One local Spark session for all tests of this process that need one and do not care how it began: each start of
+    Java is seconds of work. It tries tasks again, runs slow ones twice, and believes no page with a wrong checksum."""
+
+    CONF: ClassVar[dict[str, str]] = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "20ms",
+        "spark.speculation.multiplier": "1.01",
+        "spark.speculation.quantile": "0.1",
+        "spark.speculation.minTaskRuntime": "10ms",
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+    }
+
+    def __init__(self) -> None:
+        self.held = ExitStack()
+        self.made: Any = None
+
+    def get(self) -> Any:
+        from traces.spark.session import session
+
+        if self.made is None:
+            self.made = self.held.enter_context(session("local[2,4]", brief=True, memory=1 << 30, conf=self.CONF))
+        return self.made
+
+    def end(self) -> None:
+        self.made = None
+        self.held.close()
+
+
+@pytest.fixture(scope="session")
+def local_spark() -> Iterator[LocalSpark]:
+    shared = LocalSpark()
+    yield shared
+    shared.end()
 
 
 class Renaming:

@@ -8,13 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from conftest import LocalSpark
 from histories import Abcast, Deliver, History, Instance, Txn
 from judge_tables import made_up, rows_of, written
 from own_tables import runs, write
@@ -25,7 +24,6 @@ from test_judge_long import TXNS, delivery, orderly, txn
 from checker.cli import main
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import judge_own, judge_own_on_spark, stretches_of
-from traces.spark.session import session
 from traces.tables.own import source_of
 from traces.tables.table import TableError
 
@@ -54,6 +52,13 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, local_spark: LocalSpark) -> None:
+    """What judges on Spark is given the session that there is."""
+    monkeypatch.setattr("traces.spark.session.session", lambda *_, **__: nullcontext(local_spark.get()))
+
+
+@pytest.mark.usefixtures("shared")
 def test_the_command_on_spark(table: Path) -> None:
     arguments = ["judge", str(table), "--property", "total-order", "--json"]
     plain, spark = (
@@ -61,18 +66,6 @@ def test_the_command_on_spark(table: Path) -> None:
     )
     assert plain.exit_code == spark.exit_code == 1, spark.output
     assert json.loads(plain.stdout) == json.loads(spark.stdout)
-
-
-@pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch, once: Any) -> None:
-    """What judges on Spark is given the session that there is."""
-    monkeypatch.setattr("traces.spark.session.session", lambda *_, **__: nullcontext(once))
-
-
-@pytest.fixture(scope="module")
-def once() -> Iterator[Any]:
-    with session("local[2]", brief=True) as spark:
-        yield spark
 
 
 @pytest.mark.usefixtures("shared")

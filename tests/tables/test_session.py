@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import LocalSpark
 from test_realise import members
 
 from traces.spark import NoSpark, SparkFailed
@@ -20,6 +21,13 @@ from traces.spark import session as session_module
 from traces.spark.session import FOLDER, machine_memory, own_folder, session
 
 TOP = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def alone(local_spark: LocalSpark) -> None:
+    """Here sessions begin in this process, which has one at a time."""
+    local_spark.end()
+
 
 HEAD = """
 import os, sys, time

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from conftest import LocalSpark
 from histories import Deliver, History, Txn
 from judge_tables import ALL, rows_of, verdicts_of, written
 from test_judge_long import orderly
@@ -35,7 +36,7 @@ from traces.judging.judge import judge_plainly, read_units
 from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit
 from traces.spark import SparkFailed
 from traces.spark import session as session_module
-from traces.spark.session import FOLDER, own_folder, session
+from traces.spark.session import FOLDER, own_folder
 from traces.sweep.grid import Grid
 from traces.sweep.store import Store, StoreError, open_store
 from traces.sweep.summary import summarise
@@ -245,18 +246,19 @@ def test_files_with_a_wrong_byte_are_removed(place: Store) -> None:
 
 
 @pytest.mark.slow
-def test_what_else_is_in_the_folder_is_not_added_up(place: Store) -> None:
+def test_what_else_is_in_the_folder_is_not_added_up(place: Store, local_spark: LocalSpark) -> None:
     """On Spark: foreign files are passed over, and what a wrong byte makes of a row is not believed."""
     from checker.commands.sweep import CHECKED
 
+    assert CHECKED.items() <= LocalSpark.CONF.items()
     (place.runs / "notes.txt").write_text("mine")
     shutil.copy(place.part(1), place.runs / "block-00000001 (copy).parquet")
-    with session("local[1]", brief=True, memory=1 << 29, conf=CHECKED) as spark:
-        assert summarise(spark, place).every.runs == 40
-        spoil_a_digest(place.part(1))
-        frame = spark.read.parquet(f"file://{place.part(1)}").selectExpr("max(sha256)")
-        with pytest.raises(Exception, match="FAILED_READ_FILE"):
-            frame.collect()
+    spark = local_spark.get()
+    assert summarise(spark, place).every.runs == 40
+    spoil_a_digest(place.part(1))
+    frame = spark.read.parquet(f"file://{place.part(1)}").selectExpr("max(sha256)")
+    with pytest.raises(Exception, match="FAILED_READ_FILE"):
+        frame.collect()
     with pytest.raises(OSError, match="page integrity"):
         place.row(13)
 

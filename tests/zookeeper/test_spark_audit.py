@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from conftest import LocalSpark
 from test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
 from written import ensemble
 
@@ -17,8 +19,12 @@ pytest.importorskip("pyspark", reason="Spark is not installed")
 
 
 @pytest.mark.slow(seconds=12)
-def test_spark_finds_what_is_found_here(tmp_path: Path) -> None:
+def test_spark_finds_what_is_found_here(
+    tmp_path: Path, local_spark: LocalSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from traces.zookeeper.spark import audit_on_spark
+
+    monkeypatch.setattr("traces.zookeeper.spark.session", lambda *_, **__: nullcontext(local_spark.get()))
 
     s = healthy()
     damages = [altered, missing_one, zombie, polluted_snapshot]
