@@ -27,6 +27,11 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
 
 
+def much(whole: int, usual: int) -> int:
+    """How much of something random is tried: all of it with ZABCHECK_EVERY."""
+    return whole if os.environ.get("ZABCHECK_EVERY") else usual
+
+
 def judged(protocol: str) -> tuple[Property, ...]:
     """What is judged of a protocol unless one names properties."""
     return tuple(p for p in properties_of(protocol) if p.default and p.judges(protocol))
@@ -281,5 +286,5 @@ def import_text(folder: Path, name: str, text: str) -> ModuleType:
 
 __all__ = [
     "CONFIGURATIONS", "DEFAULT", "SMALL", "USUAL", "VARIANTS", "Renaming", "compiled", "import_text", "judged",
-    "model", "python_names", "python_successors", "python_walked", "renamings", "walked",
+    "model", "much", "python_names", "python_successors", "python_walked", "renamings", "walked",
 ]  # fmt: skip

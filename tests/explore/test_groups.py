@@ -59,7 +59,7 @@ def report(*words: object) -> dict[str, Any]:
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_a_text_with_many_properties_is_judged(text: Path, engine: str) -> None:
     """What is last in the list is found, at its depth, and the rest holds as far as that."""
-    question = ["--protocol", text, "--engine", engine]
+    question = ["--protocol", text, "--engine", engine, "--nodes", 2]
     many = report(*question)
     one = report(*question, "--property", f"claim-{BROKEN}")
     verdicts = {p["name"]: p for p in many["properties"]}

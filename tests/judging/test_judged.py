@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from conftest import much
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import find as find_example
 from hypothesis import strategies as st
@@ -70,13 +71,13 @@ def words_of(said: list[Verdict]) -> list[tuple[str, bool, int]]:
 def test_both_engines_say_the_same(protocol: str, variant: str) -> None:
     source = random.Random(3)
     violated = 0
-    for _ in range(6):
+    for _ in range(much(6, 3)):
         run = random_schedule(source, protocol, variant)
         (first, said), (second, again) = judge(run), judge(run, "interpret")
         assert words_of(said) == words_of(again), run
         assert first.state.key() == second.state.key()
         violated += any(not v.held for v in said)
-    assert violated > 1
+    assert violated > 0
 
 
 def random_schedule(source: random.Random, protocol: str, variant: str) -> Run:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import z3
-from conftest import CONFIGURATIONS, USUAL, compiled, model, walked
+from conftest import CONFIGURATIONS, USUAL, compiled, model, much, walked
 from symbolic_states import Z3Text, fill, random_state
 
 from checker.explore.compiled import full_namespace
@@ -29,7 +29,7 @@ ONE: dict[str, Any] = {"nodes": 2, "txns": 1, "timeouts": 1, "crashes": 1, "loss
 DB19: dict[str, Any] = {
     "protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 1, "heartbeats": 1, "crashes": 1, "channel": 5,
 }  # fmt: skip
-VARIED = ("no-promise", "epoch-then-history", "propose-to-synced-only", "commit-on-propose")
+VARIED = ("no-promise", "epoch-then-history", "propose-to-synced-only", "commit-on-propose")[: much(4, 1)]
 WORLDS = (
     CONFIGURATIONS[0],
     CONFIGURATIONS[1],
@@ -44,7 +44,7 @@ WORLDS = (
 )
 
 
-STATES = 60  # reached by random walks; as many with entries changed; half as many that are anything
+STATES = much(60, 24)  # reached by random walks; as many with entries changed; half as many that are anything
 
 
 class Both:

@@ -291,10 +291,10 @@ def test_the_bridge_leaves_the_executable_protocol_as_it_is() -> None:
 @pytest.mark.slow
 def test_both_engines_find_the_same() -> None:
     model = Bridged(PAIR)
-    slow = Interpreter(model, model.properties, True).run(Limits(depth=18))
-    fast = explored(PAIR, depth=18)
+    slow = Interpreter(model, model.properties, True).run(Limits(depth=14))
+    fast = explored(PAIR, depth=14)
     assert (slow.levels, slow.step_counts, slow.witnessed) == (fast.levels, fast.step_counts, fast.witnessed)
-    assert slow.levels[18] > 0
+    assert slow.levels[14] > 0
     assert not slow.violations
     assert not fast.violations
 
