@@ -177,6 +177,7 @@ def test_db19_says_its_bounds_in_its_own_terms() -> None:
     assert first.endswith("db19, 2 nodes, 1 transaction, 1 timeout, 0 crashes, 1 heartbeat, network datagrams")
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_counterexample_of_db19(folder: Path) -> None:
     result = run(*LAB, "--txns", "2", "--json")
     report = report_of(result)
@@ -276,6 +277,7 @@ def test_the_literal_invariant_is_judged_only_if_named() -> None:
 # --- a violation -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_violation_is_exit_1_and_its_trace_is_printed_and_saved(folder: Path) -> None:
     result = run(*BROKEN)
     assert result.exit_code == 1
@@ -381,6 +383,7 @@ def test_a_closed_stdout_is_one_sentence():
     assert (done.returncode, done.stderr) == (2, "zabcheck: stdout is closed: there is nowhere to answer\n")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
     result = run(*TINY, "--junit", "/dev/full")

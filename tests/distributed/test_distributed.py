@@ -236,6 +236,7 @@ def test_any_number_of_parts_and_bits_gives_the_same_answer(tmp_path: Path, part
     assert distributed(Here(), tmp_path, case, parts=parts, wide=wide) == local(*case)
 
 
+@pytest.mark.slow(seconds=1)
 def test_disks_over_connections_give_the_same_answer(tmp_path: Path) -> None:
     wanted = local(*CASES["disks"])
     assert distributed(Here(), tmp_path, CASES["disks"]) == wanted

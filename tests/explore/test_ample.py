@@ -220,6 +220,7 @@ def test_a_case_that_collides_with_another_process_is_not_free() -> None:
     assert free_cases({case: unread}, {other: frozenset({Touch("role", ("a",), True)})}, (), world) == {case}
 
 
+@pytest.mark.slow(seconds=1)
 def test_every_receipt_of_a_process_on_its_own_is_free_in_zab() -> None:
     code = Narrowing(Model(SMALL), DEFAULT, False)
     code.typed_namespace()

@@ -198,6 +198,7 @@ def unlike(epochs: int) -> Model:
     return model
 
 
+@pytest.mark.slow(seconds=1)
 def test_symmetry_is_left_out_where_it_is_not_sound() -> None:
     code, reason = Compiled.of(unlike(9), DEFAULT, symmetry=True)
     assert not code.symmetry
@@ -276,6 +277,7 @@ def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeyp
         Compiled(Model(SMALL), DEFAULT, False).typed_namespace()
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_last_property_there_is_a_bit_for_is_judged_and_one_more_is_refused() -> None:
     """The mask of violated properties of a candidate has 56 bits, of a word that holds its renamings too."""
     broken = property_named("local-primary-order", PROPERTIES)

@@ -103,6 +103,7 @@ def command_in(text: str) -> list[str]:
     return shlex.split(last)
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_command_at_the_end_of_a_report_reaches_what_was_not_reached() -> None:
     small = run(*TINY, "--json")
     missing = {name for name, verdict in verdicts(small).items() if verdict == "premise not reached"}

@@ -257,6 +257,7 @@ def test_what_is_known_and_not_there_fails(gate: Gate) -> None:
     assert gate(one(HOLDS, SLOW), baseline=known(FAR)).exit_code == 3, "it is not known whether it is there"
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_baseline_lets_pass_what_it_says_and_no_more(gate: Gate) -> None:
     at_5, at_6 = ('property = "agreement"', "depth = 5"), ('property = "agreement"', "depth = 6")
     assert gate(one(HOLDS, HASTY), baseline=known(FAR, *at_5)).exit_code == 0
@@ -403,6 +404,7 @@ def test_checks_that_end_at_a_violation_share_only_with_those_of_the_same_proper
     assert len({a.key for a in running.asked_by(matrix, matrix.checks)}) == groups
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     from checker.commands import explore
 

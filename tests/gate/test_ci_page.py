@@ -69,6 +69,7 @@ def test_the_matrix_of_the_page_is_as_it_says() -> None:
     assert run("check", "--only", "a-vote-too-few") == 0
 
 
+@pytest.mark.slow(seconds=1)
 def test_github_s_workflow_runs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workflow: dict[Any, Any] = yaml.safe_load(WORKFLOWS["github"])
     assert set(workflow) == {"name", True, "permissions", "jobs"}, "YAML 1.1 reads `on` as true"
@@ -90,6 +91,7 @@ def test_github_s_workflow_runs(project: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "as expected: 3 of 3 checks" in Path("summary.md").read_text()
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.usefixtures("project")
 def test_gitlab_s_job_runs_and_leaves_what_it_keeps() -> None:
     job = yaml.safe_load(WORKFLOWS["gitlab"])["zabcheck"]

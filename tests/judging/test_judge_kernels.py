@@ -84,6 +84,7 @@ def compare(batch: Batch, capacity: int, seen: Counter[str]) -> None:
         seen.update(f"broken {bit}" for bit in range(16) if found.broken[k] >> bit & 1)
 
 
+@pytest.mark.slow(seconds=1)
 def test_judging_leaves_the_same_in_cpython_and_in_machine_code() -> None:
     seen: Counter[str] = Counter()
     for seed in range(TABLES):

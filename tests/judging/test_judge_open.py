@@ -202,6 +202,7 @@ def test_what_the_known_rows_break_is_broken_whatever_the_others_say() -> None:
     assert judged(forget(made, "abcast", "process", 2))[0]["one-primary-an-epoch"] == "violated"
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_is_judged_with_care_comes_to_what_the_kernel_says() -> None:
     for seed in range(200):
         source = random.Random(seed)

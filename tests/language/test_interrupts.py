@@ -56,6 +56,7 @@ def test_other_threads_and_other_handlers_are_left_alone() -> None:
     assert seen == [before, signal.SIG_IGN]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     "does",
     [lambda: jit.compile_text(TEXT), jit.machine_name, jit.has_bit_gather],

@@ -123,6 +123,7 @@ def test_a_fair_run_stays_for_ever_in_some_set_of_nodes_if_and_only_if_a_compone
     assert bool(found(g, True)[1]) == bool(some)
 
 
+@pytest.mark.slow(seconds=1)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small_graphs())
 def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Small) -> None:
@@ -140,6 +141,7 @@ def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Smal
         assert not unjust(g, v, loop, ALL)
 
 
+@pytest.mark.slow(seconds=1)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small_graphs())
 def test_ways_are_the_shortest_from_where_runs_begin(small: Small) -> None:

@@ -146,6 +146,7 @@ def asked(*words: str, cwd: Path) -> Result:
         os.chdir(before)
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_stable_phase_of_the_kernel_is_that_of_the_cpython_world() -> None:
     """Steps, by their words, and what follows them, along random runs of it from random states."""
     for given in (CRASH, DB19):

@@ -284,6 +284,7 @@ def run(*words: object) -> tuple[int, str, str]:
     return int(ended.value.code or 0), out.getvalue(), err.getvalue()
 
 
+@pytest.mark.slow(seconds=1)
 def test_from_init_to_a_shorter_counterexample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an empty folder: written, explored, broken, explained, replayed, shortened, drawn; another text is refused."""
     monkeypatch.chdir(tmp_path)
@@ -488,6 +489,7 @@ PROTOCOL = declare(__name__, state=state, budgets={"blinks": 1})
 """
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_what_is_broken_for_less_than_a_tick_is_broken(tmp_path: Path, engine: str) -> None:
     path = tmp_path / "blink.py"

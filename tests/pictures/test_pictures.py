@@ -190,6 +190,7 @@ def test_no_document_holds_what_xml_forbids() -> None:
     ElementTree.fromstring(tag("a", {"b": said}, text(said)))
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_png_is_the_picture_twice_its_size() -> None:
     pytest.importorskip("resvg_py", reason="no rasterizer here: pip install 'zabcheck[pictures]'")
     trace = pictured("db19-prefix")

@@ -158,6 +158,7 @@ def test_a_clause_that_the_run_breaks_is_found():
         witnesses(replace(ZAB, clauses=(wrong,)))
 
 
+@pytest.mark.slow(seconds=1)
 def test_search_finds_a_run_and_knows_when_there_is_none():
     search = Search(ZAB, SMALL, seconds=30)
     established_one = WITNESSES[0]
@@ -252,6 +253,7 @@ def test_a_mutant_of_the_connections_fails_with_a_counterexample_to_induction(na
         assert all(truth(c.formula, cti.before) for c in CONNECTED.clauses)
 
 
+@pytest.mark.slow(seconds=1)
 def test_over_connections_every_action_is_taken_and_the_guards_are_put_to_the_test():
     run = sound(CONNECTED, OVER_CONNECTIONS)
     assert {s.action.name for s in run.steps} == {a.name for a in CONNECTED.actions}

@@ -144,6 +144,7 @@ def replay_and_compare(h: History) -> None:
     assert s.history == h
 
 
+@pytest.mark.slow(seconds=1)
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.integers(1, 16))
 def test_ghosts_agree_with_the_complete_history_on_any_history(source: random.Random, length: int) -> None:

@@ -97,6 +97,7 @@ def test_an_order_that_hides_something_is_noticed(monkeypatch: pytest.MonkeyPatc
     assert not r.added
 
 
+@pytest.mark.slow(seconds=1)
 def test_random_runs_are_replayed() -> None:
     """Also a crash that starts again at once, and a loss that one end learns of first."""
     model = Model(of("coarse", ALL, "", "elections=3,proposals=1", {"crashes": 2, "losses": 3, "partitions": 1}))

@@ -38,6 +38,7 @@ def test_a_synchronization_is_told_by_what_was_sent() -> None:
     assert (short.received, short.acknowledged) == (True, False)
 
 
+@pytest.mark.slow(seconds=1)
 def test_drawn_runs_have_synchronizations() -> None:
     found = [s.kind for seed in (1004, 1011) for s in syncs_of(drawn("3.9.3", seed).steps) if s.acknowledged]
     assert sorted(found) == ["DIFF", "DIFF", "DIFF + txns", "DIFF + txns"]

@@ -60,6 +60,7 @@ def test_a_walk_shrinks_to_the_shortest_there_is(case: str) -> None:
     assert small.nodes <= large.nodes
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_single_step_can_go() -> None:
     trace = minimise(wandering("db19")).trace
     world = World(trace.configuration, property_named(trace.property_name, PROPERTIES))
@@ -69,6 +70,7 @@ def test_no_single_step_can_go() -> None:
         assert found is None or len(found[0]) >= len(deeds)
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_cannot_be_shortened_stays(tmp_path: Path) -> None:
     trace = minimise(wandering("small-quorum")).trace
     assert minimise(trace).trace.schedule == trace.schedule

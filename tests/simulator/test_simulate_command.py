@@ -141,6 +141,7 @@ def test_flags_beyond_the_lab_do_what_they_say() -> None:
     assert both == run("--protocol", "zab", "--cut", "0:1@300", "--cut", "1:0@300", "--json").stdout
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_variant_and_a_network_of_zab() -> None:
     flags = ("--protocol", "zab", "--check")
     assert run(*flags).exit_code == 0
@@ -156,6 +157,7 @@ def test_a_variant_and_a_network_of_zab() -> None:
 # --- events --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=1)
 def test_events_are_the_run() -> None:
     """What is sent is delivered, dropped or in flight; what is delivered was accepted and abcast."""
     assert run("--seed", "14", "--events", "events").stdout == run("--seed", "14").stdout
@@ -217,6 +219,7 @@ def test_events_of_connections() -> None:
     assert counts["send"] == counts["deliver"] + sum(e["event"] == "drop" and "seq" in e for e in events)
 
 
+@pytest.mark.slow(seconds=1)
 def test_nothing_more_is_sent_over_a_lost_connection() -> None:
     """Not before the notice of the loss either: the leader proposes on, and that is lost."""
     flags = ("--protocol", "zab", "--seed", "3", "--rounds", "300", "--proposals", "99", "--delay", "4:12")

@@ -294,6 +294,7 @@ TINY = Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
 JUDGED = [p for p in PROPERTIES if p.default and p.judges("zab")]
 
 
+@pytest.mark.slow(seconds=1)
 def test_all_that_was_asked_is_an_answer_whatever_the_limits(tmp_path: Path) -> None:
     asked = Explored.of(TINY, JUDGED, True, False, 4)[0]
     result = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path)))).run(Here(), Limits(depth=0, max_states=1))

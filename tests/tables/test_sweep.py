@@ -161,6 +161,7 @@ def test_draws_are_the_same_everywhere() -> None:
     assert [permuted(number, 1000, 5) for number in range(6)] == [805, 377, 153, 736, 942, 176]
 
 
+@pytest.mark.slow(seconds=1)
 @given(st.integers(0, 2**63 - 1), st.integers(1, 16), st.integers(1, 7), st.integers(1, 2000), st.booleans())
 @settings(deadline=None, max_examples=200)
 def test_random_faults_make_runs_that_can_be_written_down(

@@ -528,6 +528,7 @@ def test_too_many_in_flight_is_an_error_that_names_the_flag(configuration: Confi
     assert fast.expanded_levels == slow.expanded_levels
 
 
+@pytest.mark.slow(seconds=1)
 def test_in_order_none_is_lost_but_by_a_drop_and_none_overtakes() -> None:
     """What is received of each pair has the numbers 1, 2, 3, ... but for those dropped, and again those repeated; and
     a receipt that changes nothing is a step, since what is behind it waits for it."""
