@@ -23,7 +23,7 @@ from zabspec.simulator.run import sources_digest
 __all__ = ["RELEASES", "Cell", "read", "run", "same_text", "told"]
 
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
-FURTHER = ("4394", "4882", "1291", "1282")  # known fixes that rows name only where they have to
+FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only where they have to
 RELEASES = tuple(v or NEWEST for v in VARIANTS)  # the newest first
 
 
@@ -100,7 +100,8 @@ def read(file: Path) -> dict[tuple[str, str], Cell]:
 def ask(row: Row, release: str, seconds: float | None) -> Cell:
     """A cell."""
     started = time.process_time()
-    found = explored(configuration(release, repairs_of(row), USUAL | row.budget, split=False), row.breaks, seconds)
+    c = configuration(release, repairs_of(row), USUAL | row.budget, split=False, start=row.start)
+    found = explored(c, row.breaks, seconds)
     spent = round(time.process_time() - started, 1)
     return Cell(
         row.issue,

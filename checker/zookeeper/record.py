@@ -72,18 +72,21 @@ class Asked:
         )
 
 
-def configuration(release: str, repairs: Sequence[str], budget: Mapping[str, int], split: bool = True) -> Configuration:
-    """A release with repairs, from the established start.
+def configuration(
+    release: str, repairs: Sequence[str], budget: Mapping[str, int], split: bool = True, start: str = START
+) -> Configuration:
+    """A release with repairs.
 
     Args:
         split: each step is one by itself; else some are put together.
+        start: where runs begin; empty: where nothing has happened.
     """
     variants = [*([] if release == NEWEST else [release]), *([] if split else [MERGED])]
     variant = PROTOCOLS[PROTOCOL].combined(",".join(variants), ",".join(repairs))
     own = [name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors")]
     said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
     given = {name: n for name, n in budget.items() if name not in own}
-    return Configuration(PROTOCOL, variant, start=START, budgets=said, **given)  # type: ignore[arg-type]
+    return Configuration(PROTOCOL, variant, start=start, budgets=said, **given)  # type: ignore[arg-type]
 
 
 def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
@@ -109,6 +112,7 @@ def ask(row: Row, seconds: float | None, split: bool = False) -> Asked:
         split: of the text that has each step by itself, which has several times as many states.
     """
     budget = USUAL | row.budget
-    without = explored(configuration(row.release, row.others, budget, split), row.breaks, seconds)
-    repaired = explored(configuration(row.release, (*row.others, *row.fix), budget, split), row.breaks, seconds)
+    without = explored(configuration(row.release, row.others, budget, split, row.start), row.breaks, seconds)
+    mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start)
+    repaired = explored(mended, row.breaks, seconds)
     return Asked(row, without, repaired, split)

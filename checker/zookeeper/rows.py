@@ -30,6 +30,7 @@ class Row:
         merged: after how many, where steps are put together (`zabspec/protocols/zookeeper/coarse.py`).
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
+        start: where its runs begin; empty: where nothing has happened.
     """
 
     issue: str
@@ -44,6 +45,7 @@ class Row:
     merged: int = 0
     held: bool = True
     published: str = ""
+    start: str = "established"
 
 
 def others(*without: str, also: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -191,6 +193,20 @@ ROWS = (
         "f.2.3: what a follower has accepted in an epoch it keeps in that epoch",
         {"losses": 0}, 28, 25, True, "",
     ),
+    Row(
+        "2832", "3.4.14", others(also=("4394", "107", "forward")), ("2832",), "acknowledged-survives",
+        "LearnerHandler.run has an empty committedLog and sends SNAP to a follower that is ahead; its log keeps what "
+        "the SNAP has not, and the follower, which has acknowledged it, is elected without it in its tree.",
+        "f.2.1: the history is replaced as a whole, and f.2.3: what a follower has accepted in an epoch it keeps",
+        {"crashes": 1, "proposals": 1}, 51, 43, True, "", "",
+    ),
+    Row(
+        "forward", "3.4.14", others(also=("4394", "107")), ("forward",), "trees-agree",
+        "Behind a SNAP that ends before what the follower said, LearnerHandler.run forwards only what comes after "
+        "that; the follower never applies what lies between, and goes on with what comes next.",
+        "l.2.1: a leader sends its whole history",
+        {"crashes": 1, "losses": 0, "elections": 1, "proposals": 2}, 43, 37, True, "", "",
+    ),
 )  # fmt: skip
 
 # Rows of BUGS.tsv that there is none for, with why.
@@ -204,9 +220,8 @@ NOT_FOUND = {
     "2418": "the walk through the log on disk is not in this text yet",
     "2099": "the walk through the log on disk is not in this text yet",
     "2846": "the walk through the log on disk is not in this text yet",
-    "2832": "the sync table of 3.4 is not in this text yet",
     "1549": "it is 1558 and 4837",
-    "1653": "it is 2354 on 3.4",
+    "1653": "it is 2354 on 3.4, mended in 3.4.6",
     "4352": "its mechanism is unknown",
     "1154": "it is of releases before 3.4.10",
     "1156": "it is of releases before 3.4.10",
