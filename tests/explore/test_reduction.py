@@ -215,7 +215,7 @@ def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow(seconds=2)
 def test_a_violation_of_a_large_exploration_is_the_shortest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "SMALL", 1000)
-    question = ["--variant", "equal-epoch", "--no-trace"]
+    question = ["--variant", "equal-epoch", "--no-trace", "--txns", "1", "--crashes", "0", "--losses", "0"]
     r = CliRunner().invoke(main, [*question, *AUTO])
     full = CliRunner().invoke(main, question)
     assert r.exit_code == full.exit_code == 1

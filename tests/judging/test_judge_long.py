@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import much
 from histories import Abcast, Deliver, History, Instance, MadeUp, Txn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -81,7 +82,7 @@ def test_a_long_history_is_judged_as_a_whole_one(tmp_path: Path, source: random.
 @pytest.mark.slow
 def test_hundreds_of_long_histories_are_judged_as_whole_ones(tmp_path: Path) -> None:
     seen: Counter[tuple[str, str, str]] = Counter()
-    for seed in range(130):
+    for seed in range(much(130, 70)):
         source = random.Random(seed)
         h = spoilt(source) if seed % 2 else drawn(source)
         whole, long = both(tmp_path / "t.parquet", h, source.randint(10, 60), source.randint(0, 4))
@@ -90,9 +91,9 @@ def test_hundreds_of_long_histories_are_judged_as_whole_ones(tmp_path: Path) -> 
         seen.update((n, one[n], other[n]) for n in one)
     for name in verdicts_of(whole):
         if name not in (*NOT_LONG, "durability"):
-            assert seen[name, "held", "held"] >= 15, name
+            assert seen[name, "held", "held"] >= much(15, 8), name
             if name not in ("integrity", "strict-causality"):
-                assert seen[name, "violated", "violated"] >= 2, name
+                assert seen[name, "violated", "violated"] >= 1, name
             if name in ("total-order", "integrity", "one-primary-an-epoch", "unique-zxid"):
                 assert seen[name, "violated", "undecided"] <= 2, name
 

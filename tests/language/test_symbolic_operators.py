@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import z3
+from conftest import much
 from symbolic_states import compile_z3, floor_mod, random_state, signed, towards_zero
 from test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, program
 
@@ -122,7 +123,7 @@ def runs(worlds: Worlds, name: str, most: int) -> Iterator[tuple[StateView, tupl
 def test_every_operator_means_the_same_in_the_symbolic_world(name: str, worlds: Worlds) -> None:
     """Result, state and error of every function, in machine code and as z3's terms."""
     translated = true_translation(worlds, name)
-    for s, args in runs(worlds, name, 60):
+    for s, args in runs(worlds, name, much(60, 24)):
         assert translated.agrees(s, args), (args, s.key())
 
 
