@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -23,12 +24,28 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 )
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
 @click.option("--stop-after", type=float, callback=seconds, metavar="SECONDS", help="Begin no cell of it after that.")
+@click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
+@click.option("--release", default="", metavar="NUMBER", help="Whose residue (the newest).")
+@click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
 def zookeeper(
-    issues: tuple[str, ...], time_limit: float | None, split: bool, matrix: Path | None, stop_after: float | None
+    issues: tuple[str, ...],
+    time_limit: float | None,
+    split: bool,
+    matrix: Path | None,
+    stop_after: float | None,
+    residue: bool,
+    release: str,
+    as_json: bool,
 ) -> int:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
     0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
+    if residue:
+        if issues or split or matrix is not None or stop_after is not None:
+            raise click.UsageError("--residue asks its own lines, of merged steps")
+        return whole_residue(release, time_limit, as_json)
+    if release or as_json:
+        raise click.UsageError("--release and --json are for --residue")
     from checker.zookeeper.record import Asked, ask
     from checker.zookeeper.rows import NOT_FOUND, ROWS
     from traces import to_text
@@ -84,6 +101,53 @@ def whole_matrix(file: Path, time_limit: float | None, stop_after: float | None)
     hours = sum(c.seconds for c in cells.values()) / 3600
     click.echo(f"{known} of {len(rows) * (len(head) - 2)} cells are known, in {hours:.2f} hours of a core")
     return HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
+
+
+def whole_residue(number: str, time_limit: float | None, as_json: bool) -> int:
+    """What is left of a release with all known repairs. 0: as recorded; 1: a line has changed; 3: one has no verdict.
+
+    Raises:
+        ConfigError: there is no such release.
+    """
+    from checker.report.report import installed_version
+    from checker.zookeeper.record import NEWEST
+    from checker.zookeeper.releases import variant_of
+    from checker.zookeeper.residue import LINES, Left, ask, repairs_of
+
+    release = (variant_of("zookeeper", number) if number else "") or NEWEST
+    found: list[Left] = []
+    for line in LINES:
+        one = ask(line, release, time_limit)
+        found.append(one)
+        click.echo(f"{line.words}, {line.budget}: {one.says} ({one.states:,} states, {one.seconds:.1f} s)", err=True)
+    changed = [one for one in found if not one.as_recorded and not one.trouble]
+    undecided = [one for one in found if one.trouble]
+    code = VIOLATED if changed else NO_VERDICT if undecided else HELD
+    if as_json:
+        lines = [
+            {
+                "repairs": repairs_of(x.line, release),
+                "budget": dict(zip(("elections", "proposals", "crashes", "losses"), x.line.budget, strict=True)),
+                "breaks": x.breaks, "depth": x.depth, "states": x.states, "premises_not_reached": x.unreached,
+                "cpu_seconds": round(x.seconds, 1), "trouble": x.trouble, "as_recorded": x.as_recorded,
+            }
+            for x in found
+        ]  # fmt: skip
+        answer = {"zabcheck": installed_version(), "release": release, "lines": lines, "exit_code": code}
+        click.echo(json.dumps(answer, indent=1))
+        return code
+    table(
+        ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "what is left", "line"),
+        [
+            (
+                x.line.words, ", ".join(map(str, x.line.budget)), f"{x.states:,}", f"{x.seconds:.1f}", x.says,
+                "as recorded" if x.as_recorded else "no verdict" if x.trouble else "CHANGED",
+            )
+            for x in found
+        ],
+    )  # fmt: skip
+    click.echo(f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed")
+    return code
 
 
 def told(one: object) -> tuple[str, ...]:

@@ -11,14 +11,13 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.zookeeper import matrix
-from checker.zookeeper.matrix import RELEASES, SOURCES, Cell, read, repairs_of, same_text
+from checker.zookeeper.matrix import BUGS, RELEASES, SOURCES, Cell, read, repairs_of, same_text
 from checker.zookeeper.record import Outcome
-from checker.zookeeper.rows import ROWS
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
-CELLS = len(ROWS) * len(RELEASES)
+CELLS = len(BUGS) * len(RELEASES)
 
 
 def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -37,7 +36,7 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
     cells = read(file)
     assert len(cells) == CELLS
     assert all(cells[c.issue, c.release] == c for c in first)
-    texts = {(r.issue, same_text(v, repairs_of(r))) for r in ROWS for v in RELEASES}
+    texts = {(r.issue, same_text(v, repairs_of(r))) for r in BUGS for v in RELEASES}
     assert before < len(asked) == len(texts) < CELLS  # each text is asked once
     ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)])
     assert ended.exit_code == 0
@@ -77,15 +76,15 @@ def test_what_was_not_run_says_so(tmp_path: Path) -> None:
 
 
 def test_with_every_fix_all_releases_are_one_text() -> None:
-    """So there is one residue (docs/zookeeper.md)."""
+    """So there is one residue (docs/zookeeper.md). For 4837 the repair proposed here."""
     variants = PROTOCOLS["zookeeper"].variants
-    fixes = tuple(name for name, v in variants.items() if v.repairs)
+    fixes = tuple(name for name, v in variants.items() if v.repairs and name != "4837")
     assert len({same_text(release, fixes) for release in RELEASES}) == 1
 
 
 def test_a_release_with_every_other_fix_keeps_the_bug_s_own_rule() -> None:
     """4394 contains 4646: it is in no question about that one."""
-    by_issue = {r.issue: repairs_of(r) for r in ROWS}
+    by_issue = {r.issue: repairs_of(r) for r in BUGS}
     assert "4394" not in by_issue["4685"]
     assert "4882" not in by_issue["4712"]
     assert "4394" in by_issue["trunc"]

@@ -55,7 +55,7 @@ class Comparison:
         log may have some of what the model will log next."""
         disk, z = read_disk(self.ensemble.servers[self.ids[p]].data), self.zxids
         log = [z.said(n) for n in s["log"][p]]
-        old, new = ([z.said(n) for n in s[name][p]] for name in ("stale_queue", "sync_queue"))
+        old, new = ([z.said(n) for n in s[name][p] if n] for name in ("stale_queue", "sync_queue"))
         queued = (len(old), len(new)) if self.batches else (0, 0)
         ahead = [log + old[:k] + new[:n] for k in range(queued[0] + 1) for n in range(queued[1] + 1)]
         found = z.logged(disk.log)

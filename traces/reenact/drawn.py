@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from traces.record.runner import Runner
 from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
-from traces.reenact.mapping import row_of
-from traces.reenact.plan import Plan, by_itself, writes_own_epoch
+from traces.reenact.mapping import MAPPING, row_of
+from traces.reenact.plan import Plan, by_itself, serves_at_once, writes_own_epoch
 from zabspec.model import Configuration, Model
+from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
 
 __all__ = ["drawn", "kind"]
 
@@ -36,10 +38,10 @@ def drawn(variant: str, seed: int) -> Plan:
     initial = state_json(runner.state)
     steps: list[Step] = []
     while len(steps) < LONGEST:
-        words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w)]
+        words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
         if not words:
             break
-        word = draw.choices(words, [RARE.get(w.kind, 1.0) for w in words])[0]
+        word = serves_at_once(runner, names) or draw.choices(words, [RARE.get(w.kind, 1.0) for w in words])[0]
         p = word.process
         try:
             if word.kind == "leader_learns" and p is not None and writes_own_epoch(runner, p, names):
@@ -50,12 +52,27 @@ def drawn(variant: str, seed: int) -> Plan:
     return Plan(c, initial, tuple(steps), IDS, (), (), ())
 
 
-def can(runner: Runner, word: StepWord) -> bool:
-    """Whether a step can be forced: the larger id wins where votes are equal."""
+def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
+    """Whether a step can be forced: it has a row; the larger id wins where votes are equal; who joins a leader hears of
+    it from a quorum that says one epoch."""
+    if word.kind == "action":
+        return names[word.operands["which"]] in MAPPING
+    if word.kind == "join":
+        return says_one_epoch(runner, word.operands["leader"])
     if word.kind != "elect":
         return True
     l, quorum = word.operands["leader"], word.operands["quorum"]
     return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(3) if quorum >> f & 1)
+
+
+def says_one_epoch(runner: Runner, l: int) -> bool:
+    """Whether a leader and who follows it are a quorum of notifications with one peerEpoch, as a server that looks has
+    to hear of it, since no vote that is old passes here (FastLeaderElection.getVoteTracker, Vote.equals). A leader says
+    its own epoch from Leader.startZkServer on, a follower from UPTODATE on (QuorumPeer.updateElectionVote). The text
+    lets a server join between: it has heard an old vote, or has been of the round since before."""
+    s = runner.state
+    alike = [f for f in range(3) if f != l and s.role[f] == FOLLOWING and s.leader[f] == l]
+    return any((s.phase[f] == SERVING) == (s.phase[l] == SERVING) for f in alike)
 
 
 def equal(runner: Runner, f: int, l: int) -> bool:

@@ -16,10 +16,10 @@ from zabspec.model import Configuration, Model
 __all__ = ["FAULTS", "Plan", "decisive", "plan_for"]
 
 FAULTS = ("crash", "lose_connection", "partition", "timeout", "log write fails")
-OWN_EPOCH = "write own currentEpoch"
+OWN_EPOCH, SERVES = "write own currentEpoch", "startZkServer"
 INSIDE = (
     "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch", "acknowledge NEWLEADER",
-    OWN_EPOCH, "startZkServer",
+    OWN_EPOCH, SERVES,
 )  # fmt: skip
 
 
@@ -129,6 +129,15 @@ def writes_own_epoch(runner: Runner, p: int, names: Sequence[str]) -> bool:
     server the same thread does both, one after the other."""
     word = by_itself(runner, p, names)
     return word is not None and names[word.operands["which"]] == OWN_EPOCH
+
+
+def serves_at_once(runner: Runner, names: Sequence[str]) -> StepWord | None:
+    """The step of a leader that has its quorum of NEWLEADER, and with that begins to serve: Leader.lead goes on from
+    waitForNewLeaderAck to startZkServer in a moment that nothing is held in. The text may let more come between."""
+    for word in map(StepWord.of, runner.possible()):
+        if word.kind == "action" and names[word.operands["which"]] == SERVES:
+            return word
+    return None
 
 
 def same(step: Step, names: Sequence[str]) -> StepWord:

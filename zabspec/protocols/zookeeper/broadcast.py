@@ -60,10 +60,16 @@ def has_stale(s: State, p: Node) -> bool:
 
 @action(when=has_stale, name="sync thread of an earlier term")
 def log_stale(s: State, p: Node) -> None:
-    """A SyncRequestProcessor that its term's end did not stop (ZOOKEEPER-4712): it appends to the log there is; its
-    acknowledgement goes to a closed socket."""
+    """A SyncRequestProcessor that its term's end did not stop (ZOOKEEPER-4712): it appends to the log there is, forces
+    it, and ends: its acknowledgement goes to a closed socket, and SendAckRequestProcessor.flush asks
+    learner.sock.isClosed(), where Learner.closeSockSync has set sock to null (3.7.0 to 3.9.2: a NullPointerException).
+    What else it had queued is gone, not what that of a later term has (`outlive` puts <0,0> between)."""
     s.log[p].append(s.stale_queue[p][0])
-    s.stale_queue[p].remove(0)
+    for _ in range(s.PROPOSALS + 8):
+        if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0:
+            s.stale_queue[p].remove(0)
+    if len(s.stale_queue[p]) > 0:
+        s.stale_queue[p].remove(0)
 
 
 def process_ack(s: State, l: Node, f: Node, zxid: int) -> None:

@@ -175,6 +175,8 @@ def restarts_otherwise(s: State, p: Node) -> bool:
             if count >= len(s.committed_log[p]) or s.committed_log[p][count] != zxid:
                 return True
             count = count + 1
+        elif count > 0:
+            return True  # a log that does not ascend
     if count != len(s.committed_log[p]) or tree != s.tree[p] or last != s.last_processed[p]:
         return True
     return epoch_of(last) > s.current_epoch[p] or s.accepted_epoch[p] < s.current_epoch[p]

@@ -36,7 +36,7 @@ from zabspec.protocols.zookeeper.state import (
     epoch_of,
     first_of,
 )
-from zabspec.protocols.zookeeper.storage import apply_txn, cut_log, reload_after_cut, take_snapshot
+from zabspec.protocols.zookeeper.storage import apply_txn, cut_log, first_from, reload_after_cut, take_snapshot
 from zabspec.worlds.actor import connect, send_to_leader
 
 
@@ -95,8 +95,9 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
     """ZKDatabase.truncateLog; where the log cannot be cut the process exits (3.5.7, 3.6.0)."""
     s.sync_mode[f] = TRUNCS
     s.phase[f] = SYNCING
+    stood = first_from(s, f, m.zxid)
     if cut_log(s, f, m.zxid):
-        reload_after_cut(s, f, m.zxid)
+        reload_after_cut(s, f, m.zxid, stood)
         s.last_processed[f] = m.zxid
     else:
         stop(s, f)

@@ -35,7 +35,7 @@ from zabspec.protocols.zookeeper.state import (
     counter_of,
     first_of,
 )
-from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, newest_snapshot, saved_tree
+from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, newest_snapshot, saved_tree
 from zabspec.protocols.zookeeper.sync import send_committed, start_forwarding
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
@@ -271,9 +271,7 @@ def load_keeps_committed_log(s: State, p: Node, limit: int) -> None:
     newest = newest_snapshot(s, p, limit)
     s.tree[p] = saved_tree(s, p, newest)
     s.last_processed[p] = newest
-    for zxid in s.log[p]:
-        if zxid > s.last_processed[p] and zxid <= limit:
-            apply_txn(s, p, zxid)
+    fast_forward(s, p)
 
 
 def received_kept_after_uptodate(s: State, f: Node) -> None:

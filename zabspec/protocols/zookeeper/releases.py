@@ -22,7 +22,15 @@ from zabspec.protocols.zookeeper.state import (
     WIDTH,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, load_newest, restore
+from zabspec.protocols.zookeeper.storage import (
+    add_committed,
+    apply_to_tree,
+    apply_txn,
+    drop_behind,
+    fast_forward,
+    load_newest,
+    restore,
+)
 from zabspec.protocols.zookeeper.sync import start_forwarding, sync_follower
 from zabspec.worlds.actor import send_to_follower
 
@@ -37,6 +45,11 @@ def applied_beside_committed_log(s: State, f: Node, zxid: int) -> None:
 def never_a_gap(s: State, f: Node, zxid: int) -> bool:
     """3.9.3 and earlier: no check of continuity."""
     return False
+
+
+def always_added(s: State, p: Node, zxid: int) -> None:
+    """3.9.3 and earlier, ZKDatabase.addCommittedProposal: whatever it is."""
+    s.committed_log[p].append(zxid)
 
 
 def append_all(s: State, f: Node) -> None:
@@ -108,6 +121,9 @@ def sync_thread_survives(s: State, p: Node) -> None:
 
 
 def outlive(s: State, p: Node) -> None:
+    """Each term's thread has a queue of its own: <0,0> stands between two of them."""
+    if len(s.stale_queue[p]) > 0 and len(s.sync_queue[p]) > 0:
+        s.stale_queue[p].append(0)
     for zxid in s.sync_queue[p]:
         s.stale_queue[p].append(zxid)
     s.sync_queue[p].clear()
@@ -202,9 +218,32 @@ def no_snapshot_before_discovery(s: State, l: Node) -> None:
     """ZOOKEEPER-1558: ZooKeeperServer.loadData (3.4.6 to 3.4.14) takes no snapshot."""
 
 
-def reload_up_to_cut(s: State, p: Node, zxid: int) -> None:
-    """Pull request of ZOOKEEPER-4837 (432578d3f): only snapshots and records up to the cut are read."""
+def reload_up_to_cut(s: State, p: Node, zxid: int, stood: int) -> None:
+    """Pull request of ZOOKEEPER-4837 (432578d3f): FileSnap.deserialize passes over snapshots that are named later than
+    the cut."""
     load_newest(s, p, zxid)
+
+
+def reload_what_was_not_cut(s: State, p: Node, zxid: int, stood: int) -> None:
+    """Proposed here in the place of that pull request, which passes over a snapshot that is named later than the cut
+    and holds nothing of what is cut (of a SNAP, <e,0>): FileSnap.deserialize passes over those alone that may hold the
+    first record behind the cut, of which FileTxnLog.truncate says the zxid. Where the log holds the cut itself, what is
+    later than that is passed over, as there."""
+    load_newest(s, p, max(zxid, stood - 1))
+
+
+def cut_before_the_first_behind(s: State, p: Node, zxid: int) -> bool:
+    """Proposed here: FileTxnLog.truncate cuts behind the last record that is not later than z, not behind the first
+    that is not earlier."""
+    kept = 0
+    found = False
+    for k in range(len(s.log[p])):
+        if not found and s.log[p][k] <= zxid:
+            kept = k + 1
+        found = found or s.log[p][k] >= zxid
+    if found:
+        drop_behind(s, p, kept)
+    return found
 
 
 def epoch_of_snapshot_counts(s: State, p: Node) -> bool:
@@ -245,7 +284,11 @@ def written_already(s: State, f: Node) -> None:
 
 Differences = dict[str, FunctionType]
 
-V393: Differences = {"apply_in_sync": applied_beside_committed_log, "is_gap": never_a_gap}
+V393: Differences = {
+    "apply_in_sync": applied_beside_committed_log,
+    "is_gap": never_a_gap,
+    "add_committed": always_added,
+}
 V392 = V393 | {"persist_received": append_all, "end_running": sync_thread_survives}
 OLD_ORDER: Differences = {
     "after_snapshot": epoch_after_snapshot,
@@ -333,7 +376,7 @@ REPAIRS = (
     repair(
         "4925",
         "what is applied in the sync phase enters committedLog, and gaps are refused",
-        {"apply_in_sync": apply_txn, "is_gap": is_gap},
+        {"apply_in_sync": apply_txn, "is_gap": is_gap, "add_committed": add_committed},
     ),
     repair(
         "4712",
@@ -360,13 +403,23 @@ REPAIRS = (
         {"after_persist": epoch_after_log, "epoch_at_uptodate": written_already},
         ("4643",),
     ),
-    repair("4837", "after TRUNC only what is up to the cut is read", {"reload_after_cut": reload_up_to_cut}),
+    repair("4837", "after TRUNC only snapshots up to the cut are read", {"reload_after_cut": reload_up_to_cut}),
+    repair(
+        "4837-here",
+        "after TRUNC only snapshots before what was cut are read",
+        {"reload_after_cut": reload_what_was_not_cut},
+    ),
     repair(
         "1558",
         "a leader takes no snapshot before discovery",
         {"load_data": no_snapshot_before_discovery, "leaves_no_trace": is_so},
     ),
     repair("trunc", "what is acknowledged in the running epoch is not cut", {"send_ahead": keeps_what_it_acknowledged}),
+    repair(
+        "cut",
+        "a log that does not hold the cut is cut before what is behind it",
+        {"cut_log": cut_before_the_first_behind},
+    ),
     repair("5094", "an interrupted TRUNC clears the database", {"is_half_made": half_made_by_trunc_too}),
     repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),
     repair(

@@ -7,9 +7,17 @@ from zabspec.protocols.zookeeper.state import WIDTH
 
 
 def apply_txn(s: State, p: Node, zxid: int) -> None:
-    """ZooKeeperServer.processTxn(Request): into the tree, and into committedLog (ZKDatabase.addCommittedProposal)."""
+    """ZooKeeperServer.processTxn(Request): into the tree, and into committedLog."""
     apply_to_tree(s, p, zxid)
-    s.committed_log[p].append(zxid)
+    add_committed(s, p, zxid)
+
+
+def add_committed(s: State, p: Node, zxid: int) -> None:
+    """ZKDatabase.addCommittedProposal: what is not later than the last there is not added (3.9.4). Left out: that a gap
+    inside an epoch throws there."""
+    count = len(s.committed_log[p])
+    if count == 0 or zxid > s.committed_log[p][count - 1]:
+        s.committed_log[p].append(zxid)
 
 
 def apply_to_tree(s: State, p: Node, zxid: int) -> None:
@@ -19,22 +27,24 @@ def apply_to_tree(s: State, p: Node, zxid: int) -> None:
 
 
 def fast_forward(s: State, p: Node) -> None:
-    """ZKDatabase.fastForwardDataBase: log records past lastProcessedZxid are applied, committed or not, and enter
-    committedLog (FileTxnSnapLog.fastForwardFromEdits; no continuity is checked)."""
+    """ZKDatabase.fastForwardDataBase, FileTxnSnapLog.fastForwardFromEdits: from the first log record past
+    lastProcessedZxid on, all are applied, committed or not, and enter committedLog; no continuity is checked."""
+    ahead = False
     for zxid in s.log[p]:
         if zxid > s.last_processed[p]:
+            ahead = True
+        if ahead:
             apply_txn(s, p, zxid)
 
 
 def load_newest(s: State, p: Node, limit: int) -> None:
-    """FileTxnSnapLog.restore: the newest snapshot whose name is at most `limit`, then what the log has after it."""
+    """FileTxnSnapLog.restore: the newest snapshot whose name is at most `limit`, then what the log has after it. That
+    there is none means snapshot.0, of an empty tree: the first start saves it (zookeeper.db.autocreate)."""
     s.committed_log[p].clear()
     newest = newest_snapshot(s, p, limit)
     s.tree[p] = saved_tree(s, p, newest)
     s.last_processed[p] = newest
-    for zxid in s.log[p]:
-        if zxid > s.last_processed[p] and zxid <= limit:
-            apply_txn(s, p, zxid)
+    fast_forward(s, p)
 
 
 def newest_snapshot(s: State, p: Node, limit: int) -> int:
@@ -79,20 +89,38 @@ def take_snapshot(s: State, p: Node) -> None:
 
 
 def cut_log(s: State, p: Node, zxid: int) -> bool:
-    """FileTxnLog.truncate: drops every record after a zxid. False: the log has none from there on, and it throws."""
+    """FileTxnLog.truncate, in every release: FileTxnIterator stands behind the first record that is not earlier, and
+    what comes after is dropped. So where the log does not hold z itself, the first record behind the cut stays. False:
+    the log has none from there on, and it throws."""
+    kept = 0
     found = False
     for k in range(len(s.log[p])):
-        if s.log[p][k] >= zxid:
-            found = True
+        if not found:
+            kept = k + 1
+            found = s.log[p][k] >= zxid
     if found:
-        for _ in range(s.PROPOSALS + 8):
-            last = len(s.log[p]) - 1
-            if last >= 0 and s.log[p][last] > zxid:
-                s.log[p].remove(last)
+        drop_behind(s, p, kept)
     return found
 
 
-def reload_after_cut(s: State, p: Node, zxid: int) -> None:
+def first_from(s: State, p: Node, zxid: int) -> int:
+    """Where FileTxnIterator stands: the first record that is not earlier; 0: there is none."""
+    first = 0
+    for other in s.log[p]:
+        if first == 0 and other >= zxid:
+            first = other
+    return first
+
+
+def drop_behind(s: State, p: Node, kept: int) -> None:
+    """RandomAccessFile.setLength, and later files are deleted: the first `kept` records stay."""
+    for _ in range(s.PROPOSALS + 8):
+        last = len(s.log[p]) - 1
+        if last >= kept:
+            s.log[p].remove(last)
+
+
+def reload_after_cut(s: State, p: Node, zxid: int, stood: int) -> None:
     """ZKDatabase.truncateLog, after the log was cut: loadDataBase takes the newest snapshot, also one later than the
-    cut (ZOOKEEPER-4837)."""
+    cut (ZOOKEEPER-4837). `stood`: the first record from the cut on, as it was."""
     restore(s, p)

@@ -46,9 +46,11 @@ def on_disk(s: State, p: Node) -> int:
     """The tree that QuorumPeer.loadDataBase would read: the newest snapshot, then what the log has after it."""
     newest = newest_snapshot(s, p, last_zxid(s))
     tree = saved_tree(s, p, newest)
+    ahead = False
     for zxid in s.log[p]:
         if zxid > newest:
-            newest = zxid
+            ahead = True
+        if ahead:
             tree = tree | (1 << zxid)
     return tree
 

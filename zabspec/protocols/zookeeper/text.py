@@ -18,6 +18,7 @@ from zabspec.protocols.zookeeper.state import *
 from zabspec.protocols.zookeeper.storage import *
 from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
+from zabspec.protocols.zookeeper.threads import *
 
 
 def flight(size: Size) -> int:

@@ -1,0 +1,128 @@
+"""What a release still breaks with repairs: every line of "What is left" (docs/zookeeper.md), asked again.
+
+With every known fix all releases are one text (`matrix.same_text`; a test holds it), so what is recorded is the same
+for each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from checker.report.progress import ProgressLine
+from checker.zookeeper.mutants import KNOWN
+from checker.zookeeper.record import NEWEST, PROTOCOL, configuration
+from invariants import properties_of
+from traces import Trace, build_trace
+from traces.replay.replay import replay
+from zabspec.model import Model
+from zabspec.protocols.registry import PROTOCOLS
+
+__all__ = ["LINES", "Left", "Line", "ask", "repairs_of"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A question, and what is recorded of it.
+
+    Attributes:
+        words: which repairs, in words.
+        budget: elections, proposals, crashes, lost connections.
+        breaks: the property that breaks first; empty: none.
+        depth: after how many merged steps; where none breaks, of the whole exploration.
+        states: how many were looked at, renamings counted once.
+        unreached: how many premises are not reached.
+        instead: of the repairs, which another stands in for; for an empty name none does.
+    """
+
+    words: str
+    budget: tuple[int, int, int, int]
+    breaks: str
+    depth: int
+    states: int
+    unreached: int = 0
+    instead: dict[str, str] = field(default_factory=dict)
+
+
+PULL = {"4837-here": "4837"}  # the pull request, in the place of the repair proposed here
+LINES = (
+    Line("all", (2, 1, 2, 2), "", 81, 3_338_920, 1),
+    Line("all", (2, 2, 0, 2), "", 69, 1_518_584, 1),
+    Line("all", (2, 2, 2, 2), "", 103, 52_842_244),
+    Line("without cut", (2, 2, 0, 2), "served-is-on-a-quorum", 27, 111_746, 1, {"cut": ""}),
+    Line("4837 for 4837-here", (2, 2, 0, 1), "", 58, 186_193, 1, PULL),
+    Line("4837 for 4837-here", (2, 2, 0, 2), "initial-history", 47, 1_280_010, 1, PULL),
+    Line("4837 for 4837-here", (2, 2, 2, 2), "memory-is-the-disk", 46, 18_676_778, 0, PULL),
+)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What an exploration of a line came to; fields as there.
+
+    Attributes:
+        seconds: of this machine's cores.
+        trouble: why there is no verdict; empty: there is one.
+        trace: the shortest run that breaks it, which the simulator has replayed.
+    """
+
+    line: Line
+    breaks: str
+    depth: int
+    states: int
+    unreached: int
+    seconds: float
+    trouble: str
+    trace: Trace | None
+
+    @property
+    def as_recorded(self) -> bool:
+        a, b = self, self.line
+        return (a.breaks, a.depth, a.states, a.unreached) == (b.breaks, b.depth, b.states, b.unreached)
+
+    @property
+    def says(self) -> str:
+        if self.trouble:
+            return self.trouble
+        if self.breaks:
+            return f"{self.breaks} breaks after {self.depth} steps"
+        return f"to the end, depth {self.depth}; nothing"
+
+
+def repairs_of(line: Line, release: str) -> tuple[str, ...]:
+    """All known repairs that a release takes, and those proposed here, as a line has them."""
+    fixes = [name for name, v in PROTOCOLS[PROTOCOL].variants.items() if v.repairs and name not in PULL.values()]
+    plain = KNOWN if release == NEWEST else tuple(fixes)
+    return tuple(name for name in (line.instead.get(name, name) for name in plain) if name)
+
+
+def ask(line: Line, release: str, seconds: float | None) -> Left:
+    """Every property, to the first that breaks or to the end.
+
+    Args:
+        release: a variant of the text.
+        seconds: how long it may take.
+    """
+    started, judged = time.process_time(), properties_of(PROTOCOL)
+    names = ("elections", "proposals", "crashes", "losses")
+    budget = dict(zip(names, line.budget, strict=True))
+    code, _ = Compiled.of(Model(configuration(release, repairs_of(line, release), budget, False, "")), judged, True)
+    with ProgressLine() as progress:
+        r = Explorer(code, 2).run(Limits(None, None, seconds, None), False, progress)
+    first = min(r.violations.values(), key=lambda v: v.depth, default=None)
+    trouble = "" if first is not None or r.complete else str(r.error or r.stopped or "it was not explored to its end")
+    trace = None if first is None else build_trace(code.model, first.property, first.schedule)
+    if trace is not None:
+        replay(trace)
+    return Left(
+        line,
+        "" if first is None else first.property.name,
+        len(r.levels) - 1 if first is None else first.depth,
+        r.distinct,
+        sum(p.name not in r.witnessed for p in judged),
+        time.process_time() - started,
+        trouble,
+        trace,
+    )

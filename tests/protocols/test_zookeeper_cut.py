@@ -1,0 +1,147 @@
+"""What TRUNC leaves of a log and of snapshots, what is added to committedLog, and what a sync thread of an earlier term
+does, in ZooKeeper's text and with its repairs; and the residue, which is recorded of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.zookeeper.matrix import RELEASES, same_text
+from checker.zookeeper.record import NEWEST
+from checker.zookeeper.residue import LINES, Left, Line, repairs_of
+from traces import Runner
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zookeeper.state import WIDTH
+
+
+def z(epoch: int, counter: int) -> int:
+    return epoch * WIDTH + counter
+
+
+def tree(*zxids: int) -> int:
+    return sum(1 << zxid for zxid in zxids)
+
+
+@cache
+def runner(variant: str) -> Runner:
+    name = PROTOCOLS["zookeeper"].combined(variant)
+    return Runner(Model(Configuration("zookeeper", name, timeouts=0, budgets="elections=2,proposals=2")))
+
+
+def server(variant: str, **stores: list[int]) -> tuple[Any, dict[str, Any]]:
+    """A state in which p0 has these, and the text's functions."""
+    made = runner(variant)
+    s = made.state.copy()
+    for name, values in stores.items():
+        for value in values:
+            getattr(s, name)[0].append(value)
+    return s, {name.removesuffix("__own"): value for name, value in made.names.items()}
+
+
+@pytest.mark.parametrize(
+    ("variant", "log", "cut", "left"),
+    [
+        ("", [z(1, 1), z(1, 2)], z(1, 1), [z(1, 1)]),
+        ("", [z(2, 1), z(2, 2)], z(2, 0), [z(2, 1)]),  # as the classes of 3.9.5 do (docs/findings/cut.md)
+        ("", [z(1, 1), z(2, 1), z(2, 2)], z(1, 2), [z(1, 1), z(2, 1)]),
+        ("", [z(1, 1)], z(1, 2), None),
+        ("cut", [z(1, 1), z(1, 2)], z(1, 1), [z(1, 1)]),
+        ("cut", [z(2, 1), z(2, 2)], z(2, 0), []),
+        ("cut", [z(1, 1), z(2, 1), z(2, 2)], z(1, 2), [z(1, 1)]),
+        ("cut", [z(1, 1)], z(1, 2), None),
+    ],
+)
+def test_a_log_is_cut_behind_the_first_record_that_is_not_earlier(
+    variant: str, log: list[int], cut: int, left: list[int] | None
+) -> None:
+    s, names = server(variant, log=log)
+    assert names["cut_log"](s, 0, cut) == (left is not None)
+    assert list(s.log[0]) == (log if left is None else left)
+
+
+OF_A_SNAP = {"snapshot_names": [z(2, 0)], "snapshot_trees": [tree(z(1, 1))], "log": [z(2, 1)]}
+BEFORE_DISCOVERY = {
+    "snapshot_names": [z(1, 2)],
+    "snapshot_trees": [tree(z(1, 1), z(1, 2))],
+    "log": [z(1, 1), z(1, 2)],
+}
+
+
+@pytest.mark.parametrize(
+    ("variant", "stores", "read"),
+    [
+        ("cut", OF_A_SNAP, tree(z(1, 1))),
+        ("cut,4837", OF_A_SNAP, 0),  # the pull request: what is in no log is gone
+        ("cut,4837-here", OF_A_SNAP, tree(z(1, 1))),
+        ("cut", BEFORE_DISCOVERY, tree(z(1, 1), z(1, 2))),
+        ("cut,4837", BEFORE_DISCOVERY, tree(z(1, 1))),
+        ("cut,4837-here", BEFORE_DISCOVERY, tree(z(1, 1))),
+    ],
+)
+def test_which_snapshots_are_read_after_a_cut(variant: str, stores: dict[str, list[int]], read: int) -> None:
+    s, names = server(variant, **stores)
+    stood = names["first_from"](s, 0, z(1, 1))
+    assert names["cut_log"](s, 0, z(1, 1))
+    names["reload_after_cut"](s, 0, z(1, 1), stood)
+    assert s.tree[0] == read
+
+
+def test_committed_log_takes_nothing_twice_from_3_9_4_on() -> None:
+    for variant, there in (("", [z(1, 1)]), ("3.9.3", [z(1, 1), z(1, 1)]), ("3.9.3,4925", [z(1, 1)])):
+        s, names = server(variant, committed_log=[z(1, 1)])
+        names["apply_txn"](s, 0, z(1, 1))
+        assert list(s.committed_log[0]) == there
+
+
+def test_a_sync_thread_of_an_earlier_term_ends_with_its_first_flush() -> None:
+    """A batch is one flush; <0,0> is between two terms' threads."""
+    a, b, c = z(1, 1), z(1, 2), z(2, 1)
+    for step, log, queue in (("log_stale", [a], [c]), ("log_stale_batch", [a], [b, 0, c])):
+        s, names = server("3.9.2", stale_queue=[a, b, 0, c])
+        assert names["has_stale_batch"](s, 0)
+        names[step](s, 0)
+        assert (list(s.log[0]), list(s.stale_queue[0])) == (log, queue)
+    s, names = server("3.9.2", stale_queue=[b], sync_queue=[c])
+    assert not names["has_stale_batch"](s, 0)
+    names["outlive"](s, 0)
+    assert list(s.stale_queue[0]) == [b, 0, c]
+    assert not names["has_stale_batch"](s, 0)
+
+
+# --- the residue ----------------------------------------------------------------------------------
+
+
+def left(line: Line, **other: Any) -> Left:
+    return replace(Left(line, line.breaks, line.depth, line.states, line.unreached, 1.0, "", None), **other)
+
+
+@pytest.mark.parametrize(
+    ("other", "code"), [({}, 0), ({"depth": 1}, 1), ({"states": 1}, 1), ({"trouble": "--time-limit", "depth": 1}, 3)]
+)
+def test_the_residue_ends_as_its_lines_do(monkeypatch: pytest.MonkeyPatch, other: dict[str, Any], code: int) -> None:
+    def ask(line: Line, release: str, seconds: float | None) -> Left:
+        return left(line, **(other if line is LINES[-1] else {}))
+
+    monkeypatch.setattr("checker.zookeeper.residue.ask", ask)
+    ended = CliRunner().invoke(main, ["zookeeper", "--residue"])
+    assert ended.exit_code == code
+    assert ("CHANGED" in ended.output) == (code == 1)
+    ended = CliRunner().invoke(main, ["zookeeper", "--residue", "--json", "--release", "3.9.1"])
+    found = json.loads(ended.stdout)
+    assert (found["exit_code"], found["release"], len(found["lines"])) == (code, "3.9.1", len(LINES))
+    assert [x["as_recorded"] for x in found["lines"]] == [True] * (len(LINES) - 1) + [not code]
+
+
+def test_the_residue_of_a_release_is_asked_with_all_that_it_lacks() -> None:
+    for line in LINES:
+        assert len({same_text(r, repairs_of(line, r)) for r in RELEASES if r != NEWEST}) == 1
+        assert set(repairs_of(line, NEWEST)) < set(repairs_of(line, "3.9.1"))
+    assert "4837" not in repairs_of(LINES[0], NEWEST)
+    assert {"4837-here", "cut", "trunc"} <= set(repairs_of(LINES[0], NEWEST))
