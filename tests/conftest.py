@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import operator
 import os
@@ -80,6 +81,9 @@ ON_SPARK = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.set_threshold(
+        50_000, 20, 20
+    )  # what the front end makes is in no circle, and looked through each time it is typed
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False  # pytest-xdist's own order is by the number of tests
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that

@@ -87,7 +87,10 @@ class EffectsOf:
             return Access(a.field, tuple(k if k in params else None for k in a.keys))
 
         reads = {seen(a) for a in whole.reads}
-        return Effects(reads, [Write(seen(w.at), w.how, w.line) for w in whole.writes])
+        writes: dict[tuple[Access, str], int] = {}  # each once, where it is first
+        for w in whole.writes:
+            writes.setdefault((seen(w.at), w.how), w.line)
+        return Effects(reads, [Write(at, how, line) for (at, how), line in writes.items()])
 
     # --- statements --------------------------------------------------------------------------
 
@@ -163,7 +166,8 @@ class EffectsOf:
         return out
 
     def change(self, s: t.Store | t.Copy | t.SetChange | t.Clear | t.Append | t.Remove) -> Effects:
-        out = self.indices(s.place)
+        out = Effects()
+        self.indices(s.place, out)
         how = ""
         match s:
             case t.Store():
@@ -191,32 +195,36 @@ class EffectsOf:
     def of(self, *expressions: t.Expr) -> Effects:
         out = Effects()
         for e in expressions:
-            out.take(self.one(e))
+            self.add(e, out)
         return out
 
-    def one(self, e: t.Expr) -> Effects:
+    def add(self, e: t.Expr, out: Effects) -> None:
+        """Add the effects of an expression to others."""
         match e:
+            case t.Const():
+                return
             case t.Var():
-                return self.variable(e)
+                self.variable(e, out)
             case t.Load():
-                return self.one(e.place)
+                self.add(e.place, out)
             case t.Memory():
-                out = self.indices(e)
+                self.indices(e, out)
                 out.reads |= self.accesses(e)
-                return out
             case t.Call():
-                return self.call(e)
+                self.call(e, out)
             case t.Builtin(op="forget"):
-                return self.forgotten(e)
+                self.forgotten(e, out)
             case t.MakeRecord() | t.MakeMessage():
-                return self.of(*(part[-2] for part in e.parts))
-        return self.of(*inside(e))
+                for part in e.parts:
+                    self.add(part[-2], out)
+            case _:
+                for piece in inside(e):
+                    self.add(piece, out)
 
-    def variable(self, e: t.Var) -> Effects:
-        out = Effects(names_read={e.name})
+    def variable(self, e: t.Var, out: Effects) -> None:
+        out.names_read.add(e.name)
         if isinstance(e.type, (t.SeqType, t.MessageType)):
             out.reads |= self.referred(e.name)
-        return out
 
     def referred(self, name: str) -> set[Access]:
         """What a name that holds a sequence or a message refers to."""
@@ -224,11 +232,11 @@ class EffectsOf:
             return {Access("@" + name)}
         return {Access(a.field, (None,) * len(a.keys)) for a in self.aliases.get(name, {Access(UNKNOWN)})}
 
-    def indices(self, place: t.Memory) -> Effects:
-        out = self.of(*(term.index for term in place.terms))
+    def indices(self, place: t.Memory, out: Effects) -> None:
+        for term in place.terms:
+            self.add(term.index, out)
         if not isinstance(place.base, t.Var):
-            out.take(self.of(place.base))
-        return out
+            self.add(place.base, out)
 
     def accesses(self, place: t.Memory) -> set[Access]:
         base = place.base
@@ -245,32 +253,30 @@ class EffectsOf:
             return index.name
         return None
 
-    def forgotten(self, e: t.Builtin) -> Effects:
+    def forgotten(self, e: t.Builtin, out: Effects) -> None:
         """`forget`: every volatile field of a process."""
-        out = self.of(e.args[1])
+        self.add(e.args[1], out)
         key = self.key(e.args[1])
         for f in self.layout.fields.values():
             if f.role is Role.VOLATILE:
                 keys = (key, *(None for _ in range(f.node_axes - 1))) if NODE in f.axes else ()
                 out.writes.append(Write(Access(f.name, keys), "" if keys else "= empty", self.line))
-        return out
 
-    def call(self, e: t.Call) -> Effects:
+    def call(self, e: t.Call, out: Effects) -> None:
         target, params = self.called[e.function], self.functions[e.function].params
         given = {name: value for (name, _), value in zip(params, e.args, strict=True)}
-        out = Effects()
+        touched = {a.field for a in target.reads} | {w.at.field for w in target.writes}
         for name, value in given.items():
-            if any(a.field == "@" + name for a in (*target.reads, *(w.at for w in target.writes))):
-                out.take(self.indices(value) if isinstance(value, t.Memory) else Effects())
-                if not isinstance(value, (t.Memory, t.Var)):
-                    out.take(self.of(value))
-            else:
-                out.take(self.of(value))
+            if "@" + name not in touched:
+                self.add(value, out)
+            elif isinstance(value, t.Memory):
+                self.indices(value, out)
+            elif not isinstance(value, t.Var):
+                self.add(value, out)
         for a in target.reads:
             out.reads |= self.seen(a, given)
         for w in target.writes:
             out.writes += [Write(at, w.how, self.line) for at in self.seen(w.at, given)]
-        return out
 
     def seen(self, a: Access, given: Mapping[str, t.Expr]) -> set[Access]:
         """What a callee's access is, here."""

@@ -16,7 +16,7 @@ from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
 from zabspec.language.slots import slot_at
-from zabspec.language.source import LanguageError, definition
+from zabspec.language.source import LanguageError, annotated, definition
 
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitOr: "|",
@@ -120,7 +120,7 @@ class Expressions:
     def annotation(self, node: ast.expr | None, what: str) -> t.AnyType:
         if node is None:
             raise self.fail(self.node, f"{what} of {self.name} has no type")
-        text = ast.unparse(node).strip("'\"")
+        text = annotated(node)
         found = self.front.type_of_annotation(text)
         if found is None:
             raise self.fail(node, f"{what} of {self.name} has type {text}, which the language does not have")
@@ -312,8 +312,8 @@ class Expressions:
 
     def name_value(self, name: str, node: ast.expr) -> t.Expr:
         if name in self.locals:
-            known = self.assigned is None or name in self.assigned or any(name == p for p, _ in self.params)
-            if not known:
+            known = self.assigned is None or name in self.assigned
+            if not known and not any(name == p for p, _ in self.params):
                 raise self.fail(node, f"{name} may not have a value here")
             return t.Var(self.locals[name], name)
         value = self.front.namespace.get(self.apart.get(name, name))
@@ -570,7 +570,7 @@ def said_file(path: str) -> str:
 
 def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) -> bool:
     """Whether a function is a kernel's: it works on words, bytes and structs of arrays, and its integers wrap."""
-    named = {ast.unparse(a.annotation).strip("'\"") for a in node.args.args if a.annotation is not None}
+    named = {annotated(a.annotation) for a in node.args.args if a.annotation is not None}
     typed = [front.type_of_annotation(name) for name in named]
     memory = any(kind in (t.WORDS, t.BYTES) or isinstance(kind, t.StructType) for kind in typed)
     if memory or KERNEL.keys().isdisjoint(python.__code__.co_names):  # what it calls is among its names

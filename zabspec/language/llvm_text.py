@@ -50,7 +50,7 @@ define internal void @error.note(ptr %s, i32 %site) #0 {{
 }}
 """
 MOST_HERE, WIDE = 1024, 32  # bytes up to which what is copied is so where it stands, not by a call; and at once
-SMALL, LARGE = 60, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
+SMALL, LARGE = 30, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",
     "load_short": "i16", "store_short": "i16",

@@ -27,6 +27,7 @@ LANGUAGE = "zabspec.language"
 MARSHAL = 2  # the format that says nothing of how often an object is used
 
 PLAIN = (int, str, bytes, float, complex, type(None), type(...))
+ALONE = frozenset({*PLAIN, bool})  # what says all of itself
 
 
 def digest_of(*values: object) -> str:
@@ -71,8 +72,10 @@ class _Known:
         self.texts: dict[str, str] = {}  # of each file that was asked for, what it says now
 
     def of(self, value: object) -> object:
-        if type(value) in PLAIN:  # nearly everything is
+        if type(value) in ALONE:  # nearly everything is
             return value
+        if type(value) is FunctionType:  # and of the rest nearly half
+            return self.function(value)
         if isinstance(value, PLAIN):
             return type(value).__name__, repr(value)
         if isinstance(value, CodeType):
@@ -86,12 +89,10 @@ class _Known:
             self.open.discard(id(value))
 
     def inside(self, value: Any) -> object:
-        if isinstance(value, FunctionType):
-            return self.function(value)
         if isinstance(value, (list, tuple)):
-            return type(value).__name__, [v if type(v) in PLAIN else self.of(v) for v in value]
-        if isinstance(value, Mapping):
-            return "map", [(self.of(k), self.of(v)) for k, v in value.items()]
+            return type(value).__name__, [v if type(v) in ALONE else self.of(v) for v in value]
+        if isinstance(value, (dict, Mapping)):
+            return "map", [(self.of(k), v if type(v) in ALONE else self.of(v)) for k, v in value.items()]
         if isinstance(value, (set, frozenset)):
             return "set", sorted(repr(self.of(v)) for v in value)
         if isinstance(value, ModuleType):
@@ -115,8 +116,12 @@ class _Known:
         return name, said_by_itself if " at 0x" not in said_by_itself else type(value).__module__
 
     def function(self, f: FunctionType) -> object:
-        held = [self.of(v) if v else v for v in (f.__defaults__, f.__kwdefaults__, f.__annotations__, vars(f))]
+        if id(f) in self.open:
+            return "itself"
+        self.open.add(id(f))
+        held = [v and self.of(v) for v in (f.__defaults__, f.__kwdefaults__, f.__annotations__, vars(f))]
         cells = [self.of(cell.cell_contents) for cell in f.__closure__ or ()]
+        self.open.discard(id(f))
         file = f.__code__.co_filename
         text = self.texts.get(file)
         if text is None:

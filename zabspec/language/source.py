@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
 
-__all__ = ["LanguageError", "definition", "register_source", "text_digest"]
+__all__ = ["LanguageError", "annotated", "definition", "register_source", "text_digest"]
 
 
 class LanguageError(Exception):
@@ -106,6 +106,15 @@ def text_digest(function: FunctionType) -> str:
         return text_of(function).digest
     except OSError:
         return ""
+
+
+def annotated(node: ast.expr) -> str:
+    """What an annotation says, in quotes or without."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return ast.unparse(node)
 
 
 def definition(function: FunctionType) -> ast.FunctionDef:

@@ -11,6 +11,7 @@ from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
 from zabspec.language.members import assigned_names, fill, must_stay
 from zabspec.language.sentence_typing import Sentences, said
 from zabspec.language.slots import slot_at, writable
+from zabspec.language.source import annotated
 
 __all__ = ["FunctionTyper"]
 
@@ -48,7 +49,8 @@ class FunctionTyper(Sentences):
         body = self.block(self.node.body)
         if self.returns != t.VOID and not ends(body):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
-        local = {k: v for k, v in self.locals.items() if k not in dict(self.params)}
+        given = dict(self.params)
+        local = {k: v for k, v in self.locals.items() if k not in given}
         if self.needs_state:
             self.params.append((NOTED, t.STATE))
         return t.Function(
@@ -305,7 +307,7 @@ class FunctionTyper(Sentences):
 
 def names_process(annotation: ast.expr | None) -> bool:
     """Whether an annotation says that a value is a process."""
-    return annotation is not None and ast.unparse(annotation).strip("'\"") == "Node"
+    return annotation is not None and annotated(annotation) == "Node"
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:

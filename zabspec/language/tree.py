@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.structs import Member, Struct
@@ -63,26 +63,48 @@ class StructType:
 
 AnyType = Type | RecordType | SetType | SeqType | MessageType | NameType | StructType
 
+
+class Node:
+    """What a tree is made of: equal if all its fields are. That is said once here, not made for each of them."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def values_held(self) -> list[object]:
+        return [getattr(self, f.name) for f in fields(self)]  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and type(self) is type(other) and self.values_held() == other.values_held()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.values_held()))})"
+
+
 # --- expressions -------------------------------------------------------------------------------
 
 
-@dataclass
-class Expr:
+@dataclass(eq=False, repr=False)
+class Expr(Node):
+    """A value, or a place in memory."""
+
     type: AnyType
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Const(Expr):
+    """A number; of a truth value 0 or 1."""
+
     value: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Var(Expr):
+    """What a local name holds."""
+
     name: str
 
 
-@dataclass
-class Term:
+@dataclass(eq=False, repr=False)
+class Term(Node):
     """One index into memory: `index` times `stride` bytes, checked against `bound`."""
 
     index: Expr
@@ -92,7 +114,7 @@ class Term:
     process: bool = False  # the axis is one of processes
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Memory(Expr):
     """A place in memory: base pointer, constant offset, index terms, and the kind that lies there."""
 
@@ -104,12 +126,14 @@ class Memory(Expr):
     state: Expr  # the state that an error is reported in
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Load(Expr):
+    """The scalar that lies at a place."""
+
     place: Memory
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Slot(Expr):
     """(kernel) A member of a struct: of an array the element at as many indices as it has axes."""
 
@@ -118,7 +142,7 @@ class Slot(Expr):
     indices: list[Expr]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Binary(Expr):
     op: str  # + - * // % | & ^ << >>
     left: Expr
@@ -127,44 +151,56 @@ class Binary(Expr):
     state: Expr | None = None  # where that is reported; none: it wraps (kernels)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Compare(Expr):
+    """Whether two values compare so."""
+
     op: str  # == != < <= > >=
     left: Expr
     right: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SameSeq(Expr):
+    """Whether two sequences hold the same."""
+
     left: Memory | Expr
     right: Memory | Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Logic(Expr):
+    """All of its parts, or any; those behind the first that decides are not asked."""
+
     op: str  # and or
     parts: list[Expr]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Not(Expr):
+    """The opposite."""
+
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Choice(Expr):
+    """One of two values, by a test."""
+
     test: Expr
     then: Expr
     other: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Call(Expr):
+    """What a function of the program returns."""
+
     function: str
     args: list[Expr]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Builtin(Expr):
     """min, max, and the kernel's operations on words."""
 
@@ -172,105 +208,135 @@ class Builtin(Expr):
     args: list[Expr]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RecordField(Expr):
+    """A field of a record, which lies in some of its bits."""
+
     value: Expr
     shift: int
     bits: int
     lo: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class MakeRecord(Expr):
+    """A record of its fields' values."""
+
     record: Record
     parts: list[tuple[str, Expr, int]]  # field, value, error site
     state: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class MakeMessage(Expr):
+    """A message of its fields' values."""
+
     tag: int
     parts: list[tuple[int, Kind, Expr, int]]  # offset, kind, value, error site
     state: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SetHas(Expr):
+    """Whether a set has a member."""
+
     value: Expr
     item: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SetSize(Expr):
+    """How many members a set has."""
+
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SeqLength(Expr):
+    """How many elements a sequence has."""
+
     seq: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class MessageKind(Expr):
+    """Which message it is."""
+
     message: Expr
 
 
 # --- statements --------------------------------------------------------------------------------
 
 
-@dataclass
-class Stmt:
+@dataclass(eq=False, repr=False)
+class Stmt(Node):
+    """A statement, by the line that it stands in."""
+
     line: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Assign(Stmt):
+    """A local name is given a value."""
+
     name: str
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Store(Stmt):
+    """A scalar is written to a place."""
+
     place: Memory
     value: Expr
     site: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Copy(Stmt):
+    """A sequence, or a message, is written to a place."""
+
     place: Memory
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class SetChange(Stmt):
+    """A member is added to a set, or taken out."""
+
     place: Memory
     item: Expr
     add: bool
     site: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Clear(Stmt):
+    """A set, or a sequence, is emptied."""
+
     place: Memory
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Append(Stmt):
+    """A sequence gets an element."""
+
     place: Memory
     value: Expr
     site: int
     element_site: int = 0  # of a value outside the element's range
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Remove(Stmt):
+    """A sequence loses one."""
+
     place: Memory
     index: Expr
     site: int
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PutWord(Stmt):
     """(kernel) array[index] = value"""
 
@@ -279,7 +345,7 @@ class PutWord(Stmt):
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PutSlot(Stmt):
     """(kernel) struct.member[index]... = value"""
 
@@ -287,20 +353,26 @@ class PutSlot(Stmt):
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Evaluate(Stmt):
+    """A function is called for what it does."""
+
     value: Expr
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class If(Stmt):
+    """One of two blocks, by a test."""
+
     test: Expr
     then: list[Stmt]
     other: list[Stmt]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class For(Stmt):
+    """A block for each number of a range."""
+
     name: str
     start: Expr
     stop: Expr
@@ -308,29 +380,33 @@ class For(Stmt):
     before: frozenset[str] = frozenset()  # the local names that have a value when it begins
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class While(Stmt):
+    """A block as long as a test holds."""
+
     test: Expr
     body: list[Stmt]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Break(Stmt):
-    pass
+    """The loop ends."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Continue(Stmt):
-    pass
+    """The next round begins."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Return(Stmt):
+    """The function ends."""
+
     value: Expr | None
 
 
-@dataclass
-class Function:
+@dataclass(eq=False, repr=False)
+class Function(Node):
     """One function of a program, typed."""
 
     name: str
@@ -361,8 +437,8 @@ class Site:
         return f"{text}; widen it with {self.widen}" if self.widen else text
 
 
-@dataclass
-class TypedProgram:
+@dataclass(eq=False, repr=False)
+class TypedProgram(Node):
     """All functions reachable from the roots, and the error sites they refer to by number."""
 
     functions: dict[str, Function] = field(default_factory=dict)
