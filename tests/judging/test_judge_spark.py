@@ -113,7 +113,7 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(3)
+    time.sleep(1)
     os.killpg(process.pid, signal.SIGHUP)
     begun = time.perf_counter()
     _, err = process.communicate(timeout=20)

@@ -311,7 +311,7 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
     code = "import sys; from checker.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", code, "bmc", "--depth", "40", "--every", "40", "--time-limit", "200"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(5)
+    time.sleep(3)
     process.send_signal(signal.SIGINT)
     sent = time.perf_counter()
     out, err = process.communicate(timeout=60)

@@ -183,7 +183,7 @@ def test_a_task_that_fails_and_another_session_after_it() -> None:
     def lose() -> None:
         with session("local[1]", brief=True) as spark:
             os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
-            spark.range(3).collect()
+            spark.sparkContext.parallelize([1], 1).collect()
 
     ours = ("JAVA_HOME", "PYTHONPATH", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
     before = signal.getsignal(signal.SIGINT), [os.environ.get(name) for name in ours]

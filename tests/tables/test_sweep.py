@@ -619,7 +619,7 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
 
 
 # with ZABCHECK_EVERY a hundred thousand
-ALL = 100_000 if os.environ.get("ZABCHECK_EVERY") else 16_000
+ALL = 100_000 if os.environ.get("ZABCHECK_EVERY") else 8_000
 SEEDS = f"1:{ALL // 4 + 1}"
 QUESTION = ["--seeds", SEEDS, "--rounds", "600", "--proposals", "3", "--delay", "1:3,1:60", "--faults", "0,4"]
 
