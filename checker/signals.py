@@ -25,6 +25,7 @@ __all__ = ["ENDING", "Held", "at_once", "guard", "is_command", "leave", "listen"
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SENTENCE = b"zabcheck: interrupted; there is no verdict\n"
 TOGETHER = 1.0  # seconds within which several signals are one: systemd sends SIGTERM and SIGHUP
+SOON = 0.01  # seconds after which one that came in the midst of a destructor comes again
 
 
 def at_once(number: int, frame: FrameType | None) -> None:
@@ -37,16 +38,36 @@ def at_once(number: int, frame: FrameType | None) -> None:
 
 class Interrupt:
     """Raises KeyboardInterrupt for the first of several signals that come together: a second one would be
-    raised in the midst of what is done about the first."""
+    raised in the midst of what is done about the first. Out of a destructor nothing is raised: Python would drop it
+    there. Then the signal comes again a moment later."""
 
     def __init__(self) -> None:
         self.last = float("-inf")
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = monotonic()
-        if now - self.last > TOGETHER:
-            self.last = now
-            raise KeyboardInterrupt
+        if now - self.last <= TOGETHER:
+            return
+        if in_destructor(frame):
+            again_soon(number)
+            return
+        self.last = now
+        raise KeyboardInterrupt
+
+
+def in_destructor(frame: FrameType | None) -> bool:
+    """Whether somebody's destructor is at work."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
+
+
+def again_soon(number: int) -> None:
+    from threading import Timer
+
+    timer = Timer(SOON, os.kill, (os.getpid(), number))
+    timer.daemon = True
+    timer.start()
 
 
 def hear(handler: Callable[[int, FrameType | None], None]) -> Handlers:

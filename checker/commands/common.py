@@ -119,18 +119,21 @@ class Commands(click.Group):
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
-        before = signals.listen()
+        before, code = signals.listen(), NO_VERDICT
         try:
-            open_streams()
-            if sys.stdout is None:
-                complain("stdout is closed: there is nowhere to answer")
-                sys.exit(WRONG)
-            work = super().main
-            code = ended(lambda: work(words, prog_name or "zabcheck", **extra), words)
-            settle()
-            end_where_it_stands(code)
-        finally:
+            try:
+                open_streams()
+                if sys.stdout is None:
+                    complain("stdout is closed: there is nowhere to answer")
+                    sys.exit(WRONG)
+                work = super().main
+                code = ended(lambda: work(words, prog_name or "zabcheck", **extra), words)
+            finally:
+                signals.leave(before)
+        except KeyboardInterrupt:  # while it ended: what there is to say is said
             signals.leave(before)
+        settle()
+        end_where_it_stands(code)
         sys.exit(code)
 
 

@@ -7,6 +7,8 @@ import signal
 import time
 from collections.abc import Callable
 
+from checker.signals import Held, unheard
+
 __all__ = ["done_in_time"]
 
 LOOK = 0.01  # seconds between two looks at the process that works
@@ -17,13 +19,14 @@ def done_in_time(work: Callable[[], object], seconds: float) -> bool:
     own, which is killed when the time is over; what goes wrong in it goes wrong again for whoever asks the cache."""
     if seconds <= 0:
         return False
-    worker = os.fork()
-    if worker == 0:
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits is told, and ends this
-            work()
-        finally:
-            os._exit(0)
+    with Held():
+        worker = os.fork()
+        if worker == 0:
+            try:
+                unheard()  # whoever waits is told, and ends this
+                work()
+            finally:
+                os._exit(0)
     end = time.monotonic() + seconds
     try:
         while time.monotonic() < end:

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 
 from checker import signals
 from checker.cli import main
-from checker.commands import ending, explore
+from checker.commands import common, ending, explore
 from traces.record.reading import read_bytes, strict_json
 from traces.tables import recorded
 from zabspec.model import ConfigError, Configuration
@@ -378,6 +378,33 @@ def test_several_signals_that_come_together_are_one() -> None:
     finally:
         signals.leave(heard)
     assert {number: signal.getsignal(number) for number in signals.ENDING} == before
+
+
+class Dying:
+    """Is interrupted as it dies."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_signal_in_a_destructor_is_not_lost() -> None:
+    """Python drops what is raised there, and says so with a traceback."""
+    heard = signals.listen()
+    made = [Dying()]
+    try:
+        made.clear()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(10)
+    finally:
+        signals.leave(heard)
+
+
+def test_a_signal_as_a_command_ends_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(common, "ended", ended)
+    assert run(*TINY).exit_code == 3
 
 
 # --- streams ---------------------------------------------------------------------------------------

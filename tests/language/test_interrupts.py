@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from llvmlite.binding import ffi
 
+from checker import signals
 from zabspec.language import jit
 from zabspec.language.interrupts import interrupts_held
 
@@ -36,6 +37,23 @@ def test_an_interrupt_is_raised_at_the_end() -> None:
         interrupted()
     assert done == ["inner", "outer"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("number", signals.ENDING)
+def test_whatever_ends_a_command_is_held(number: signal.Signals) -> None:
+    heard, done = signals.listen(), []
+
+    def interrupted() -> None:
+        with interrupts_held() as held:
+            signal.raise_signal(number)
+            done.append(held.waiting)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        signals.leave(heard)
+    assert done == [True]
 
 
 def test_other_threads_and_other_handlers_are_left_alone() -> None:

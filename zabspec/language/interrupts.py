@@ -14,35 +14,47 @@ from types import FrameType
 
 __all__ = ["Held", "interrupts_held"]
 
+ENDING = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+)  # as in `checker.signals`
+
 
 class Held:
     """What came while interrupts were held.
 
     Attributes:
-        waiting: an interrupt is to be raised at the end.
+        came: the signal that is to be raised at the end: the first that came, since several that come together are one.
     """
 
     def __init__(self) -> None:
-        self.waiting = False
+        self.came: int | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is one."""
+        return self.came is not None
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Remember it; a handler of signals."""
-        self.waiting = True
+        self.came = number if self.came is None else self.came
 
 
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[Held]:
-    """No KeyboardInterrupt is raised in here: one that comes is raised at the end. Only the main thread can be
-    interrupted so, and only by a handler of Python's; elsewhere nothing is done."""
+    """No KeyboardInterrupt is raised in here: one that comes is raised at the end, whichever signal it is for. Only the
+    main thread can be interrupted so, and only by a handler of Python's; elsewhere nothing is done."""
     held = Held()
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield held
-        return
-    signal.signal(signal.SIGINT, held.note)
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: was for number in ENDING if callable(was := signal.getsignal(number))}
     try:
+        for number in before:
+            signal.signal(number, held.note)
         yield held
     finally:
-        signal.signal(signal.SIGINT, before)
-        if held.waiting:
-            signal.raise_signal(signal.SIGINT)
+        for number, was in before.items():
+            signal.signal(number, was)
+        if held.came is not None:
+            signal.raise_signal(held.came)
