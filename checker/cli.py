@@ -105,8 +105,8 @@ Examples:
 @click.option(
     "--reduction",
     type=click.Choice(["auto", "none"]),
-    show_default="none",
-    help="auto: where there are many states, leave out what verdicts do not need (docs/reduction.md).",
+    show_default="auto",
+    help="auto: where there are many states, leave out what verdicts do not need (docs/reduction.md); none: nothing.",
 )
 @click.option(
     "--engine",

@@ -27,6 +27,7 @@ __all__ = ["answer", "explore"]
 
 LITERAL = "invariant-5-literal"
 SMALL = 500_000  # distinct states up to which nothing is reduced
+SHORT = 20.0  # seconds of a time limit in which nothing is begun again
 
 
 def explore(options: Mapping[str, Any]) -> int:
@@ -51,6 +52,7 @@ def answer(options: Mapping[str, Any]) -> Report:
         UsageError: the question was wrong.
         Cannot: there is no answer.
     """
+    options = {**options, "reduction": options.get("reduction") or "auto"}
     refuse_contradictions(options)
     protocol_named(options["protocol"])
     judged = chosen_properties(options["names"], options["protocol"])
@@ -80,7 +82,7 @@ def answer(options: Mapping[str, Any]) -> Report:
         {name: counterexample(model, exploration, name, trace_path(options, found, name)) for name in found},
         asked_of_z3(configuration, judged, exploration, options),
         required,
-        "" if exploration.reduced else reduction_off(model, limits, options) or f"at most {SMALL:,} states",
+        "" if exploration.reduced else reduction_off(model, limits, options) or not_begun(exploration),
     )
 
 
@@ -123,8 +125,11 @@ def explored(
 
     groups = groups_of(judged)
     found: list[tuple[Exploration, int, str]] = []
-    if len(groups) > 1 and options.get("checkpoint") is not None:
-        raise click.UsageError(f"--checkpoint goes with at most {len(groups[0])} properties; name them with --property")
+    if len(groups) > 1:
+        if options.get("checkpoint") is not None:
+            most = len(groups[0])
+            raise click.UsageError(f"--checkpoint goes with at most {most} properties; name them with --property")
+        options = {**options, "reduction": "none"}  # of several explorations one depth is told
     for group in groups:
         left = limits
         if limits.seconds is not None and found:
@@ -218,12 +223,18 @@ def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> s
         (options["keep_going"], "--keep-going"),
         (options.get("checkpoint") is not None, "--checkpoint"),
         (limits.memory is not None, "--memory-limit"),  # what does not fit lies on disk, which streams do not
+        (limits.seconds is not None and limits.seconds < SHORT, "--time-limit"),
     ):
         if off:
             return why
     from checker.explore.reduction import why_not_reduced
 
     return why_not_reduced(model)
+
+
+def not_begun(exploration: Exploration) -> str:
+    """Why an exploration was not reduced, though it might have been."""
+    return f"at most {SMALL:,} states" if exploration.distinct < SMALL else "it ended before that began"
 
 
 def again_reduced(
@@ -236,6 +247,9 @@ def again_reduced(
         code: the model in machine code.
         engine: that has explored it so far; `first`: what it has found.
         started: when all began, in seconds of the clock.
+
+    Raises:
+        RuntimeError: one search has found broken what the other has not, which cannot be.
     """
     from dataclasses import replace
 
@@ -245,20 +259,36 @@ def again_reduced(
 
     threads, model, judged = engine.threads, code.model, code.properties
     suspected: tuple[str, ...] = ()
+    erred = ""
     engine.forget()
-    if not why_not_narrowed(model) and limits.max_states is None:
-        narrow = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
-        exploration = run_anew(narrow, limits, options, started)
-        exploration.add_first(first)
-        if conclusive(exploration):
-            return exploration
-        suspected = tuple(exploration.violations)
-        if exploration.stopped:
-            return replace(exploration, suspected=suspected, violations={})
-        narrow.forget()
-    explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
-    exploration = run_anew(explorer, limits, options, started)
-    return replace(exploration, suspected=() if exploration.violations else suspected)
+    try:
+        if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
+            narrow = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
+            exploration = run_anew(narrow, limits, options, started)
+            exploration.add_first(first)
+            if conclusive(exploration):
+                return exploration
+            suspected, erred = tuple(exploration.violations), exploration.error
+            if exploration.stopped:
+                return replace(further(first, exploration), suspected=suspected, violations=first.violations)
+            narrow.forget()
+        explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
+        exploration = run_anew(explorer, limits, options, started)
+    except KeyboardInterrupt:  # while a model was made ready
+        return replace(first, stopped="interrupted", suspected=suspected)
+    if exploration.complete and (suspected or erred) and not exploration.violations:
+        raise RuntimeError(f"{erred or ' and '.join(suspected)} with ample sets, and not with sleep sets")
+    return replace(further(first, exploration), suspected=() if exploration.violations else suspected)
+
+
+def further(first: Exploration, second: Exploration) -> Exploration:
+    """Of two explorations of a model the one that has found more states, if something ended the second: it may have
+    come at once. How much was judged is never less than what is known."""
+    from dataclasses import replace
+
+    if not second.stopped or second.violations or second.error or second.distinct > first.distinct:
+        return second
+    return replace(first, stopped=second.stopped, compile_seconds=second.compile_seconds)
 
 
 def run_anew(engine: Any, limits: Limits, options: Mapping[str, Any], started: float) -> Exploration:

@@ -278,7 +278,7 @@ def test_where_it_is_not_said_every_state_is_visited() -> None:
 
 # --- the command -----------------------------------------------------------------------------------
 
-QUESTION = ["--nodes", "3", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace", "--reduction", "auto"]
+QUESTION = ["--nodes", "3", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace"]
 
 
 @pytest.mark.slow(seconds=4)
@@ -304,17 +304,18 @@ def test_a_violation_is_told_by_a_search_that_leaves_out_no_state(monkeypatch: p
     monkeypatch.setattr(command, "SMALL", 1000)
     question = [*QUESTION, "--txns", "1", "--variant", "small-quorum"]
     found = CliRunner().invoke(main, question)
-    full = CliRunner().invoke(main, ["none" if word == "auto" else word for word in question])
+    full = CliRunner().invoke(main, [*question, "--reduction", "none"])
     assert found.exit_code == full.exit_code == 1
     assert found.output.splitlines()[0] == full.output.splitlines()[0]
 
 
 @pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="minutes: every variant")
 @pytest.mark.parametrize("variant", ["", *PROTOCOLS["zab"].variants])
-@pytest.mark.parametrize("budgets", [(1, 1, 0), (1, 0, 1), (2, 1, 0), (2, 0, 0)], ids=str)
+@pytest.mark.parametrize("budgets", [(1, 1, 0), (1, 0, 1), (2, 1, 0), (2, 0, 0), (1, 2, 0)], ids=str)
 def test_every_variant_is_judged_as_by_a_full_search(variant: str, budgets: tuple[int, int, int]) -> None:
     txns, timeouts, crashes = budgets
     configuration = Configuration(nodes=3, txns=txns, timeouts=timeouts, crashes=crashes, losses=0, variant=variant)
     full, less = both(configuration, max_states=1_500_000)
-    if not full.stopped:
-        agree(full, less)
+    if full.stopped:
+        pytest.skip(f"not compared: {full.stopped}")
+    agree(full, less)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
 from checker.commands import explore as command
+from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import PREDECESSOR, Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation, why_not_reduced
-from checker.explore.result import Exploration, Limits
+from checker.explore.result import Exploration, Found, Limits
 from invariants import properties_of
 from zabspec.language.footprints import Touch
 from zabspec.model import Configuration, Model
@@ -190,23 +193,19 @@ def test_steps_whose_judging_looks_beyond_their_process_do_not_sleep() -> None:
 # --- the command -----------------------------------------------------------------------------------
 
 
-AUTO = ("--reduction", "auto")
-
-
 @pytest.mark.slow(seconds=1)
 def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     question = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace"]
     small = CliRunner().invoke(main, question)
     assert "reduc" not in small.output
     monkeypatch.setattr(command, "SMALL", 1000)
-    large = CliRunner().invoke(main, [*question, *AUTO])
+    large = CliRunner().invoke(main, question)
     assert "(reduced: only by transitions that were taken)" in large.output
     assert "sleep sets: every state, at its depth" in large.output
     assert large.exit_code == small.exit_code == 0
     assert large.output.splitlines()[0] == small.output.splitlines()[0]
-    for option in (["--reduction", "none"], ["--depth", "60"], ["--keep-going"]):
-        asked = option if option[-1] == "none" else [*AUTO, *option]
-        again = CliRunner().invoke(main, [*question, *asked, "--json"])
+    for option in (["--reduction", "none"], ["--depth", "60"], ["--keep-going"], ["--time-limit", "19"]):
+        again = CliRunner().invoke(main, [*question, *option, "--json"])
         assert '"reduced": false' in again.output
         assert f'"reduction_off": "{" ".join(option[: 1 + (option[-1] == "none")])}"' in again.output
     assert CliRunner().invoke(main, [*question, "--reduction", "some"]).exit_code == 2
@@ -216,10 +215,78 @@ def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_violation_of_a_large_exploration_is_the_shortest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "SMALL", 1000)
     question = ["--variant", "equal-epoch", "--no-trace", "--txns", "1", "--crashes", "0", "--losses", "0"]
-    r = CliRunner().invoke(main, [*question, *AUTO])
-    full = CliRunner().invoke(main, question)
+    r = CliRunner().invoke(main, question)
+    full = CliRunner().invoke(main, [*question, "--reduction", "none"])
     assert r.exit_code == full.exit_code == 1
     assert r.output.splitlines()[0] == full.output.splitlines()[0]
+
+
+class Cut:
+    """What ends each search that a command begins again: so many states, or what is raised as its model is made."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, ample: int | type, sleep: int | type) -> None:
+        monkeypatch.setattr(command, "SMALL", 1000)
+        for kind, end in ((AmpleExplorer, ample), (ReducedExplorer, sleep)):
+            monkeypatch.setattr(kind, "run", self.cut(kind.run, end, kind))
+
+    @staticmethod
+    def cut(run: Any, end: int | type, kind: type) -> Any:
+        def stopped(self: Any, limits: Limits, *more: Any) -> Exploration:
+            if type(self) is not kind:
+                return run(self, limits, *more)  # type: ignore[no-any-return]
+            if not isinstance(end, int):
+                raise end
+            return run(self, replace(limits, max_states=end), *more)  # type: ignore[no-any-return]
+
+        return stopped
+
+
+MANY = 10**9
+BROKEN = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace"]
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize(
+    ("ample", "sleep", "said"),
+    [
+        (MANY, 2000, "no verdict: --max-states 2000 reached; {} broken, and no way there known yet;"),
+        (MANY, 700, "no verdict: --max-states 700 reached; {} broken, and no way there known yet;"),
+        (MANY, KeyboardInterrupt, "no verdict: interrupted; {} broken, and no way there known yet;"),
+        (KeyboardInterrupt, MANY, "no verdict: interrupted; no violation found;"),
+        (1500, MANY, "no verdict: --max-states 1500 reached; no violation found;"),
+    ],
+    ids=["sleep sets", "sleep sets, early", "interrupted between them", "interrupted before them", "ample sets"],
+)
+def test_a_limit_that_ends_the_second_search_says_what_is_known(
+    monkeypatch: pytest.MonkeyPatch, ample: int | type, sleep: int | type, said: str
+) -> None:
+    """What is broken is told, that no run is known is too, and no less is said than the first search had seen."""
+    Cut(monkeypatch, ample, sleep)
+    question = [*BROKEN, "--variant", "equal-epoch"]
+    first, r = (CliRunner().invoke(main, [*question, *more]) for more in (["--max-states", "1000"], []))
+    assert " ".join(r.output.split()).startswith(said.format("one-leader-an-epoch"))
+    assert r.exit_code == 3
+    assert "VIOLATED" not in r.output
+    whole, states = ([int(re.search(asked, " ".join(x.output.split()))[1].replace(",", "")) for x in (first, r)]  # type: ignore[index]
+                     for asked in (r"all states to depth (\d+)", r"distinct states ([\d,]+)"))  # fmt: skip
+    assert whole[0] <= whole[1]
+    assert 1000 <= states[0] <= states[1]
+
+
+def test_what_only_one_search_finds_broken_is_no_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "SMALL", 1000)
+    real = AmpleExplorer.run
+
+    def finds(self: AmpleExplorer, *asked: Any) -> Exploration:
+        result = real(self, *asked)
+        result.violations = {"durability": Found(result.properties[0], ())}
+        return result
+
+    monkeypatch.setattr(AmpleExplorer, "run", finds)
+    r = CliRunner().invoke(main, BROKEN)
+    assert r.exit_code == 3
+    assert "durability with ample sets, and not with sleep sets" in r.output
 
 
 def test_where_nothing_is_said_of_the_world_nothing_is_reduced() -> None:
