@@ -90,10 +90,16 @@ def configuration(
 
 
 def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
-    """One property of a configuration, to its shortest violation or to the end."""
+    """One property of a configuration, to its shortest violation or to the end.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted.
+    """
     judged = [p for p in properties_of(PROTOCOL) if p.name == name]
     code, _ = Compiled.of(Model(c), judged, True)
     r = Explorer(code, 2).run(Limits(None, None, seconds, None), False)
+    if r.stopped == "interrupted":
+        raise KeyboardInterrupt  # nothing after it is begun
     found, trouble = r.violations.get(name), ""
     trace = build_trace(code.model, found.property, found.schedule) if found is not None else None
     if trace is not None:

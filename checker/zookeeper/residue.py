@@ -104,6 +104,9 @@ def ask(line: Line, release: str, seconds: float | None) -> Left:
     Args:
         release: a variant of the text.
         seconds: how long it may take.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted.
     """
     started, judged = time.process_time(), properties_of(PROTOCOL)
     names = ("elections", "proposals", "crashes", "losses")
@@ -111,6 +114,8 @@ def ask(line: Line, release: str, seconds: float | None) -> Left:
     code, _ = Compiled.of(Model(configuration(release, repairs_of(line, release), budget, False, "")), judged, True)
     with ProgressLine() as progress:
         r = Explorer(code, 2).run(Limits(None, None, seconds, None), False, progress)
+    if r.stopped == "interrupted":
+        raise KeyboardInterrupt  # no line after it is begun
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)
     trouble = "" if first is not None or r.complete else str(r.error or r.stopped or "it was not explored to its end")
     trace = None if first is None else build_trace(code.model, first.property, first.schedule)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -145,3 +146,21 @@ def test_the_residue_of_a_release_is_asked_with_all_that_it_lacks() -> None:
         assert set(repairs_of(line, NEWEST)) < set(repairs_of(line, "3.9.1"))
     assert "4837" not in repairs_of(LINES[0], NEWEST)
     assert {"4837-here", "cut", "trunc"} <= set(repairs_of(LINES[0], NEWEST))
+
+
+def test_nothing_is_asked_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exploration ends with what it has; the lines after it are not begun."""
+
+    class Interrupted:
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self, *_: object) -> SimpleNamespace:
+            return SimpleNamespace(stopped="interrupted")
+
+    for module in ("residue", "record"):
+        monkeypatch.setattr(f"checker.zookeeper.{module}.Explorer", Interrupted)
+        monkeypatch.setattr(f"checker.zookeeper.{module}.Compiled", SimpleNamespace(of=lambda *_: (None, "")))
+    for given in (["--residue"], ["ZK-4394"]):
+        ended = CliRunner().invoke(main, ["zookeeper", *given])
+        assert ended.exit_code == 3
+        assert "interrupted; there is no verdict" in ended.output
