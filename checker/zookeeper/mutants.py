@@ -63,7 +63,7 @@ MUTANTS = (
     Mutant("forward-applied", "quiet-servers-agree", 21, CUT),
     Mutant("forward-outstanding", "no-stop", 17, CUT),
     Mutant("diff-uncommitted", "served-is-on-a-quorum", 17, CUT),
-    Mutant("trunc-uncut", "quiet-servers-agree", 30, CUT),
+    Mutant("trunc-uncut", "served-is-on-a-quorum", 17, CUT),
     Mutant("snap-committed-log", "committed-log-is-whole", 29, CUT),
     Mutant("load-committed-log", "committed-log-is-whole", 9, CUT),
     Mutant("received-kept", "quiet-servers-agree", 25, CUT),
