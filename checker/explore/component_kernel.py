@@ -38,8 +38,8 @@ LOOKS_BEYOND, SAYS = 1 << 24, 1 << 25
 (
     M_MEMO, M_BITS, M_ENTRIES, M_RECORDS, M_USED, M_RECORD_LIMIT, M_VALUES, M_VALUE_USED, M_VALUE_LIMIT, M_LANES,
     M_COUNT, M_COUNT_LIMIT, M_INTERN, M_INTERN_BITS, M_NUMBERED, M_WHY, M_PROFILES, M_LISTED, M_TAKEN, M_GOOD,
-    M_GOOD_BITS, M_GOOD_ENTRIES,
-) = range(22)  # fmt: skip
+    M_GOOD_BITS, M_GOOD_ENTRIES, M_ADDS, M_ADD_BITS, M_ADD_ENTRIES, M_ADDED, M_ADDED_USED, M_ADDED_LIMIT,
+) = range(28)  # fmt: skip
 M_PROFILE = 32  # an event and the steps of the paper it enters, of each profile
 M_OF = M_PROFILE + 2 * MOST_PROFILES  # how many values there are of each component
 M_CASES = M_OF + 65  # how many steps of each case were taken
@@ -67,13 +67,17 @@ def look_up(memo: Words, bits: int, records: Words, key: int) -> int:
 
 
 def remember(m: Words, memo: Words, key: int, r: int) -> None:
+    put_down(memo, m[M_BITS], key, r)
+    m[M_ENTRIES] = m[M_ENTRIES] + 1
+
+
+def put_down(memo: Words, bits: int, key: int, r: int) -> None:
+    """Enter where the record of a key lies."""
     h = hashed(key)
-    bits = m[M_BITS]
     place = shr(h, 64 - bits)
     while memo[place] != 0:
         place = (place + 1) & ((1 << bits) - 1)
     memo[place] = shl(r >> 2, 32) | (h & 4294967295)
-    m[M_ENTRIES] = m[M_ENTRIES] + 1
 
 
 def is_good(good: Words, bits: int, key: int) -> bool:
@@ -243,7 +247,7 @@ def append_to(k: int, number: int, what: int, key: int, mem: Bytes, work: Bytes,
     """Record what something appended to a sequence makes of it."""
     m = words_at(mem, 0)
     desc = words_at(mem, 8 * M_DESC)
-    records = words_at(mem, m[M_RECORDS])
+    added = words_at(mem, m[M_ADDED])
     values = value_words(mem)
     held = bytes_of(mem, m[M_VALUES])
     s = state_at(work, CHILD_AT)
@@ -255,7 +259,7 @@ def append_to(k: int, number: int, what: int, key: int, mem: Bytes, work: Bytes,
     at = desc[desc[D_RUNS + 2 * k]]
     size = desc[D_ELEMENTS + 2 * k]
     old = b[at]
-    start = (m[M_USED] + 7) & -8
+    start = m[M_ADDED_USED]
     if old + more[0] > desc[D_ELEMENTS + 2 * k + 1]:
         m[M_WHY] = ERRS
         return start
@@ -266,11 +270,11 @@ def append_to(k: int, number: int, what: int, key: int, mem: Bytes, work: Bytes,
     if now_number < 0:
         return start
     now = value_at(k, now_number, mem)
-    records[start] = key
-    records[start + 1] = now_number
+    added[start] = key
+    added[start + 1] = now_number
     for lane in range(LANES):
-        records[start + 2 + lane] = values[was + VALUE + lane] ^ values[now + VALUE + lane]
-    m[M_USED] = (start + 2 + LANES + 3) & -4
+        added[start + 2 + lane] = values[was + VALUE + lane] ^ values[now + VALUE + lane]
+    m[M_ADDED_USED] = start + ADDITION
     return start
 
 
@@ -319,6 +323,8 @@ def resolve(source: Bytes, picks: Words, first: int, count: int, mem: Bytes, wor
     while k < count:
         if 2 * m[M_ENTRIES] > (1 << m[M_BITS]) or m[M_COUNT] + MOST_NEW > m[M_COUNT_LIMIT]:
             return k
+        if 2 * m[M_ADD_ENTRIES] > (1 << m[M_ADD_BITS]) or m[M_ADDED_USED] + MOST_NEW > m[M_ADDED_LIMIT]:
+            return k
         if m[M_USED] + MOST_RECORD > m[M_RECORD_LIMIT] or m[M_VALUE_USED] + MOST_BYTES > m[M_VALUE_LIMIT]:
             return k
         resolve_state(bytes_of(source, picks[k] * ENTRY + IDS_AT), mem, work, perms)
@@ -363,11 +369,16 @@ def resolve_state(ids: Bytes, mem: Bytes, work: Bytes, perms: Bytes) -> None:
                 return
 
 
+def addition(mem: Bytes, key: int) -> int:
+    """The record of something appended to a value, by its key; 0: there is none."""
+    m = words_at(mem, 0)
+    return look_up(words_at(mem, m[M_ADDS]), m[M_ADD_BITS], words_at(mem, m[M_ADDED]), key)
+
+
 def resolve_appends(ids: Bytes, r: int, mem: Bytes, work: Bytes, perms: Bytes) -> None:
     """Have remembered what a step makes of the sequences that it appends to."""
     m = words_at(mem, 0)
     desc = words_at(mem, 8 * M_DESC)
-    memo = words_at(mem, m[M_MEMO])
     records = words_at(mem, m[M_RECORDS])
     r = r + 1
     more = True
@@ -379,11 +390,12 @@ def resolve_appends(ids: Bytes, r: int, mem: Bytes, work: Bytes, perms: Bytes) -
             change = load_half(to, 4 * k)
             number = load_short(ids, 2 * (change >> 16))
             key = append_key(desc, change >> 16, number, change & 65535)
-            if look_up(memo, m[M_BITS], records, key) == 0:
+            if addition(mem, key) == 0:
                 made = append_to(change >> 16, number, change & 65535, key, mem, work, perms)
                 if m[M_WHY] != 0:
                     return
-                remember(m, memo, key, made)
+                put_down(words_at(mem, m[M_ADDS]), m[M_ADD_BITS], key, made)
+                m[M_ADD_ENTRIES] = m[M_ADD_ENTRIES] + 1
         r = r + shr(about, 40)
         more = ((about >> 26) & 63) != 0
 
@@ -556,6 +568,15 @@ def rehash_memo(old: Words, bits: int, mem: Bytes) -> None:
         if old[k] != 0:
             r = shr(old[k], 32) << 2
             remember(m, memo, records[r], r)
+
+
+def rehash_adds(old: Words, bits: int, mem: Bytes) -> None:
+    m = words_at(mem, 0)
+    added = words_at(mem, m[M_ADDED])
+    for k in range(1 << bits):
+        if old[k] != 0:
+            r = shr(old[k], 32) << 2
+            put_down(words_at(mem, m[M_ADDS]), m[M_ADD_BITS], added[r], r)
 
 
 def rehash_good(old: Words, bits: int, mem: Bytes) -> None:
@@ -765,7 +786,7 @@ def knows_appends(ids: Bytes, r: int, mem: Bytes) -> bool:
             for k in range(first, first + count):
                 change = load_half(to, 4 * k)
                 key = append_key(desc, change >> 16, load_short(ids, 2 * (change >> 16)), change & 65535)
-                if look_up(words_at(mem, m[M_MEMO]), m[M_BITS], records, key) == 0:
+                if addition(mem, key) == 0:
                     return False
         r = r + shr(about, 40)
         more = ((about >> 26) & 63) != 0
@@ -777,6 +798,7 @@ def lanes_after(ids: Bytes, r: int, mem: Bytes, sums: Words) -> None:
     m = words_at(mem, 0)
     desc = words_at(mem, 8 * M_DESC)
     records = words_at(mem, m[M_RECORDS])
+    added = words_at(mem, m[M_ADDED])
     for lane in range(LANES):
         sums[lane] = records[r + 2 + lane]
     to = bytes_at(records, r + 2 + LANES)
@@ -784,9 +806,9 @@ def lanes_after(ids: Bytes, r: int, mem: Bytes, sums: Words) -> None:
     for k in range(first, first + ((records[r] >> 32) & 255)):
         change = load_half(to, 4 * k)
         key = append_key(desc, change >> 16, load_short(ids, 2 * (change >> 16)), change & 65535)
-        made = look_up(words_at(mem, m[M_MEMO]), m[M_BITS], records, key)
+        made = addition(mem, key)
         for lane in range(LANES):
-            sums[lane] = sums[lane] ^ records[made + 2 + lane]
+            sums[lane] = sums[lane] ^ added[made + 2 + lane]
 
 
 def ask_of_step(source: Bytes, at: int, r: int, parent: int, ordinal: int, mem: Bytes, work: Bytes) -> None:
@@ -895,8 +917,8 @@ def settle_entry(
             change = load_half(to, 4 * k)
             place = IDS_AT + 2 * (change >> 16)
             key = append_key(words_at(mem, 8 * M_DESC), change >> 16, load_short(entry, place), change & 65535)
-            made = look_up(words_at(mem, m[M_MEMO]), m[M_BITS], records, key)
-            store_short(entry, place, records[made + 1])
+            made = addition(mem, key)
+            store_short(entry, place, words_at(mem, m[M_ADDED])[made + 1])
     store_word(out, at, h)
     store_half(out, at + 8, line[4])
     store_short(out, at + 12, line[5])

@@ -81,6 +81,7 @@ class Components(Reducing):
         "materialise": (None, PTR, PTR, PTR),
         "rehash_memo": (None, PTR, I64, PTR),
         "rehash_good": (None, PTR, I64, PTR),
+        "rehash_adds": (None, PTR, I64, PTR),
         "rehash_values": (None, PTR),
     }  # fmt: skip
     quick = False
@@ -92,6 +93,7 @@ class Components(Reducing):
     materialise: Any
     rehash_memo: Any
     rehash_good: Any
+    rehash_adds: Any
     rehash_values: Any
 
     # --- what follows from the text -------------------------------------------------------------------
@@ -234,6 +236,7 @@ class Components(Reducing):
         n["ENTRY"] = 8 * lanes + 8 * -(-2 * count // 8)
         n["KNOWN_CASES"] = len(self.cases)
         n["WIDEST"] = widest
+        n["ADDITION"] = -(-(2 + lanes) // 8) * 8
         n["VALUED"] = own.VALUE + lanes
         many = 8 * own.TOGETHER * (most + nodes + 1)
         at = n["WORK"]
@@ -405,6 +408,11 @@ class Shared:
         self.control.put(own.M_BITS, 16)
         self.place(own.M_GOOD, Block(8 << 16))
         self.control.put(own.M_GOOD_BITS, 16)
+        self.place(own.M_ADDS, Block(8 << 12))
+        self.control.put(own.M_ADD_BITS, 12)
+        self.place(own.M_ADDED, Block(8 << 15))
+        self.control.put(own.M_ADDED_LIMIT, 1 << 15)
+        self.control.put(own.M_ADDED_USED, 8)
         self.place(own.M_RECORDS, Block(8 << 19, huge=True))
         self.control.put(own.M_RECORD_LIMIT, 1 << 19)
         self.place(own.M_VALUES, Block(1 << 21))
@@ -447,6 +455,9 @@ class Shared:
             self.control.put(own.M_INTERN_BITS, bits)
             self.code.rehash_values(self.control.address)
         self.rehashed(own.M_MEMO, own.M_BITS, own.M_ENTRIES, self.code.rehash_memo)
+        while self.get(own.M_ADDED_USED) + n["MOST_NEW"] > self.get(own.M_ADDED_LIMIT):
+            self.larger(own.M_ADDED, own.M_ADDED_LIMIT, 8)
+        self.rehashed(own.M_ADDS, own.M_ADD_BITS, own.M_ADD_ENTRIES, self.code.rehash_adds)
         self.rehashed(own.M_GOOD, own.M_GOOD_BITS, own.M_GOOD_ENTRIES, self.code.rehash_good)
 
     def rehashed(self, word: int, wide: int, entries: int, move: Any) -> None:
