@@ -14,11 +14,13 @@ from checker.commands.reenact import known
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
 from traces.reenact.drawn import drawn
+from traces.reenact.mapping import MAPPING
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
 from traces.reenact.reenactment import Run
 from traces.reenact.servers import Release
 from traces.reenact.syncs import syncs_of
+from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 
 LINE = Line(
     "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, {"DIFF": 2, "TRUNC": 1}, {"DIFF": 1}, [], [], 9.0, 5.0,
@@ -36,6 +38,23 @@ def test_a_synchronization_is_told_by_what_was_sent() -> None:
     assert (one.kind, one.learner, one.received, one.acknowledged) == ("DIFF + txns", 1, True, True)
     (short,) = syncs_of(steps[: [s.label for s in steps].index("acknowledge NEWLEADER")])
     assert (short.received, short.acknowledged) == (True, False)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("seed", [2017, 2019, 2022])
+def test_nothing_is_drawn_that_servers_do_not_do_here(seed: int) -> None:
+    """Each of these seeds had such a step: a batch of more than one, a join where no quorum says one epoch, a leader
+    with its quorum that waits."""
+    plan = drawn("3.9.2", seed)
+    for s, step in zip(plan.states, plan.steps, strict=False):
+        phase, acks = s["phase"], s["new_leader_acks"]
+        assert step.label in MAPPING or step.word.kind in MAPPING
+        if step.word.kind == "join":
+            l = step.word.operands["leader"]
+            behind = [f for f in range(3) if s["role"][f] == FOLLOWING and s["leader"][f] == l]
+            assert any((phase[f] == SERVING) == (phase[l] == SERVING) for f in behind)
+        if any(phase[l] == AWAITING_ACKS and len(acks[l]) > 1 for l in range(3)):
+            assert step.label == "startZkServer"
 
 
 @pytest.mark.slow(seconds=1)
