@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from zabcheck.neighbours import in_the_way
@@ -13,6 +14,7 @@ WRONG = 2
 
 def main() -> None:
     """Run the command; ends the process."""
+    gc.set_threshold(50_000, 20, 20)  # of what is made at the beginning nothing is in a circle: do not look through it
     sentence = in_the_way()
     if sentence:
         print(f"zabcheck: {sentence}", file=sys.stderr)

@@ -349,9 +349,13 @@ class Compiled:
         """Room for the kernel to work in, for the calls below (not for use by several threads)."""
         return ctypes.create_string_buffer(self.numbers["WORK"] + 64)
 
+    @cached_property
+    def _room(self) -> type[ctypes.Array[ctypes.c_char]]:
+        return ctypes.c_char * self.layout.total
+
     def state(self, data: bytes) -> Any:
         """A state in memory the kernel can read and write."""
-        buffer = ctypes.create_string_buffer(self.layout.total)
+        buffer = self._room()
         ctypes.memmove(buffer, data, len(data))
         return buffer
 

@@ -272,16 +272,20 @@ class Expressions:
 
     def expr(self, node: ast.expr) -> t.Expr:
         match node:
-            case ast.Constant(value=bool() as flag):
-                return t.Const(t.BOOL, int(flag))
-            case ast.Constant(value=int() as number):
-                return self.constant(number, node)
             case ast.Name(id=name):
                 return self.name_value(name, node)
             case ast.Attribute():
                 return self.attribute(node)
             case ast.Subscript():
                 return as_value(self.place_or_value(node))
+            case ast.Constant(value=bool() as flag):
+                return t.Const(t.BOOL, int(flag))
+            case ast.Constant(value=int() as number):
+                return self.constant(number, node)
+            case ast.Compare():
+                return self.compare(node)
+            case ast.Call():
+                return self.call(node)
             case ast.BinOp(op=op):
                 return self.binary(type(op), self.expr(node.left), self.expr(node.right), node)
             case ast.UnaryOp(op=ast.USub()):
@@ -294,15 +298,11 @@ class Expressions:
             case ast.BoolOp(op=op):
                 word = "and" if isinstance(op, ast.And) else "or"
                 return t.Logic(t.BOOL, word, [self.truth(v) for v in node.values])
-            case ast.Compare():
-                return self.compare(node)
             case ast.IfExp():
                 then, other = self.expr(node.body), self.expr(node.orelse)
                 if then.type != other.type or not is_scalar(then.type):
                     raise self.fail(node, "both sides of `if ... else` must be values of one type")
                 return t.Choice(then.type, self.truth(node.test), then, other)
-            case ast.Call():
-                return self.call(node)
         raise self.fail(node, f"{type(node).__name__} is not in the language: {ast.unparse(node)}")
 
     def constant(self, number: int, node: ast.AST) -> t.Const:

@@ -23,24 +23,32 @@ WORDS, BYTES = Type("words"), Type("bytes")
 
 @dataclass(frozen=True)
 class RecordType:
+    """A record."""
+
     record: Record
     name: str = "record"
 
 
 @dataclass(frozen=True)
 class SetType:
+    """A set."""
+
     kind: SetOf
     name: str = "set"
 
 
 @dataclass(frozen=True)
 class SeqType:
+    """A sequence."""
+
     kind: Seq
     name: str = "sequence"
 
 
 @dataclass(frozen=True)
 class MessageType:
+    """A message."""
+
     union: MessageUnion
     only: str | None = None  # the one kind it is known to be
     name: str = "message"
@@ -144,6 +152,8 @@ class Slot(Expr):
 
 @dataclass(eq=False, repr=False)
 class Binary(Expr):
+    """Arithmetic on two integers."""
+
     op: str  # + - * // % | & ^ << >>
     left: Expr
     right: Expr
