@@ -820,7 +820,10 @@ def ask_of_step(source: Bytes, at: int, r: int, parent: int, ordinal: int, mem: 
     key = 0
     if (words_at(mem, m[M_RECORDS])[r] & LOOKS_BEYOND) != 0:
         desc = words_at(mem, 8 * M_DESC)
-        key = wrap_add(key_of(bytes_of(source, at + IDS_AT), desc, BEYOND), wrap_mul(r, desc[D_BEYOND]))
+        about = words_at(mem, m[M_RECORDS])[r]
+        step = words_at(mem, m[M_RECORDS])[r + shr(about, 40) - 1]
+        key = key_of(bytes_of(source, at + IDS_AT), desc, BEYOND + ((step >> 16) & 255))
+        key = wrap_add(key, wrap_mul(r, desc[D_BEYOND]))
         prefetch(words_at(mem, m[M_GOOD]), shr(hashed(key), 64 - m[M_GOOD_BITS]))
     asking[5 * n + 1] = key
     asking[5 * n + 2] = at

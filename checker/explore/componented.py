@@ -27,9 +27,10 @@ from checker.explore.reduction import Reducing, why_not_reduced
 from checker.explore.result import Exploration, Limits
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import tree as t
-from zabspec.language.footprints import ANYTHING, Touch
+from zabspec.language.footprints import ANYTHING, Conventions, Touch
 from zabspec.language.kinds import Seq
-from zabspec.language.looks import Looks
+from zabspec.language.looks import ACTS, Looks
+from zabspec.language.schema import Layout, Role
 from zabspec.model import Model
 
 __all__ = ["ComponentExplorer", "Components", "why_not_components"]
@@ -64,6 +65,21 @@ def why_not_components(model: Model, properties: Sequence[Property] = ()) -> str
         if is_so:
             return why
     return why_not_reduced(model)
+
+
+def step_reads(program: t.TypedProgram, layout: Layout, world: Conventions, name: str) -> set[Touch]:
+    """What a function that judges steps may read, by the process that takes the step (`a`) where it is of that process,
+    else of any."""
+    walk = Looks(program, layout, world)
+    f = program.functions[name]
+    walk.body(f.body, {parameter: (None, frozenset()) for parameter, _ in f.params})
+    found = {
+        Touch(r.field, tuple("a" if key == ACTS else None for key in r.keys), False)
+        for r in walk.reached
+        if r.field != ANYTHING and not walk.trouble
+    }
+    fields = [layout.fields[field] for field in program.reads[name] - {x.field for x in found}]
+    return found | {Touch(f.name, (None,) * f.node_axes, False) for f in fields if f.role is not Role.SCRATCH}
 
 
 class Components(Reducing):
@@ -129,20 +145,22 @@ class Components(Reducing):
         return {p: frozenset(reads[p.holds.__name__] | reads[p.witness.__name__]) for p in self.properties}
 
     @cached_property
-    def _reads(self) -> tuple[dict[str, set[int]], set[int], set[Touch]]:
-        """The components that each property of states reads, those that properties of steps read, and what these read
-        of the process that takes one."""
+    def _reads(self) -> tuple[dict[str, set[int]], list[set[int]], set[Touch]]:
+        """The components that each property of states reads, those that properties of steps read of a step of each
+        process, and what these read of the process itself."""
         typed = self.typed_properties
         of_state: dict[str, set[int]] = {}
-        beyond: set[int] = set()
+        beyond: list[set[int]] = [set() for _ in range(self.model.configuration.nodes)]
         touches: set[Touch] = set()
         for p, names in self.read_by.items():
             read: set[int] = set().union(*(self.cut.places_of(self.layout, name) for name in names))
             if p.of != STEP:
                 of_state[p.name] = read
                 continue
-            beyond |= read
             for f in (p.holds.__name__, p.witness.__name__):
+                for touch in step_reads(typed, self.layout, self.conventions, f):
+                    for a, of_process in enumerate(beyond):
+                        of_process |= self.cut.places(self.layout, touch, a)
                 looks = Looks(typed, self.layout, self.conventions)
                 looks.of_function(typed.functions[f])
                 touches |= looks.own
@@ -184,7 +202,7 @@ class Components(Reducing):
         which of the second are of which case, what may be written there, and what is only appended to."""
         n = self.model.configuration.nodes
         layout, cut, world = self.layout, self.cut, self.conventions
-        _, beyond, step_reads = self._reads
+        _, beyond, own_reads = self._reads
         lists: list[set[int]] = []
         for p in range(n):
             read: set[int] = set(cut.places(layout, Touch(world.follows, ("a",), False), p))
@@ -206,7 +224,7 @@ class Components(Reducing):
                     reach: set[int] = set()
                     added: set[int] = set()
                     written = 0
-                    for touch in (*touched, *step_reads):
+                    for touch in (*touched, *own_reads):
                         places = cut.places(layout, touch, a, None if b == NOBODY else b)
                         if touch.writes:
                             written |= sum(1 << k for k in places)
@@ -220,7 +238,7 @@ class Components(Reducing):
                     writes.append(written)
                     appends.append(sum(1 << k for k in added - reach))
         lists += [read for read, _ in self.judged]
-        lists.append(beyond)
+        lists += beyond
         return lists, keyed, writes, appends
 
     @cached_property
@@ -265,7 +283,7 @@ class Components(Reducing):
             words += size
         n["DESC"] = words
         n["JUDGED"] = len(self.judged)
-        n["BEYOND"] = len(lists) - 1
+        n["BEYOND"] = len(lists) - nodes
         n["MOST_NEW"] = 1 << 13
         n["MOST_RECORD"] = 1 << 17
         n["MOST_BYTES"] = 8 * (1 << 13) * 8
@@ -308,7 +326,7 @@ class Components(Reducing):
                 at += 2
             words[n["D_LISTS"] + 3 * which : n["D_LISTS"] + 3 * which + 3] = [start, at, source.getrandbits(64) | 1]
         for j, (read, mask) in enumerate(self.judged):
-            first = len(lists) - 1 - len(self.judged)
+            first = n["BEYOND"] - len(self.judged)
             words[n["D_JUDGED"] + 3 * j : n["D_JUDGED"] + 3 * j + 3] = [first + j, sum(1 << k for k in read), mask]
         words[n["D_BEYOND"]] = source.getrandbits(64) | 1
         return [w - (1 << 64) if w >> 63 else w for w in words]

@@ -30,6 +30,7 @@ TWO = Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=1)
 LOSING = replace(SMALL, timeouts=0, crashes=1, losses=1)
 LARGER = [Configuration(nodes=3, txns=2, timeouts=t, crashes=c, losses=0) for t, c in ((1, 0), (0, 1), (1, 1))]
 VARIANTS = [replace(TWO, variant=v) for v in sorted(PROTOCOLS["zab"].variants) if v]
+CRASH_INSIDE = ("epoch-then-history", "history-then-epoch")  # steps broken off, of which no case is known
 BREAKS = replace(TWO, variant="no-promise")
 STEPS_BREAK = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
 
@@ -74,7 +75,7 @@ def both(configuration: Configuration, symmetry: bool, threads: int = 1, **limit
 )
 def test_all_is_found_as_in_the_full_search(configuration: Configuration, depth: int, symmetry: bool) -> None:
     full, less = both(configuration, symmetry, depth=depth)
-    if full.error:
+    if full.error or configuration.variant in CRASH_INSIDE:
         assert less.stopped.startswith("given up")
         return
     assert found(less) == found(full)
