@@ -3,6 +3,7 @@
     python benchmarks/speed.py                       # with and without symmetry, one core and two, interpreted
     python benchmarks/speed.py --tlc tla2tools.jar [--tlc-seconds 3600]   # and TLC on the same model, to its end
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-txns 1    # that alone, on a smaller model
+    python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-symmetry --tlc-timeouts 0 --tlc-crashes 1
 
 Every exploration runs in a process of its own, judges all properties, looks for all witnesses,
 and keeps ghosts and range checks on. CPU seconds are the process's own, compilation left out (it
@@ -86,21 +87,20 @@ def in_child(**question: object) -> dict[str, float]:
     return result
 
 
-def against_tlc(jar: str, seconds: float, txns: int) -> None:
+def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple[tuple[str, bool, int], ...]) -> None:
     """TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes. TLC judges
-    nothing; zabcheck judges all properties."""
+    nothing; zabcheck judges all properties. Last, with ample sets: raw states of the full space, which both are for."""
     from checker.tla.module import module_of
     from checker.tla.tlc import run_tlc
     from zabspec.model import Configuration, Model
 
-    asked = {**SAME, "txns": txns}
     module = module_of(Model(Configuration(**asked)), (), "Zab")
     bare = replace(module, configuration=module.configuration.replace("INVARIANT TypeOK\n", ""))
     print("TLC on the same model:", ", ".join(f"{k} {v}" for k, v in asked.items()))
     columns = (("", 22), ("states", 12), ("TLC CPU s", 11), ("wall s", 9), ("a CPU s", 9), ("zabcheck CPU s", 16))
     columns += (("wall s", 8), ("a CPU s", 12), ("ratio", 7))
     print("".join(f"{name:>{width}}" for name, width in columns), flush=True)
-    for name, symmetry, threads in SETTINGS:
+    for name, symmetry, threads in settings:
         theirs = run_tlc(Path(jar), bare, symmetry, threads, seconds)
         ours = in_child(symmetry=symmetry, threads=threads, engine="compiled", depth=None, budgets=asked)
         if theirs.ended and (theirs.distinct, theirs.generated) != (ours["distinct"], ours["generated"] + 1):
@@ -112,6 +112,16 @@ def against_tlc(jar: str, seconds: float, txns: int) -> None:
             f"{ours['wall']:>8.2f}{quick:>12,.0f}{'x' + format(quick / rate, ',.0f'):>7}{cut}",
             flush=True,
         )
+        if symmetry and threads == 1:
+            raw = ours["raw"] / ours["distinct"] * rate  # raw states that TLC covers in a CPU second
+            less = in_child(symmetry=True, threads=1, engine="ample", depth=None, budgets=asked)
+            for how, r in (("in full", ours), ("with ample sets", less)):
+                covered = ours["raw"] / r["cpu"]
+                print(
+                    f"    {ours['raw']:,.0f} raw states {how}: {covered:,.0f} a CPU second, TLC {raw:,.0f}: "
+                    f"x{covered / raw:,.0f}",
+                    flush=True,
+                )
 
 
 def main() -> None:
@@ -122,15 +132,20 @@ def main() -> None:
     parser.add_argument(
         "--tlc-txns", type=int, default=SAME["txns"], help="transactions of the model that TLC explores"
     )
+    parser.add_argument("--tlc-timeouts", type=int, default=SAME["timeouts"], help="timeouts of it")
+    parser.add_argument("--tlc-crashes", type=int, default=SAME["crashes"], help="crashes of it")
+    parser.add_argument("--tlc-symmetry", action="store_true", help="only with symmetry, on one core")
     parser.add_argument("--tlc-only", action="store_true", help="TLC against zabcheck, and nothing else")
     options = parser.parse_args()
+    budgets = {"txns": options.tlc_txns, "timeouts": options.tlc_timeouts, "crashes": options.tlc_crashes}
+    settings = tuple(s for s in SETTINGS if s[1:] == (True, 1)) if options.tlc_symmetry else SETTINGS
     if options.child:
         print(json.dumps(explore(**json.loads(options.child))))
         return
     if options.tlc_only:
         if not options.tlc:
             parser.error("--tlc-only is for --tlc")
-        against_tlc(options.tlc, options.tlc_seconds, options.tlc_txns)
+        against_tlc(options.tlc, options.tlc_seconds, SAME | budgets, settings)
         return
     print("zab, fifo,", ", ".join(f"{k} {v}" for k, v in BUDGETS.items()), "- to exhaustion")
     started = time.perf_counter()
@@ -163,7 +178,7 @@ def main() -> None:
     print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second;", end=" ")
     print(f"compiled is x{fast / rate:,.0f}")
     if options.tlc:
-        against_tlc(options.tlc, options.tlc_seconds, options.tlc_txns)
+        against_tlc(options.tlc, options.tlc_seconds, SAME | budgets, settings)
     else:
         print("TLC: not measured here; give --tlc")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.tla.env import ROOT, Env, Fresh, Operator, Untranslatable, Ways, Word, fixed, walk
+from checker.tla.facts import CHOICES
 from checker.tla.statements import Statements, falls_through
-from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, conj, disj, flat, let, neg
+from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, conj, disj, either, flat, let, neg
 from checker.tla.values import zero
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Seq
@@ -16,6 +17,7 @@ from zabspec.worlds.steps import NUMBERED, PROCESSES
 __all__ = ["Actions"]
 
 EMIT, CHOOSE = "emit", "choose"
+CHOICE = "choice"  # the field that says which way is taken
 MOST_CHOICES = 256
 MOST_ROUNDS = 16  # of a loop through numbers that is looked at one by one
 
@@ -24,6 +26,7 @@ class Actions(Statements):
     """Translates `enabled` and `apply`."""
 
     asked = False  # it is only asked whether there is a step
+    number = 0  # the kind of step that is translated
 
     def actions(self, idle: bool) -> Node:
         """The next-state relation; every kind of step that may be possible becomes an operator.
@@ -45,12 +48,13 @@ class Actions(Statements):
     def emitting(self, body: Sequence[t.Stmt], env: Env) -> Node:
         """The steps that statements list, as a disjunction."""
         found: list[Node] = []
-        for s in body:
+        for k, s in enumerate(body):
             match s:
                 case t.Assign():
                     value = self.static(s.value, env)
-                    process = self.is_process(t.Var(s.value.type, s.name), env)
-                    env = env.named(s.name, value if value is not None else self.expr(s.value, env, process))
+                    if value is None:
+                        return disj(*found, self.emitting_with(s, body[k + 1 :], env))
+                    env = env.named(s.name, value)
                 case t.If():
                     found.append(self.emitting_if(s, env))
                 case t.For():
@@ -65,6 +69,15 @@ class Actions(Statements):
                     raise Untranslatable(f"{self.where(s)}: {type(s).__name__} where steps are listed")
         return disj(*found)
 
+    def emitting_with(self, s: t.Assign, rest: Sequence[t.Stmt], env: Env) -> Node:
+        """The steps that statements list behind one that gives a value its name: it has one in the module too, where
+        TLC then evaluates it once."""
+        value = self.expr(s.value, env, self.is_process(t.Var(s.value.type, s.name), env))
+        if flat(value).text.isidentifier():
+            return self.emitting(rest, env.named(s.name, value))
+        called = self.fresh.name(s.name)
+        return let([(called, value)], self.emitting(rest, env.named(s.name, Text(called))))
+
     def emitting_if(self, s: t.If, env: Env) -> Node:
         known = self.static(s.test, env)
         if known is not None:
@@ -74,9 +87,9 @@ class Actions(Statements):
         test = self.expr(s.test, env)
         then = self.emitting(s.then, env) if test != FALSE else FALSE
         other = self.emitting(s.other, env) if test != TRUE else FALSE
-        if then == FALSE and other == FALSE:
-            return FALSE
-        return disj(self.where_it_holds(test, then), self.where_it_holds(neg(test), other))
+        if then != FALSE and other != FALSE:
+            return either(test, then, other)
+        return self.where_it_holds(test, then) if then != FALSE else self.where_it_holds(neg(test), other)
 
     def emitting_for(self, s: t.For, env: Env) -> Node:
         """The steps that a loop lists: of some round, or of the only one that can list any."""
@@ -171,6 +184,7 @@ class Actions(Statements):
         """The action: the state after it becomes the variable's; what it says about itself is forgotten."""
         chooses = self.choices(number)
         said = [self.layout.fields[name] for name in sorted(self.carried & self.written)]
+        self.number = number
         if chooses < 2 and not self.idle and not said:
             match body:
                 case Let(body=Text(text=inner)):
@@ -179,26 +193,30 @@ class Actions(Statements):
                     return Text(f"{ROOT}' = {inner}", True)
             return let([("next", body)], Text(f"{ROOT}' = next", True))
         after, result = self.fresh.name("t"), self.fresh.name("result")
+        becomes = self.becoming(after, said)
+        if chooses > 1:
+            return self.choosing(result, body, after, conj(Text(f"choice < {after}.choices", True), becomes), said)
+        return let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
+
+    def becoming(self, after: str, said: Sequence[Field]) -> Node:
+        """The state after a step becomes the variable's, but for what the step says about itself."""
         forgotten = ", ".join(f"!.{f.name} = {self.before(f)}" for f in said)
         becomes: Node = Text(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
-        if self.idle:
-            becomes = self.where_it_holds(Text(f"~Idle({after})"), becomes)
-        if chooses > 1:
-            becomes = conj(Text(f"choice < {after}.choices", True), becomes)
-            return self.choosing(result, body, after, becomes, chooses)
-        return let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
+        return self.where_it_holds(Text(f"~Idle({after})"), becomes) if self.idle else becomes
 
     def before(self, f: Field) -> str:
         """What the variable has of a field of what a step says about itself."""
         return str(self.unsaid(f)) if isinstance(f.kind, Int) and not isinstance(f.kind, Bool) else zero(f.kind).text
 
-    def choosing(self, result: str, body: Node, after: str, becomes: Node, chooses: int) -> Node:
-        """A step that may choose: most of them choose nothing, and the first way is the only one then."""
-        first = self.fresh.name("first")
-        over = f"{{IF choice = 0 THEN {first} ELSE {result}(choice)}}"
-        ways = f"IF {first}.choices = 1 THEN {{0}} ELSE 0..{chooses - 1}"
-        taken = Quantified("\\E", "choice", ways, Quantified("\\E", after, over, becomes))
-        return Let(((f"{result}(choice)", body), (first, Text(f"{result}(0)"))), taken)
+    def choosing(self, result: str, body: Node, after: str, becomes: Node, said: Sequence[Field]) -> Node:
+        """A step that may choose: most of them choose nothing, and the first way is the only one then. A name that an
+        existence binds is evaluated once, one of a LET with an operand whenever it is asked for."""
+        first, number = self.fresh.name("first"), self.number
+        only = self.becoming(first, [f for f in said if f.name not in (CHOICE, CHOICES)])
+        each = Quantified("\\E", after, f"{{{result}(choice)}}", becomes)
+        ways = Quantified("\\E", "choice", f"0..{self.choices(number) - 1}", each)
+        taken = Quantified("\\E", first, f"{{{result}(0)}}", If(Text(f"{first}.choices = 1", True), only, ways))
+        return Let(((f"{result}(choice)", body),), taken)
 
     def idleness(self) -> Operator:
         """Whether a step does nothing but take a message out: the network may as well have kept it."""

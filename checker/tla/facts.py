@@ -14,7 +14,7 @@ from zabspec.language.kinds import Bool, Int, NodeId
 from zabspec.language.scalarset import PROCESS, Sorts
 from zabspec.language.schema import Field, Layout, Role
 
-__all__ = ["Facts"]
+__all__ = ["CHOICES", "Facts"]
 
 CHOICES = "choices"  # in how many ways a step may be taken: in one, until it chooses
 

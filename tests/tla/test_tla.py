@@ -162,10 +162,19 @@ def test_a_step_that_may_choose_is_done_once_where_it_does_not() -> None:
     """TLC would do it for every choice that there could be: `first` says whether there is one."""
     text = module(**{**TINY, "nodes": 3}).text
     step = text[text.index("\nToLeader(") : text.index("\nToFollower(")]
-    assert "\\E choice \\in IF first.choices = 1 THEN {0} ELSE 0..1 :" in step
-    assert "{IF choice = 0 THEN first ELSE result(choice)}" in step
+    assert "\\E first \\in {result(0)} :\n        IF   first.choices = 1\n        THEN state' = first\n" in step
+    assert "ELSE \\E choice \\in 0..1 :\n               \\E t \\in {result(choice)} :" in step
     assert "state' = [t EXCEPT !.choice = 0, !.choices = 1]" in step
     assert text.count("\\E choice") == 1
+
+
+def test_what_says_which_steps_there_are_asks_once() -> None:
+    """Of two ways that exclude each other one condition says which it is, and what the text names has a name."""
+    text = module(**{**TINY, "nodes": 3}).text
+    listed = text[text.index("\nNext ==") : text.index("\nInit ==")]
+    assert listed.count("state.role[p] = ELECTION") == 1
+    assert "state.role[p] #" not in listed
+    assert listed.count("state.link[f][p]") == 1
 
 
 @pytest.mark.parametrize(
