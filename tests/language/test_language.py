@@ -1370,6 +1370,161 @@ def test_what_once_differed_agrees(name: str, tmp_path: Path) -> None:
         both.agree("h", *args)
 
 
+# An index is held against its bound once, wherever control has to have come by: not where it may have come another way.
+BY_ANOTHER_WAY = """
+def one_arm(s: State, p: Node, a: int, b: int) -> int:
+    v = 0
+    if b > 0:
+        v = s.many[p][a]
+    return v + s.many[p][a]
+
+
+def ended_arm(s: State, p: Node, a: int, b: int) -> int:
+    if b > 0:
+        return s.many[p][a] + 1
+    return s.many[p][a]
+
+
+def both_arms(s: State, p: Node, a: int, b: int) -> int:
+    if b > 0:
+        v = s.many[p][a]
+    else:
+        v = s.many[p][a] + 1
+    return v + s.many[p][a]
+
+
+def second_part(s: State, p: Node, a: int, b: int) -> int:
+    if b > 0 and s.many[p][a] > 100:
+        return 7
+    return s.many[p][a]
+
+
+def either_part(s: State, p: Node, a: int, b: int) -> int:
+    if (b > 0 and s.many[p][a] > 100) or b < -1:
+        return s.many[p][a] + 1
+    return 5
+
+
+def neither_part(s: State, p: Node, a: int, b: int) -> int:
+    if not (b > 0 or s.many[p][a] > 100):
+        return s.many[p][a] + 1
+    return 5 + s.many[p][a]
+
+
+def value(s: State, p: Node, a: int, b: int) -> int:
+    known = b > 0 and s.many[p][a] > 100
+    return s.many[p][a] + (1 if known else 2)
+
+
+def chosen(s: State, p: Node, a: int, b: int) -> int:
+    v = s.many[p][a] if b > 0 else b
+    return v + s.many[p][a]
+
+
+def rounds(s: State, p: Node, a: int, b: int) -> int:
+    v = 0
+    for k in range(min(max(b, 0), 3)):
+        v = v + s.many[p][a]
+    return v + s.many[p][a]
+
+
+def given_again(s: State, p: Node, a: int, b: int) -> int:
+    at = 0
+    v = s.many[p][at]
+    if b > 0:
+        at = a
+    return v + s.many[p][at]
+
+
+def beyond(s: State, p: Node, a: int, b: int) -> int:
+    v = 0
+    for k in range(3):
+        if k < b:
+            v = v + s.many[p][k]
+    return v
+
+
+def chosen_by_two(s: State, p: Node, a: int, b: int) -> int:
+    v = b + s.x[p] if b > 0 and s.many[p][a] > 100 else b
+    return v + s.many[p][a]
+
+
+def given_inside(s: State, p: Node, a: int, b: int) -> int:
+    v = 0
+    for k in range(2):
+        if b > 0:
+            k = a
+        v = v + s.many[p][k]
+    return v
+
+
+def after_the_loop(s: State, p: Node, a: int, b: int) -> int:
+    k = a
+    for k in range(min(max(b, 0), 3)):
+        s.x[p] = k
+    return s.many[p][k]
+"""
+
+
+def test_an_index_is_checked_whichever_way_control_came(tmp_path: Path) -> None:
+    """Texts that use one index in several places give the same first error in both worlds."""
+    names = list(functions_of(BY_ANOTHER_WAY))
+    both = Worlds(program(tmp_path, BY_ANOTHER_WAY), dict.fromkeys(names, 3))
+    erred = set()
+    for name, a, b in itertools.product(names, (-1, 0, 1, 2), (-2, -1, 0, 1, 3)):
+        both.agree(name, 1, a, b)
+        if both.compiled(name, both.state(), 1, a, b).error:
+            erred.add(name)
+    assert erred == set(names), "each of them errs for some input"
+
+
+TAKEN_BACK = """
+def again(s: State, p: Node, a: int) -> int:
+    v = s.many[p][a]
+    first = s.error
+    s.error = 0
+    v = s.many[p][a]
+    return 1 if first != 0 and s.error != 0 else v
+
+
+def forgive(s: State) -> None:
+    s.error = 0
+
+
+def through_a_call(s: State, p: Node, a: int) -> int:
+    v = s.many[p][a]
+    forgive(s)
+    return s.many[p][a]
+
+
+def wipe(s: State) -> None:
+    zero_bytes(bytes_at(words_at(as_bytes(s), ERROR_AT), 0), 4)
+
+
+def through_a_call_over_bytes(s: State, p: Node, a: int) -> int:
+    v = s.many[p][a]
+    wipe(s)
+    return s.many[p][a]
+
+
+def over_bytes(s: State, p: Node, a: int) -> int:
+    v = s.many[p][a]
+    copy_bytes(as_bytes(s), as_bytes(state_at(as_bytes(s), 0)), 0)
+    zero_bytes(bytes_at(words_at(as_bytes(s), ERROR_AT), 0), 4)
+    return s.many[p][a]
+"""
+
+
+def test_an_error_that_was_taken_back_is_noted_again(tmp_path: Path) -> None:
+    """A kernel takes errors back: an index that was wrong before is told of when it is used again."""
+    at = program(tmp_path).layout.offset("error")
+    names = functions_of(TAKEN_BACK.replace("ERROR_AT", str(at))).keys() - {"forgive"}
+    both = Worlds(program(tmp_path, TAKEN_BACK.replace("ERROR_AT", str(at))), dict.fromkeys(sorted(names), 2))
+    for name in names:
+        assert both.compiled(name, both.state(), 1, 5).error, name
+        assert not both.compiled(name, both.state(), 1, 1).error, name
+
+
 @pytest.mark.parametrize(
     ("text", "args"),
     [
