@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,20 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Cannot, match="need Java"):
         find_release("3.9.5")
+
+
+def test_a_run_of_an_old_release_has_what_nothing_stands_between() -> None:
+    """3.4.10: what a leader has applied leaves toBeApplied at once, and a sync thread forces its whole batch."""
+    plan = drawn("3.4.10", 1002, batches=True)
+    removed = batches = 0
+    for before, s in pairwise(plan.steps):
+        p = s.process
+        if before.label == "sync thread" and (before.process, s.label) != (p, "sync thread"):
+            assert not before.state["sync_queue"][before.process]
+        batches += (before.label, s.label) == ("sync thread", "sync thread") and before.process == p
+        if s.label == "commit thread" and s.state["to_apply"][p] == before.state["to_apply"][p]:
+            removed += 1
+            assert (before.label, before.process) == ("commit thread", p)
+            assert len(s.state["to_be_applied"][p]) < len(before.state["to_be_applied"][p])
+    assert removed
+    assert batches

@@ -96,7 +96,7 @@ def played(
         asked: the servers, the text's name of their release, and the seed.
     """
     for real, variant, seed in asked:
-        plan, place = drawn(variant, seed), folder / f"{real.name}-seed{seed}"
+        plan, place = drawn(variant, seed, real.batches), folder / f"{real.name}-seed{seed}"
         shutil.rmtree(place, ignore_errors=True)  # of a run that was ended in its middle
         before = children()
         run, _ = play_until_agreed(place, real, plan, retries, patience, lambda _: None)

@@ -9,7 +9,7 @@ from traces.record.runner import Runner
 from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
 from traces.reenact.mapping import MAPPING, row_of
-from traces.reenact.plan import Plan, by_itself, serves_at_once, writes_own_epoch
+from traces.reenact.plan import Plan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
 
@@ -23,11 +23,13 @@ RARE = {  # beside 1 for any other step
 }  # fmt: skip
 
 
-def drawn(variant: str, seed: int) -> Plan:
+def drawn(variant: str, seed: int, batches: bool = False) -> Plan:
     """A run.
 
     Args:
         variant: the release, as the text has it.
+        batches: a sync thread of its servers forces all that is queued at once (before 3.6.0): so it does here, in a
+            step each.
     """
     c = Configuration(
         "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=BUDGETS
@@ -47,9 +49,18 @@ def drawn(variant: str, seed: int) -> Plan:
             if word.kind == "leader_learns" and p is not None and writes_own_epoch(runner, p, names):
                 steps.append(runner.step((by_itself(runner, p, names) or word).word))
             steps.append(runner.step(word.word))
+            if (more := removes(runner, p, names)) is not None:
+                steps.append(runner.step(more.word))
+            while batches and steps[-1].label == "sync thread" and (more := next_logged(runner, p, names)) is not None:
+                steps.append(runner.step(more.word))
         except TraceError:  # a sequence is full
             break
     return Plan(c, initial, tuple(steps), IDS, (), (), ())
+
+
+def next_logged(runner: Runner, p: int | None, names: list[str]) -> StepWord | None:
+    """The next step of a sync thread."""
+    return None if p is None else own_step(runner, p, names, "sync thread")
 
 
 def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:

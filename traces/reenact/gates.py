@@ -10,7 +10,7 @@ from pathlib import Path
 
 from traces.reenact.recording import Recording
 
-__all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
+__all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LATE", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
 
 # What is held apart: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync thread, one that
 # has outlived its term, and the commit thread, each before every transaction.
@@ -18,6 +18,9 @@ SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT = (
     "snapshot", "log", "currentEpoch", "send", "sync thread", "sync thread of an earlier term", "commit thread",
 )  # fmt: skip
 EVERY = (SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT)
+# A commit thread of 3.4 that had taken a transaction when its term ended: held to the end, as the model drops what is
+# committed and not applied (CommitProcessor.shutdown does not wait for it, and it would apply that one all the same).
+LATE = "commit thread of an earlier term"
 
 
 @dataclass(eq=False)
@@ -62,9 +65,10 @@ class Gates:
 
     def __init__(self, path: Path, place: str, recording: Recording) -> None:
         self.path, self.place, self.recording = path, place, recording
-        self.shut: set[str] = set()
+        self.shut: set[str] = {LATE}
         self.held: list[Ask] = []
         self.stale: set[int] = set()
+        self.late: set[int] = set()
         self.threads: set[int] = set()
         self.admitted = ("", -1)
         self.fails = False
@@ -97,7 +101,7 @@ class Gates:
                 return SNAPSHOT
             return EPOCH if a.name.startswith("currentEpoch") else ""
         if a.what == "commit":
-            return COMMIT
+            return LATE if a.thread in self.late else COMMIT
         if a.what == "append":
             return STALE if a.thread in self.stale else SYNC
         return ""
@@ -154,16 +158,22 @@ class Gates:
         with self.recording.changed:
             self.stale |= self.threads
 
+    def retire(self) -> None:
+        """The commit thread that stands here has its transaction already, and its term is over: it goes no further."""
+        with self.recording.changed:
+            self.late |= {a.thread for a in self.held if self.gate_of(a) == COMMIT}
+
     def died(self) -> None:
         """The process is no more."""
         with self.recording.changed:
             self.held.clear()
             self.stale.clear()
+            self.late.clear()
             self.threads.clear()
             self.fails, self.failed = False, 0
 
     def end(self) -> None:
-        self.open(*EVERY)
+        self.open(*EVERY, LATE)
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()

@@ -99,6 +99,8 @@ def fit(model: Model, asked: Sequence[Step]) -> Fitted:
     def take(word: StepWord) -> None:
         out.steps.append(runner.step(word.word))
         found.update((p.name, None) for p in judged if not runner.keeps(p))
+        if (more := removes(runner, word.process, names)) is not None:
+            take(more)
 
     for step in asked:
         word, p = same(step, names), step.word.process
@@ -138,6 +140,22 @@ def serves_at_once(runner: Runner, names: Sequence[str]) -> StepWord | None:
         if word.kind == "action" and names[word.operands["which"]] == SERVES:
             return word
     return None
+
+
+def removes(runner: Runner, p: int | None, names: Sequence[str]) -> StepWord | None:
+    """The step in which a leader removes from toBeApplied what it has just applied, where the text has one (3.4): on a
+    server nothing stands between the two."""
+    s = runner.state
+    if p is None or not len(s.to_be_applied[p]) or not s.tree[p] >> s.to_be_applied[p][0] & 1:
+        return None
+    return own_step(runner, p, names, "commit thread")
+
+
+def own_step(runner: Runner, p: int, names: Sequence[str], name: str) -> StepWord | None:
+    """An action of a process, if it is possible now."""
+    words = map(StepWord.of, runner.possible())
+    own = (w for w in words if w.kind == "action" and w.process == p)
+    return next((w for w in own if names[w.operands["which"]] == name), None)
 
 
 def same(step: Step, names: Sequence[str]) -> StepWord:

@@ -49,8 +49,17 @@ class Release:
     @property
     def batches(self) -> bool:
         """Before 3.6.0 there is no zookeeper.maxBatchSize: the sync thread forces all that is queued at once."""
-        number = re.match(r"(\d+)\.(\d+)", self.name)
-        return number is not None and (int(number[1]), int(number[2])) < (3, 6)
+        return self.before(3, 6)
+
+    @property
+    def is_34(self) -> bool:
+        """3.4: a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is
+        held."""
+        return self.before(3, 5)
+
+    def before(self, *number: int) -> bool:
+        found = re.match(r"(\d+)\.(\d+)", self.name)
+        return found is not None and (int(found[1]), int(found[2])) < number
 
 
 def find_release(release: str, folder: str = "", jar: str = "") -> Release:

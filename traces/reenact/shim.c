@@ -120,8 +120,9 @@ static const struct point { const char *class, *method; int who; const char *wha
     {"Lorg/apache/zookeeper/server/ZKDatabase;", "append", SYNC, "append"},
     {"Lorg/apache/zookeeper/server/quorum/CommitProcessor;", "waitForEmptyPool", COMMIT, "commit"}, /* since 3.6.0 */
     {"Lorg/apache/zookeeper/server/quorum/CommitProcessor;", "processCommitted", COMMIT, "commit"}, /* 3.5 */
+    {"Lorg/apache/zookeeper/server/FinalRequestProcessor;", "processRequest", COMMIT, "commit"}, /* 3.4: it is taken */
 };
-enum { COUNT = sizeof POINTS / sizeof *POINTS };
+enum { COUNT = sizeof POINTS / sizeof *POINTS, SINCE_36 = 2, OF_35, OF_34 };
 static void *methods[COUNT];
 
 static void on_thread_start(table *tools, table *jni, void *thread) {
@@ -197,10 +198,12 @@ static void on_breakpoint(table *tools, table *jni, void *thread, void *method, 
     void *object = NULL;
     (void)location;
     for (int n = 0; n < COUNT; n++) {
+        const int given = who == SYNC || n == OF_34; /* the transaction is the method's argument */
         if (methods[n] != method || POINTS[n].who != who) continue;
+        if (n == OF_34 && (methods[SINCE_36] || methods[OF_35])) continue;
         if (who == MAIN) ask(POINTS[n].what, "-");
-        else if (!IN(tools, LOCAL_OBJECT, int, void *, int, int, void **)(tools, thread, 0, who == SYNC, &object))
-            ask_for(jni, POINTS[n].what, who == SYNC ? object : first_committed(jni, object));
+        else if (!IN(tools, LOCAL_OBJECT, int, void *, int, int, void **)(tools, thread, 0, given, &object))
+            ask_for(jni, POINTS[n].what, given ? object : first_committed(jni, object));
     }
 }
 
@@ -309,7 +312,8 @@ static struct timespec spec(long long ns) {
 
 int clock_gettime(clockid_t id, struct timespec *t) {
     int code = real_clock(id, t);
-    if (!code && who == MAIN && id == CLOCK_MONOTONIC && skipped && *skipped)
+    /* 3.4 waits by the time of day */
+    if (!code && who == MAIN && (id == CLOCK_MONOTONIC || id == CLOCK_REALTIME) && skipped && *skipped)
         *t = spec(t->tv_sec * (long long)SECOND + t->tv_nsec + *skipped);
     return code;
 }
