@@ -30,7 +30,8 @@ TWO = Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=1)
 LOSING = replace(SMALL, timeouts=0, crashes=1, losses=1)
 LARGER = [Configuration(nodes=3, txns=2, timeouts=t, crashes=c, losses=0) for t, c in ((1, 0), (0, 1), (1, 1))]
 VARIANTS = [replace(TWO, variant=v) for v in sorted(PROTOCOLS["zab"].variants) if v]
-CRASH_INSIDE = ("epoch-then-history", "history-then-epoch")  # steps broken off, of which no case is known
+# with steps that a crash breaks off, of which no case is known
+CRASH_INSIDE = ("ack-then-history", "clear-then-history", "epoch-then-history", "history-then-epoch")
 BREAKS = replace(TWO, variant="no-promise")
 STEPS_BREAK = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
 
