@@ -113,7 +113,7 @@ Examples:
     default="compiled",
     show_default=True,
     metavar="NAME",
-    help="compiled, components (docs/components.md), interpret (slow, plain Python), or spark (docs/distributed.md).",
+    help="compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
 )
 @click.option("--master", metavar="URL", help="With --engine spark: where, as Spark names it (local[*]).")
 @click.option("--checkpoint", metavar="DIR", help="A folder that every level is kept in, to go on from.")

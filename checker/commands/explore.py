@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["answer", "explore"]
 
 LITERAL = "invariant-5-literal"
-ENGINES = ("compiled", "components", "interpret", "spark")
 SMALL = 500_000  # distinct states up to which nothing is reduced
 SHORT = 20.0  # seconds of a time limit in which nothing is begun again
 
@@ -182,10 +181,6 @@ def explored_once(
         symmetry_off = symmetry_off or asymmetry
         engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
-        if options["engine"] == "components":
-            found = by_components(code, replace(limits, spent=time.perf_counter() - started), options, started)
-            if found is not None:
-                return found, threads, symmetry_off
     ready = time.perf_counter() - started
     limits = replace(limits, spent=ready)
     reduce = not reduction_off(model, limits, options)
@@ -240,34 +235,6 @@ def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> s
 def not_begun(exploration: Exploration) -> str:
     """Why an exploration was not reduced, though it might have been."""
     return f"at most {SMALL:,} states" if exploration.distinct < SMALL else "it ended before that began"
-
-
-def by_components(code: Compiled, limits: Limits, options: Mapping[str, Any], started: float) -> Exploration | None:
-    """Explore by components; none: that is not for this model, or it gave up, which is said: then the full search is
-    to be asked.
-
-    Args:
-        code: the model in machine code.
-        started: when all began, in seconds of the clock.
-    """
-    from checker.explore.componented import ComponentExplorer, Components, why_not_components
-    from checker.explore.components import NotCut
-
-    made: Components | None = None
-    why = why_not_components(code.model, code.properties)
-    try:
-        made = None if why else Components(code.model, code.properties, code.symmetry)
-    except NotCut as reason:
-        why = str(reason)
-    if made is not None:
-        engine = ComponentExplorer(made, options["threads"] or 0)
-        exploration = run_anew(engine, limits, options, started)
-        if not engine.given_up and not exploration.error:
-            return exploration
-        why = engine.given_up or exploration.error
-        engine.forget()
-    complain(f"--engine compiled is asked instead of components: {why}")
-    return None
 
 
 def again_reduced(
@@ -490,9 +457,8 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
     Raises:
         UsageError: two options contradict each other, or one has no such value.
     """
-    if options["engine"] not in ENGINES:
-        there_are = f"{', '.join(ENGINES[:-1])} and {ENGINES[-1]}"
-        raise click.UsageError(f"there is no engine {options['engine']!r}; there are {there_are}")
+    if options["engine"] not in ("compiled", "interpret", "spark"):
+        raise click.UsageError(f"there is no engine {options['engine']!r}; there are compiled, interpret and spark")
     if options["engine"] == "spark":
         for option in ("threads", "memory_limit"):
             if options[option] is not None:
@@ -503,8 +469,8 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
         for option in ("master", "fingerprint"):
             if options[option]:
                 raise click.UsageError(f"--{option} is for --engine spark")
-        if options["checkpoint"] is not None and options["engine"] in ("interpret", "components"):
-            raise click.UsageError(f"--checkpoint does not go with --engine {options['engine']}")
+        if options["checkpoint"] is not None and options["engine"] == "interpret":
+            raise click.UsageError("--checkpoint does not go with --engine interpret")
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint, the folder to go on from")
     if options["engine"] == "interpret" and options["threads"] is not None:

@@ -27,7 +27,7 @@ __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "Leve
 
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
-BATCH = 16  # units that there are slots for
+BATCH = 16  # units expanded between two rounds of insertion
 ALONE = 512  # states of a batch that are expanded sooner by one thread than they are handed to several
 BETWEEN = 0.05  # seconds between two looks at the clocks and counts, each of which takes longer than a small level
 PIECE = 512  # states expanded between two looks at the clock
@@ -185,7 +185,6 @@ class Explorer:
     """Explores a compiled model breadth-first."""
 
     behind = 0  # bytes behind the first packed state
-    batch = BATCH  # units expanded between two rounds of insertion
 
     def __init__(self, compiled: Compiled, threads: int = 0) -> None:
         """
@@ -321,7 +320,7 @@ class Explorer:
         r = self.result
         size, expanded = r.levels[-2], 0
         units = self.units(level)
-        batch = list(islice(units, self.batch))
+        batch = list(islice(units, BATCH))
         while batch:
             self.place_tables()
             self.wanted = self.masks()
@@ -344,7 +343,7 @@ class Explorer:
             if self.cut_short():
                 return
             self.count_work()
-            batch = list(islice(units, self.batch))
+            batch = list(islice(units, BATCH))
 
     def count_work(self) -> None:
         """Tell the code how long it has worked, now and then. If that makes it take thorough code, the time for this
@@ -587,12 +586,7 @@ class Explorer:
             last: the ordinal of one more step; it must break the step property `broken` (a mask),
                 which other steps into the same orbit need not.
         """
-        ordinals = self.ordinals_to(depth, index) + ([] if last is None else [last])
-        return self.code.schedule_along(ordinals, broken)
-
-    def ordinals_to(self, depth: int, index: int) -> list[int]:
-        """Of each state on the way to one of a level, which successor it is of the one before."""
-        ordinals: list[int] = []
+        ordinals = [] if last is None else [last]
         for level in range(depth, 0, -1):
             at = index
             for count, preds in self.preds[level]:
@@ -602,4 +596,4 @@ class Explorer:
                     ordinals.insert(0, int.from_bytes(entry[4:], "little"))
                     break
                 at -= count
-        return ordinals
+        return self.code.schedule_along(ordinals, broken)

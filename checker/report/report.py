@@ -270,8 +270,6 @@ class Report:
     def engine(self) -> str:
         if self.exploration.engine == "interpret":
             return "interpreted, plain Python sets"
-        if self.exploration.engine == "components":
-            return f"compiled, by components, {plural(self.threads, 'thread')}"
         if self.exploration.engine == "spark":
             return f"compiled, in tasks of Spark, fingerprints of {self.exploration.fingerprint_bits} bits"
         return f"compiled, {plural(self.threads, 'thread')}"

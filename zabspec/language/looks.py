@@ -15,7 +15,7 @@ from zabspec.language.effects import assigned_in
 from zabspec.language.footprints import Conventions, Names, Reach, Symbol, Touch, Value, Walk
 from zabspec.language.schema import Layout, Role
 
-__all__ = ["ACTS", "Looks"]
+__all__ = ["Looks"]
 
 ACTS = Symbol("a")
 TRUE, FALSE = t.Const(t.BOOL, 1), t.Const(t.BOOL, 0)
