@@ -114,11 +114,13 @@ def test_a_row_that_there_is_not(given: str, said: str) -> None:
 
 
 def test_a_release_is_a_variant_by_its_number() -> None:
-    assert [variant_of("zookeeper", r) for r in ("master", "3.8.6", "3.7.1", "3.6.2")] == [
+    assert [variant_of("zookeeper", r) for r in ("master", "3.8.6", "3.7.1", "3.6.2", "3.5.9", "3.5.10")] == [
         "",
         "3.9.2",
         "3.9.1",
         "3.6.0",
+        "3.6.0",
+        "3.5.10",
     ]
     assert {v for v in VARIANTS if v} == {v.name for v in RELEASES if "before" not in v.name}
     for given, said in (

@@ -66,6 +66,7 @@ LARGER = [
     ("", ALL, "", TWO, ONE_LOSS),
     ("3.9.1", "", "established", NONE, ONE_CRASH),
     ("3.6.0", "", "established", NONE, ONE_CRASH),
+    ("3.5.10", "", "", TWO, ONE_LOSS),
     ("3.5.3", "", "established", ONE, ONE_LOSS),
     ("", ALL, "established", NONE, {"crashes": 1, "losses": 1, "partitions": 0}),
 ]

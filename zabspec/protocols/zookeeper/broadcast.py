@@ -112,7 +112,8 @@ def has_applied(s: State, p: Node) -> bool:
 def removes_apart(s: State) -> bool:
     """Whether a leader's removing of a transaction from toBeApplied is a step of its own, after it was applied and
     added to committedLog. Who is synchronized between gets the same: what is forwarded begins behind the last of
-    committedLog that was sent, or behind that of a SNAP (3.5.0). So it is one step."""
+    committedLog that was sent, or behind that of a SNAP (3.6.0); in 3.5 behind what the learner said, and then what
+    the SNAP has comes again, is applied again, and is not logged. So it is one step."""
     return False
 
 

@@ -226,10 +226,15 @@ def at_ack(s: State, f: Node) -> bool:
 
 @action(when=at_ack, name="acknowledge NEWLEADER")
 def acknowledge(s: State, f: Node) -> None:
-    """setSyncMode(NONE) (3.6.3), then ACK(<e,0>)."""
-    s.sync_mode[f] = NONE
+    """ACK(<e,0>)."""
+    end_sync(s, f)
     s.phase[f] = WAITING
     send_to_leader(s, f, ACK(zxid=first_of(s.term[f])))
+
+
+def end_sync(s: State, f: Node) -> None:
+    """setSyncMode(NONE) before the acknowledgement (3.6.3, 3.7.0: ZOOKEEPER-3911)."""
+    s.sync_mode[f] = NONE
 
 
 @receives
@@ -238,6 +243,7 @@ def on_uptodate(s: State, f: Node, m: UPTODATE) -> None:
     second
     ACK(<e,0>) is left out: Leader.processAck ignores it. One step of the main thread: it only queues."""
     epoch_at_uptodate(s, f)
+    s.sync_mode[f] = NONE  # where `end_sync` has not said so
     s.phase[f] = SERVING
     exposes(s, s.term[f], s.tree[f])
     for zxid in s.appended[f]:

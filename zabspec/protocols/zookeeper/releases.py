@@ -8,7 +8,7 @@ from types import FunctionType
 
 from zabspec.language.lang import Node, State
 from zabspec.own.authoring import Variant
-from zabspec.protocols.zookeeper.learner import is_gap, log_request, looks_at_proposal, persist_received
+from zabspec.protocols.zookeeper.learner import end_sync, is_gap, log_request, looks_at_proposal, persist_received
 from zabspec.protocols.zookeeper.release_34 import cuts_what_is_there, looks_where_applied, sync_from_committed_log
 from zabspec.protocols.zookeeper.shutdown import drain
 from zabspec.protocols.zookeeper.state import (
@@ -108,6 +108,12 @@ def moves_to_diff(s: State, f: Node, zxid: int) -> None:
 
 def stays_at_diff(s: State, f: Node, zxid: int) -> None:
     """3.4.11, 3.5.4, 3.6.0 (ZOOKEEPER-2355): for TRUNC and SNAP only."""
+
+
+def stays_until_uptodate(s: State, f: Node) -> None:
+    """Learner.syncWithLeader (3.5.10): setSyncMode(NONE) comes after UPTODATE. ZOOKEEPER-3911 moved it to NEWLEADER
+    (3.6.3, 3.7.0); its backport to 3.5 (24e1d2beb, ZOOKEEPER-4262) did not. So a SNAP counts as interrupted, and clears
+    the database, until the server serves."""
 
 
 # --- the end of a term ------------------------------------------------------------------------------
@@ -296,6 +302,7 @@ OLD_ORDER: Differences = {
     "after_persist": ack_after_log,
 }
 V391 = V392 | {"persist_received": queue_all} | OLD_ORDER
+V3510 = V391 | {"end_sync": stays_until_uptodate}
 V360 = V391 | {
     "persist_received": keep_all,
     "clear_interrupted": kept_when_interrupted,
@@ -328,7 +335,8 @@ RELEASES = (
     Variant("3.9.3", "3.9.3", V393),
     Variant("3.9.2", "3.9.2, 3.8.5, 3.8.6", V392),
     Variant("3.9.1", "3.6.3 to 3.6.4, 3.7.1, 3.7.2, 3.8.0 to 3.8.4, 3.9.0, 3.9.1", V391),
-    Variant("3.6.0", "3.6.0 to 3.6.2", V360),
+    Variant("3.6.0", "3.6.0 to 3.6.2, 3.5.4 to 3.5.9", V360),
+    Variant("3.5.10", "3.5.10", V3510),
     Variant("3.5.3", "3.5.3", V353),
     Variant("3.4.14", "3.4.12 to 3.4.14", V3414),
     Variant("3.4.10", "3.4.10", V3410),
@@ -358,19 +366,21 @@ DISK: Differences = {"end_running": forward_or_reload, "end_leader": forward_or_
 
 REPAIRS = (
     repair(
-        "3911", "what came before NEWLEADER goes to the sync thread before the ACK", {"persist_received": queue_all}
+        "3911",
+        "what came before NEWLEADER goes to the sync thread before the ACK",
+        {"persist_received": queue_all, "end_sync": end_sync},
     ),
     repair(
         "4646",
         "what came before NEWLEADER is appended and forced before the ACK (also 4685)",
-        {"persist_received": append_all},
+        {"persist_received": append_all, "end_sync": end_sync},
         ("3911",),
     ),
     repair("4643", "currentEpoch is written after the log", NEW_ORDER),
     repair(
         "4394",
         "what is committed is appended, forced and applied before the ACK, the rest kept (also 3023, 4541)",
-        {"persist_received": persist_received},
+        {"persist_received": persist_received, "end_sync": end_sync},
         ("3911", "4646"),
     ),
     repair(
