@@ -153,6 +153,8 @@ def test_safe_variant_is_exhausted_and_holds(v: Variant) -> None:
 @pytest.mark.parametrize("v", [marked(v) for v in VARIANTS.values()])
 def test_the_protocol_itself_holds_there(v: Variant) -> None:
     c = configuration(dict(v.budget))
+    if reach(c) is not None:
+        pytest.skip("its largest space, which docs/exhaustion.md tells of: with ZABCHECK_EVERY")
     result = explored(c)
     assert looked_through(c, result)
     assert not result.error

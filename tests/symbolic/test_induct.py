@@ -20,6 +20,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from conftest import much
 
 from checker.cli import main
 from checker.commands.induct import (
@@ -233,7 +234,7 @@ def some_states(model: Model) -> list[bytes]:
             continue
         s = step
         states.append(s.key())
-    return states[::16]
+    return states[:: much(16, 32)]
 
 
 @pytest.mark.slow(seconds=7)
