@@ -227,7 +227,7 @@ def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> s
     ):
         if off:
             return why
-    from checker.explore.reduction import why_not_reduced
+    from checker.explore.reducible import why_not_reduced
 
     return why_not_reduced(model)
 
@@ -253,8 +253,9 @@ def again_reduced(
     """
     from dataclasses import replace
 
-    from checker.explore.ample import AmpleExplorer, Narrowing, conclusive, why_not_narrowed
+    from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
     from checker.explore.reduced import ReducedExplorer
+    from checker.explore.reducible import why_not_narrowed
     from checker.explore.reduction import Reducing
 
     threads, model, judged = engine.threads, code.model, code.properties

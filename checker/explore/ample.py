@@ -14,18 +14,18 @@ from typing import Any
 from checker.explore import kernel, narrow_kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, Progress
 from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import Reducing, collisions, why_not_reduced
+from checker.explore.reduction import Reducing, collisions
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP, TERMINAL
 from zabspec.language import tree as t
-from zabspec.language.footprints import Case, Conventions, Names, Touch, footprints
+from zabspec.language.conventions import Conventions
+from zabspec.language.footprints import Case, Names, Touch, footprints
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Seq
 from zabspec.language.looks import Looks
 from zabspec.language.schema import Layout
-from zabspec.model import Model
 
-__all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases", "why_not_narrowed"]
+__all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
 APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
 
@@ -128,20 +128,6 @@ def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
             case t.For():
                 found += returns(s.body)
     return found
-
-
-def why_not_narrowed(model: Model) -> str:
-    """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
-    c = model.configuration
-    for is_so, why in (
-        (bool(model.protocol.disks), "a process has something on a disk"),
-        (bool(model.protocol.elects), "an election is a step"),
-        (bool(model.protocol.actions or model.protocol.changes), "there are steps beside the network's"),
-        (bool(c.power_losses), "--power-losses"),
-    ):
-        if is_so:
-            return why
-    return why_not_reduced(model)
 
 
 class Narrowing(Reducing):

@@ -12,21 +12,21 @@ import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from checker.explore import kernel, sleep_kernel
 from checker.explore.compiled import EXPORTS, Compiled
 from invariants.registry import STEP
 from zabspec.language import tree as t
+from zabspec.language.conventions import Conventions
 from zabspec.language.derive import Permutations
-from zabspec.language.footprints import ANYTHING, Case, Conventions, Touch, footprints
+from zabspec.language.footprints import ANYTHING, Case, Touch, footprints
 from zabspec.language.kinds import Seq
 from zabspec.language.looks import Looks
 from zabspec.language.schema import Layout
-from zabspec.model import Model
 
-__all__ = ["Reducing", "collisions", "relation", "why_not_reduced"]
+__all__ = ["Reducing", "collisions", "relation"]
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 NEVER = 0xFFFF  # of two cases whose steps are never independent
@@ -119,24 +119,6 @@ def sees_text(judging: Sequence[str]) -> str:
     text = [f"def sees_step(before: State, after: State) -> bool:\n    return {' or '.join(parts) or 'False'}"]
     head = "(before: State, event: State, after: State) -> bool:\n    return True"
     return "\n\n\n".join([*(f"def looks_{k}{head}" for k in range(len(judging))), *text])
-
-
-def why_not_reduced(model: Model) -> str:
-    """Why a model is explored without reduction, in a sentence; empty: it is not."""
-    if model.world.conventions(model.configuration, model.union) is None:
-        c = model.configuration
-        return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
-    if model.protocol.text is not None:  # elections, start states, budgets of its own: none was tried
-        return "a text of one's own"
-    world = model.world.conventions(model.configuration, model.union)
-    names, fields = model.program.namespace, model.program.layout.fields
-    if world is not None and not {world.follows, world.role} <= fields.keys():
-        return f"the world's {world.follows} and {world.role} are not among the fields"
-    for name in (*world.labels, *world.decoders) if world else ():
-        own = getattr(names.get(name), "__module__", "")
-        if name in names and isinstance(names[name], FunctionType) and own not in model.world.trusted:
-            return f"{own} has a function {name} in the place of the world's"
-    return ""
 
 
 class Reducing(Compiled):

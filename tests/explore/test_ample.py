@@ -21,10 +21,10 @@ from checker.explore.ample import (
     conclusive,
     free_cases,
     looks_beyond,
-    why_not_narrowed,
 )
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
+from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, NEVER
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of

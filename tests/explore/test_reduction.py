@@ -19,7 +19,8 @@ from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import PREDECESSOR, Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation, why_not_reduced
+from checker.explore.reducible import why_not_reduced
+from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
 from checker.explore.result import Exploration, Found, Limits
 from invariants import properties_of
 from zabspec.language.footprints import Touch

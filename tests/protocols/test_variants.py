@@ -38,6 +38,7 @@ JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
 DOCS = Path(__file__).parents[2] / "docs"
 
 UNSAFE = [v for v in VARIANTS.values() if not v.safe]
+EVERY = "ZABCHECK_EVERY" in os.environ
 SAFE = [v for v in VARIANTS.values() if v.safe]
 
 
@@ -55,7 +56,12 @@ def configuration(budget: dict[str, Any], variant: str = "") -> Configuration:
 # By far the largest spaces, of ten million states: what breaks in them breaks at depth 45, and they end at 70. They are
 # looked through to a level beyond that; with ZABCHECK_EVERY to the end.
 LARGEST = dict(within(3, 2, timeouts=2))
-FAR = None if os.environ.get("ZABCHECK_EVERY") else 46
+FAR = None if EVERY else 46
+
+
+def left_out(v: Variant) -> bool:
+    """Of the two variants that break only in spaces that large, one is asked only with ZABCHECK_EVERY."""
+    return v.name == "history-by-zxid" and not EVERY
 
 
 def reach(c: Configuration) -> int | None:
@@ -99,6 +105,8 @@ def kept(model: Model, p: Property, words: tuple[int, ...]) -> list[bool]:
 @pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
 def test_unsafe_variant_breaks_what_it_says(v: Variant) -> None:
+    if left_out(v):
+        pytest.skip("millions of states: with ZABCHECK_EVERY")
     model = Model(configuration(dict(v.budget), v.name))
     result = explored(model.configuration)
     assert looked_through(model.configuration, result)
@@ -114,6 +122,8 @@ def test_unsafe_variant_breaks_what_it_says(v: Variant) -> None:
 @pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
 def test_every_counterexample_replays(v: Variant) -> None:
     """The simulator takes the same steps, each to an equal state."""
+    if left_out(v):
+        pytest.skip("millions of states: with ZABCHECK_EVERY")
     model = Model(configuration(dict(v.budget), v.name))
     for name, found in explored(model.configuration).violations.items():
         result = replay(build_trace(model, found.property, found.schedule))

@@ -121,7 +121,7 @@ def test_these_actions_keep_every_clause(induction: Induction, label: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", ["to_follower(follower=0, leader=1) PROPOSE", "crash(process=0)"])
+@pytest.mark.parametrize("label", ["crash(process=0)", "to_follower(follower=0, leader=1) PROPOSE"][: much(2, 1)])
 def test_these_larger_actions_keep_every_clause(induction: Induction, label: str):
     """The rest is in benchmarks/induct.py."""
     found = induction.ask(move_of(induction, label))

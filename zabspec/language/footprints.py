@@ -11,15 +11,16 @@ pairs of labels may change places is declared beside the text of the world (`wor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from zabspec.language import tree as t
+from zabspec.language.conventions import Conventions
 from zabspec.language.effects import assigned_in, inside
 from zabspec.language.kinds import Int
 from zabspec.language.schema import NODE, Layout, Role
 
-__all__ = ["Case", "Conventions", "Touch", "Walk", "footprints"]
+__all__ = ["Case", "Touch", "Walk", "footprints"]
 
 ANYTHING = "*"  # a field that is not known
 MOST_CALLS = 60  # one inside another
@@ -50,50 +51,6 @@ class Case:
     kind: int
     tag: int = 0
     own: bool = False
-
-
-@dataclass(frozen=True)
-class Conventions:
-    """What a world says of its text.
-
-    Attributes:
-        kinds: what the kinds of step are called, by number.
-        received: by kind, the tags of the messages that a step of it may receive.
-        paired: the kinds of step whose operand b is a process.
-        labels: the functions that are labels.
-        decoders: by name, the functions that take operand `a` or `b` out of a word, that list a step (`list`), and that
-            begin the list (`begin`).
-        follows: the field that says whom a process follows: operand b, where a word has none.
-        message: the scratch field with the message received.
-        kind_field: the scratch field with the step's kind; `process_field`, `peer_field`: with its processes.
-        role: the field whose value `leading` is given up by those that have called one of `closing` before.
-        channels: by kind, the field with the message that it receives, and the operands that index it.
-        where: the function that says of a state whether what is declared in `commute` is true there.
-        commute: the pairs of labels that may change places.
-        own: the function that says of a process that it is on its own.
-        own_roles: the kinds of step that such a process may take, and the role that it then has; None: not known.
-        own_unread: what it does not read then: fields under labels.
-    """
-
-    kinds: Mapping[int, str]
-    received: Mapping[int, Collection[int]]
-    paired: Collection[int]
-    labels: Collection[str]
-    decoders: Mapping[str, str]
-    follows: str
-    message: str
-    kind_field: str
-    process_field: str
-    peer_field: str
-    role: str
-    leading: int
-    closing: tuple[str, ...]
-    channels: Mapping[int, tuple[str, tuple[str, ...]]]
-    where: str
-    commute: tuple[tuple[str, str], ...]
-    own: str
-    own_roles: Mapping[int, int | None]
-    own_unread: tuple[tuple[str, str], ...]
 
 
 CLOSED = "closed"  # the label of what is written to the role of a process that has closed its connections

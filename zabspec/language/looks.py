@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zabspec.language import tree as t
+from zabspec.language.conventions import Conventions
 from zabspec.language.effects import assigned_in
-from zabspec.language.footprints import Conventions, Names, Reach, Symbol, Touch, Value, Walk
+from zabspec.language.footprints import Names, Reach, Symbol, Touch, Value, Walk
 from zabspec.language.schema import Layout, Role
 
 __all__ = ["Looks"]

@@ -13,7 +13,7 @@ from zabspec.worlds.steps import CONNECTIONS, NUMBERED, PLACES
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
-    from zabspec.language.footprints import Conventions
+    from zabspec.language.conventions import Conventions
     from zabspec.model import Configuration
 
 __all__ = ["WORLD"]
@@ -76,7 +76,7 @@ class OverConnections(World):
         """On the paper's channels, without cuts of the whole network."""
         if c.network != "fifo" or c.partitions:
             return None
-        from zabspec.language.footprints import Conventions
+        from zabspec.language.conventions import Conventions
 
         tags = {to: tuple(k for k, m in enumerate(message.messages, 1) if m.to == to) for to in ("leader", "follower")}
         return Conventions(

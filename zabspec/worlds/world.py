@@ -11,7 +11,7 @@ from zabspec.language import Field, Int, MessageUnion
 from zabspec.worlds.steps import BUDGETS, Budget
 
 if TYPE_CHECKING:
-    from zabspec.language.footprints import Conventions
+    from zabspec.language.conventions import Conventions
     from zabspec.model import Configuration
 
 __all__ = ["Capacity", "World"]

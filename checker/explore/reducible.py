@@ -1,0 +1,44 @@
+"""Which models may be explored with less than all states or transitions, and why others are not (docs/reduction.md).
+
+It loads nothing of what reduces: every exploration asks, and few come to that.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from zabspec.model import Model
+
+__all__ = ["why_not_narrowed", "why_not_reduced"]
+
+
+def why_not_reduced(model: Model) -> str:
+    """Why a model is explored without reduction, in a sentence; empty: it is not."""
+    if model.world.conventions(model.configuration, model.union) is None:
+        c = model.configuration
+        return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
+    if model.protocol.text is not None:  # elections, start states, budgets of its own: none was tried
+        return "a text of one's own"
+    world = model.world.conventions(model.configuration, model.union)
+    names, fields = model.program.namespace, model.program.layout.fields
+    if world is not None and not {world.follows, world.role} <= fields.keys():
+        return f"the world's {world.follows} and {world.role} are not among the fields"
+    for name in (*world.labels, *world.decoders) if world else ():
+        own = getattr(names.get(name), "__module__", "")
+        if name in names and isinstance(names[name], FunctionType) and own not in model.world.trusted:
+            return f"{own} has a function {name} in the place of the world's"
+    return ""
+
+
+def why_not_narrowed(model: Model) -> str:
+    """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
+    c = model.configuration
+    for is_so, why in (
+        (bool(model.protocol.disks), "a process has something on a disk"),
+        (bool(model.protocol.elects), "an election is a step"),
+        (bool(model.protocol.actions or model.protocol.changes), "there are steps beside the network's"),
+        (bool(c.power_losses), "--power-losses"),
+    ):
+        if is_so:
+            return why
+    return why_not_reduced(model)
