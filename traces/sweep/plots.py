@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from traces.sweep.summary import Group, Summary
+
+if TYPE_CHECKING:  # half a second, which a sweep takes only where there is something to draw
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["interval", "pictures"]
 
@@ -44,6 +44,8 @@ def pictures(summary: Summary) -> dict[str, bytes]:
     broken = [name for name, tally in summary.every.tallies.items() if tally.violated]
     if not broken:
         return {}
+    import matplotlib as mpl
+
     with mpl.rc_context(STYLE):
         out = {"rates": rates(summary.every, broken)}
         for axis, groups in summary.axes.items():
@@ -53,6 +55,8 @@ def pictures(summary: Summary) -> dict[str, bytes]:
 
 def rates(group: Group, names: Sequence[str]) -> bytes:
     """The rate at which each property broke, with its interval."""
+    from matplotlib.figure import Figure
+
     names = sorted(names, key=lambda name: group.tallies[name].violated / group.tallies[name].judged)
     figure = Figure(figsize=(8, 0.9 + 0.27 * len(names)), layout="constrained")
     ax = figure.add_subplot()
@@ -69,6 +73,8 @@ def rates(group: Group, names: Sequence[str]) -> bytes:
 
 def against(axis: str, groups: Mapping[Any, Group], names: Sequence[str]) -> bytes:
     """The rate of each property against one axis, a panel for each."""
+    from matplotlib.figure import Figure
+
     rows = -(-len(names) // COLUMNS)
     figure = Figure(figsize=(9, 0.6 + 1.7 * rows), layout="constrained")
     panels = figure.subplots(rows, COLUMNS, squeeze=False).flat

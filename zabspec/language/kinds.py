@@ -93,7 +93,7 @@ class SetOf(Kind):
     def bits(self) -> int:
         return self.count
 
-    @property
+    @cached_property
     def size(self) -> int:
         return bytes_for(self.count)
 
@@ -123,6 +123,11 @@ class Record(Kind):
     def _shifts(self) -> dict[str, int]:
         names = list(self.fields)
         return {name: sum(self.fields[n].bits for n in names[k + 1 :]) for k, name in enumerate(names)}
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int, int]]:
+        """How far left each field lies, its bits once it is shifted, and its least value."""
+        return {name: (self.shift(name), (1 << kind.bits) - 1, kind.lo) for name, kind in self.fields.items()}
 
     def shift(self, name: str) -> int:
         """How far left the named field lies."""
@@ -218,6 +223,20 @@ class MessageUnion(Kind):
                 out[message.name][name] = at
                 at += kind.size
         return out
+
+    @cached_property
+    def places(self) -> tuple[dict[str, tuple[int, Kind, str]], ...]:
+        """Of each kind of message, by its tag less one: where each field lies, in bytes from the tag, what it holds,
+        and what it is called."""
+        return tuple(
+            {n: (self._offsets[m.name][n], kind, f"{m.name}.{n}") for n, kind in m.fields.items()}
+            for m in self.messages
+        )
+
+    @cached_property
+    def envelope_places(self) -> dict[str, tuple[int, Kind, str]]:
+        """The same of the envelope."""
+        return {n: (self.envelope_offsets[n], kind, n) for n, kind in self.envelope.items()}
 
     @cached_property
     def size(self) -> int:

@@ -57,8 +57,8 @@ class RecordValue:
     __slots__ = ("record", "word")
 
     def __init__(self, record: Record, word: int) -> None:
-        object.__setattr__(self, "record", record)
-        object.__setattr__(self, "word", word)
+        set_record(self, record)
+        set_word(self, word)
 
     record: Record
     word: int
@@ -67,8 +67,8 @@ class RecordValue:
         raise AttributeError("records do not change")
 
     def __getattr__(self, name: str) -> int:
-        kind = self.record.fields[name]
-        return ((self.word >> self.record.shift(name)) & ((1 << kind.bits) - 1)) + kind.lo
+        shift, mask, least = self.record.places[name]
+        return (self.word >> shift & mask) + least
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordValue) and self.word == other.word
@@ -90,6 +90,10 @@ class RecordValue:
         return value_text(self.record, self)
 
 
+# what lets nobody change it is filled by its slots
+set_record, set_word = (RecordValue.__dict__[name].__set__ for name in ("record", "word"))
+
+
 class Named(int):
     """A value of an enumeration: its number, written by its name."""
 
@@ -107,12 +111,14 @@ class Named(int):
 def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
     """The value, or a view of it, that lies at a place."""
     if isinstance(kind, Int):
-        word = int.from_bytes(buffer[at : at + kind.size], "little")
+        size = kind.size
+        word = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
         if kind.names:
             return Named(kind, word + kind.lo)
         return bool(word) if isinstance(kind, Bool) else word + kind.lo
     if isinstance(kind, Record):
-        return RecordValue(kind, int.from_bytes(buffer[at : at + kind.size], "little"))
+        size = kind.size
+        return RecordValue(kind, buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little"))
     if isinstance(kind, SetOf):
         return SetView(buffer, at, kind, label)
     if isinstance(kind, Seq):
@@ -127,7 +133,11 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
         number = int(value)
         if not kind.lo <= number <= kind.hi:
             raise RangeError(label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-        buffer[at : at + kind.size] = (number - kind.lo).to_bytes(kind.size, "little")
+        size = kind.size
+        if size == 1:
+            buffer[at] = number - kind.lo
+        else:
+            buffer[at : at + size] = (number - kind.lo).to_bytes(size, "little")
     elif isinstance(kind, Record):
         buffer[at : at + kind.size] = value.word.to_bytes(kind.size, "little")
     elif isinstance(kind, SetOf):
@@ -151,7 +161,8 @@ class SetView:
 
     @property
     def mask(self) -> int:
-        return int.from_bytes(self.buffer[self.at : self.at + self.kind.size], "little")
+        at, size = self.at, self.kind.size
+        return self.buffer[at] if size == 1 else int.from_bytes(self.buffer[at : at + size], "little")
 
     def _put(self, mask: int) -> None:
         self.buffer[self.at : self.at + self.kind.size] = mask.to_bytes(self.kind.size, "little")
@@ -164,7 +175,7 @@ class SetView:
         return 0 <= item < self.kind.count and bool(self.mask >> item & 1)
 
     def __iter__(self) -> Iterator[int]:
-        return (k for k in range(self.kind.count) if self.mask >> k & 1)
+        return (k for k in range(self.kind.count) if self.mask >> k & 1)  # as it is when it is asked
 
     def __len__(self) -> int:
         return self.mask.bit_count()
@@ -201,7 +212,8 @@ class SeqView:
         return bytes(self.buffer[self.at : self.at + self.kind.size])
 
     def __len__(self) -> int:
-        return int.from_bytes(self.buffer[self.at : self.at + self.kind.header], "little")
+        at, size = self.at, self.kind.header
+        return self.buffer[at] if size == 1 else int.from_bytes(self.buffer[at : at + size], "little")
 
     def _place(self, k: int) -> int:
         if not 0 <= k < self.kind.capacity:
@@ -258,9 +270,9 @@ class MessageView:
     __slots__ = ("at", "buffer", "union")
 
     def __init__(self, buffer: bytearray, at: int, union: MessageUnion) -> None:
-        object.__setattr__(self, "buffer", buffer)
-        object.__setattr__(self, "at", at)
-        object.__setattr__(self, "union", union)
+        set_message_buffer(self, buffer)
+        set_at(self, at)
+        set_union(self, union)
 
     buffer: bytearray
     at: int
@@ -285,20 +297,24 @@ class MessageView:
         return self.union.messages[tag - 1].name if tag else ""
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.union.envelope:
-            at = self.at + self.union.envelope_offsets[name]
-            return read(self.buffer, at, self.union.envelope[name], name)
-        message = self.union.messages[self.buffer[self.at] - 1]
-        if name not in message.fields:
-            raise AttributeError(f"{message.name} has no field {name}")
-        at = self.at + self.union.offsets(message.name)[name]
-        return read(self.buffer, at, message.fields[name], f"{message.name}.{name}")
+        union = self.union
+        found = union.envelope_places.get(name)
+        if found is None:
+            tag = self.buffer[self.at] - 1
+            found = union.places[tag].get(name)
+            if found is None:
+                raise AttributeError(f"{union.messages[tag].name} has no field {name}")
+        offset, kind, label = found
+        return read(self.buffer, self.at + offset, kind, label)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.union.envelope:
             raise AttributeError("a message does not change, its envelope excepted")
         at = self.at + self.union.envelope_offsets[name]
         write(self.buffer, at, self.union.envelope[name], value, f"the envelope's {name}")
+
+
+set_message_buffer, set_at, set_union = (MessageView.__dict__[name].__set__ for name in ("buffer", "at", "union"))
 
 
 class _Tag(int):
@@ -368,10 +384,11 @@ class _Axis:
         return self.base + index * self.strides[0]
 
     def __getitem__(self, index: int) -> Any:
-        at = self._at(index)
-        if len(self.sizes) == 1:
+        sizes, strides = self.sizes, self.strides
+        at = self.base + index * strides[0] if 0 <= index < sizes[0] else self._at(index)
+        if len(sizes) == 1:
             return read(self.buffer, at, self.field.kind, self.field.name)
-        return _Axis(self.buffer, self.field, at, self.sizes[1:], self.strides[1:])
+        return _Axis(self.buffer, self.field, at, sizes[1:], strides[1:])
 
     def __setitem__(self, index: int, value: Any) -> None:
         write(self.buffer, self._at(index), self.field.kind, value, self.field.name)
@@ -389,33 +406,32 @@ class StateView:
     __slots__ = ("buffer", "layout")
 
     def __init__(self, layout: Layout, data: bytes | None = None) -> None:
-        object.__setattr__(self, "layout", layout)
+        set_layout(self, layout)
         buffer = bytearray(layout.total)
         if data is not None:
             buffer[: len(data)] = data
-        object.__setattr__(self, "buffer", buffer)
+        set_buffer(self, buffer)
 
     layout: Layout
     buffer: bytearray
 
     def __getattr__(self, name: str) -> Any:
-        layout = self.layout
-        constant = layout.schema.constants.get(name)
-        if constant is not None:
+        found = self.layout.places.get(name)
+        if found is None:  # no field is called as a constant is
+            constant = self.layout.schema.constants.get(name)
+            if constant is None:
+                raise AttributeError(f"the state has no field {name}")
             return constant
-        field = layout.fields.get(name)
-        if field is None:
-            raise AttributeError(f"the state has no field {name}")
-        base, strides = layout.strides(field)
+        field, base, sizes, strides = found
         if not strides:
             return read(self.buffer, base, field.kind, name)
-        return _Axis(self.buffer, field, base, layout.axis_sizes(field), strides)
+        return _Axis(self.buffer, field, base, sizes, strides)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        field = self.layout.fields.get(name)
-        if field is None or field.axes:
+        found = self.layout.places.get(name)
+        if found is None or found[3]:
             raise AttributeError(f"{name} is not a plain field of the state")
-        write(self.buffer, self.layout.offset(name), field.kind, value, name)
+        write(self.buffer, found[1], found[0].kind, value, name)
 
     def forget(self, p: int) -> None:
         """Every volatile field of process p becomes the low end of its range."""
@@ -433,6 +449,9 @@ class StateView:
 
     def copy(self) -> StateView:
         return StateView(self.layout, bytes(self.buffer))
+
+
+set_layout, set_buffer = (StateView.__dict__[name].__set__ for name in ("layout", "buffer"))
 
 
 def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind], steps: list[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ Every block is padded with zeros to whole 64-bit words; a word of padding is nev
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -123,6 +124,11 @@ class Layout:
             self.blocks[name] = Block(name, at, stride, count)
             at += stride * count
         self._strides = {f.name: self._strides_of(f) for f in schema.fields}
+        # of each field: itself, the offset of its first element, the sizes of its axes, the bytes each index moves by
+        self.places = {
+            f.name: (f, self._strides[f.name][0], self._sizes[f.name], self._strides[f.name][1]) for f in schema.fields
+        }
+        self._elements: dict[str, tuple[tuple[tuple[int, ...], int], ...]] = {}
         firsts = ((self._strides[f.name][0], self.plain_count(f) * f.kind.size, f.name) for f in schema.fields)
         self._firsts = sorted((start, start + size, name) for start, size, name in firsts if size)
         self.total = at
@@ -184,14 +190,8 @@ class Layout:
 
     def elements(self, name: str) -> Iterator[tuple[tuple[int, ...], int]]:
         """Every index of a field with its offset, in order."""
-        sizes = self.axis_sizes(self.fields[name])
-
-        def walk(prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-            if len(prefix) == len(sizes):
-                yield prefix
-                return
-            for i in range(sizes[len(prefix)]):
-                yield from walk((*prefix, i))
-
-        for index in walk(()):
-            yield index, self.offset(name, *index)
+        found = self._elements.get(name)
+        if found is None:
+            places = itertools.product(*map(range, self._sizes[name]))
+            found = self._elements[name] = tuple((index, self.offset(name, *index)) for index in places)
+        return iter(found)
