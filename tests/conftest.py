@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+import beforehand
 import pytest
 
 from checker.explore.compiled import Compiled, full_namespace
@@ -39,6 +40,8 @@ def judged(protocol: str) -> tuple[Property, ...]:
 
 
 DEFAULT = judged("zab")
+
+beforehand.keep_bytecode()
 
 # Spark's own programs are short here: what compiles them thoroughly would cost more than it saves.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData")
@@ -89,6 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    beforehand.rewrite(config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,60 @@
+"""What is done once for all processes of the tests, that each would do for itself otherwise.
+
+pytest rewrites the assertions of each file that it imports: of the tests, and of this project where it is installed,
+since it has a plugin. In a clean tree that is seconds of work, which every worker of pytest-xdist would do at the same
+time as the others. It is done before they begin, by pytest's own functions, which nobody promises: without them
+workers begin later, and that is all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from zabspec.language.jit import cache_folder
+
+PACKAGES = ("zabspec", "invariants", "traces", "checker", "zabcheck")
+TOP = Path(__file__).parent.parent
+
+
+def keep_bytecode() -> None:
+    """Where bytecode is not to be written beside its text, it is kept in the cache folder: the tests start hundreds of
+    processes, each of which would compile all that it imports."""
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = str(cache_folder() / "bytecode")
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def rewrite(config: pytest.Config) -> None:
+    """Rewrite what is imported, on two cores, if several workers are to begin."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        with contextlib.suppress(Exception):
+            rewrite_files(config)
+
+
+def rewrite_files(config: pytest.Config) -> None:
+    """Keep what pytest makes of each file where it looks for it, unless it is there."""
+    from _pytest.assertion import rewrite as made
+
+    state = config.stash[made.assertstate_key]
+    names = ("tests", *(name for name in PACKAGES if state.hook and state.hook._is_marked_for_rewrite(name, state)))
+    files = sorted(
+        (path for name in names for path in (TOP / name).rglob("*.py")), key=lambda file: file.stat().st_size
+    )
+    child = os.fork()
+    for path in files[child == 0 :: 2]:
+        folder = made.get_cache_dir(path)
+        kept = folder / f"{path.stem}{made.PYC_TAIL}"
+        with contextlib.suppress(Exception):
+            if made._read_pyc(path, kept) is None and made.try_makedirs(folder):
+                source, code = made._rewrite_test(path, config)
+                made._write_pyc(state, code, source, kept)
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
