@@ -132,11 +132,12 @@ class Interpreter:
                 if isinstance(after, RangeError):
                     self.note(after)
                     continue
-                if self.skips and derive.is_idle(self.layout, state, after.key()):
+                key = after.key()
+                if self.skips and derive.is_idle(self.layout, state, key):
                     continue  # a receipt that changes nothing may as well come later
                 self.count(after)
                 self.judge_step(before, word, after, index)
-                child, size = self.orbit(after.key())
+                child, size = self.orbit(key)
                 if child not in self.seen:
                     self.seen.add(child)
                     new.append(child)
@@ -225,16 +226,19 @@ class Interpreter:
 
     def count(self, after: StateView) -> None:
         r = self.result
+        event, steps = after.event, after.steps
         r.generated += 1
-        r.event_counts[after.event] = r.event_counts.get(after.event, 0) + 1
-        for k, name in enumerate(self.steps):
-            r.step_counts[name] += after.steps >> k & 1
+        r.event_counts[event] = r.event_counts.get(event, 0) + 1
+        while steps:
+            k = steps.bit_length() - 1
+            r.step_counts[self.steps[k]] += 1
+            steps ^= 1 << k
 
     def judge_state(self, state: bytes) -> None:
         """Judge the state just found, which is the last of the last level."""
-        r = self.result
+        r, view = self.result, StateView(self.layout, state)
         for p in self.properties:
-            if p.of != STEP and self.judge(p, StateView(self.layout, state)):
+            if p.of != STEP and self.judge(p, view):
                 r.violations[p.name] = Found(p, self.schedule_to(r.depth, len(self.parents[-1]) - 1))
 
     def judge_step(self, before: StateView, word: int, after: StateView, index: int) -> None:

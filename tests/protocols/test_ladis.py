@@ -104,10 +104,11 @@ def test_with_the_promise_alone_nobody_leads_again() -> None:
     engine = Interpreter(model, (), False)
     while todo:
         for _, after in engine.successors(todo.pop()):
-            assert not any(names["may_abcast"](after, p) for p in range(3))
-            if after.key() not in seen:
-                seen.add(after.key())
-                todo.append(after.key())
+            key = after.key()
+            if key not in seen:
+                assert not any(names["may_abcast"](after, p) for p in range(3))
+                seen.add(key)
+                todo.append(key)
     assert len(seen) > 1000
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
+from operator import itemgetter
 
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field, Layout, Role
@@ -369,15 +370,38 @@ def permuted(layout: Layout, data: bytes, p: tuple[int, ...]) -> bytes:
     Args:
         data: a state's bytes, `layout.size` of them.
     """
-    out = bytearray(layout.size)
+    gather, held = moves(layout, p)
+    out = bytearray(gather(data))
+    for at, kind in held:
+        out[at : at + kind.size] = renamed(kind, bytes(out[at : at + kind.size]), p)
+    return bytes(out)
+
+
+@lru_cache(maxsize=1024)
+def moves(layout: Layout, p: tuple[int, ...]) -> tuple[Callable[[bytes], tuple[int, ...]], list[tuple[int, Kind]]]:
+    """What gathers the bytes of a state into those of its renaming, in which the names of processes are still the old
+    ones; where they lie then, and in what."""
+    source, held = list(range(layout.size)), []
     for field in layout.schema.fields:
         if field.role is Role.SCRATCH:
             continue
         for index, offset in layout.elements(field.name):
             moved = tuple(p[i] if axis == NODE else i for i, axis in zip(index, field.axes, strict=True))
             to = layout.offset(field.name, *moved)
-            out[to : to + field.kind.size] = renamed(field.kind, data[offset : offset + field.kind.size], p)
-    return bytes(out)
+            source[to : to + field.kind.size] = range(offset, offset + field.kind.size)
+            if names_processes(field.kind):
+                held.append((to, field.kind))
+    return itemgetter(*source), held
+
+
+def names_processes(kind: Kind) -> bool:
+    """Whether a value may hold a process."""
+    if isinstance(kind, Seq):
+        return names_processes(kind.element)
+    if isinstance(kind, MessageUnion):
+        fields = (*kind.envelope.values(), *(inner for message in kind.messages for inner in message.fields.values()))
+        return any(names_processes(inner) for inner in fields)
+    return isinstance(kind, NodeId) or (isinstance(kind, SetOf) and kind.nodes)
 
 
 def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
