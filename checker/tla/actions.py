@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from checker.tla.control import Control, falls_through
 from checker.tla.env import ROOT, Env, Fresh, Operator, Untranslatable, Ways, Word, fixed, walk
 from checker.tla.facts import CHOICES
-from checker.tla.statements import Statements, falls_through
 from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, conj, disj, either, flat, let, neg
 from checker.tla.values import zero
 from zabspec.language import tree as t
@@ -22,7 +22,7 @@ MOST_CHOICES = 256
 MOST_ROUNDS = 16  # of a loop through numbers that is looked at one by one
 
 
-class Actions(Statements):
+class Actions(Control):
     """Translates `enabled` and `apply`."""
 
     asked = False  # it is only asked whether there is a step

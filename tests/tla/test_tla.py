@@ -15,9 +15,9 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
+from checker.tla.control import gathered
 from checker.tla.env import Fresh
 from checker.tla.module import Module, Untranslatable, module_of
-from checker.tla.statements import gathered
 from checker.tla.syntax import FALSE, If, Let, Node, Text, conj, disj, flat, let
 from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
 from invariants import properties_of

@@ -1,0 +1,294 @@
+"""Where control divides, and loops: as IF, quantifiers, what goes through processes or numbers, or an operator that
+calls itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checker.tla.env import Env, Next, Value, Ways, walk
+from checker.tla.places import place_of
+from checker.tla.statements import MINUS, Statements
+from checker.tla.syntax import FALSE, TRUE, If, Let, Many, Node, Quantified, Text, conj, disj, either, flat, let, words
+from checker.tla.values import named
+from zabspec.language import tree as t
+
+__all__ = ["Control", "falls_through", "gathered"]
+
+
+class Control(Statements):
+    """Translates statements that decide what is done, or how often."""
+
+    # --- where control divides --------------------------------------------------------------------
+
+    def do_If(self, s: t.If, env: Env, after: Next, ways: Ways) -> Node:
+        known = self.static(s.test, env)
+        if known is not None:
+            return self.block(s.then if known else s.other, env, after, ways)
+        return self.hoisted(s.test, env, lambda at, test: self.divided(s, test, at, after, ways))
+
+    def divided(self, s: t.If, test: t.Expr, env: Env, after: Next, ways: Ways) -> Node:
+        both = [*s.then, *s.other]
+        if any(isinstance(x, (t.Return, t.Break, t.Continue)) for x in walk(both)):
+            falls = [falls_through(s.then), falls_through(s.other)]
+            if all(falls):
+                return self.shared(s, test, env, after, ways)
+            answer = self.expr(test, env)
+            return either(answer, self.block(s.then, env, after, ways), self.block(s.other, env, after, ways))
+        states = self.changed_states(both)
+        env_names = [n for n in assigned(both) if self.read_outside(n, s)]
+        if not states and not env_names:
+            return after(env)
+
+        def joined(at: Env) -> Node:
+            answer = self.expr(test, at)
+            sides = [
+                self.block(part, at, lambda on: self.together(on, states, env_names), ways)
+                for part in (s.then, s.other)
+            ]
+            return self.parted(either(answer, *sides), states, env_names, at, after)
+
+        return self.made(states, env, joined)
+
+    def shared(self, s: t.If, test: t.Expr, env: Env, after: Next, ways: Ways) -> Node:
+        """Both sides go on, and one of them may not: what comes then stands once, and is named."""
+        states = self.changed_states([*s.then, *s.other])
+        locals_ = [n for n in assigned([*s.then, *s.other]) if self.read_outside(n, s)]
+        if not states and not locals_ and len(flat(after(env)).text) < 60:
+            answer = self.expr(test, env)
+            return either(answer, self.block(s.then, env, after, ways), self.block(s.other, env, after, ways))
+        called = self.fresh.name("after")
+        inner, params = self.within(env, states, locals_)
+        body = after(inner)
+
+        def go(on: Env) -> Node:
+            args = [on.now(state) for state in states] + [self.value_text(on.names[name]) for name in locals_]
+            return Text(f"{called}({', '.join(args)})" if args else called)
+
+        answer = self.expr(test, env)
+        sides = [self.block(part, env, go, ways) for part in (s.then, s.other)]
+        return let([(f"{called}({', '.join(params)})" if params else called, body)], either(answer, *sides))
+
+    def changed_states(self, body: Sequence[t.Stmt]) -> list[str]:
+        """The states that statements change, as they are called."""
+        found = set()
+        for s in walk(list(body)):
+            if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)):
+                place = place_of(s.place, self.layout)
+                if place.field is not None and self.kept(place.field.name) and isinstance(place.base, t.Var):
+                    found.add(place.base.name)
+            elif isinstance(s, t.Call) and s.function in self.writers:
+                found.add(self.given(self.program.functions[s.function], s))
+            elif isinstance(s, t.Builtin) and s.op == "forget" and isinstance(s.args[0], t.Var):
+                found.add(s.args[0].name)
+        return sorted(found)
+
+    def read_outside(self, name: str, s: t.Stmt) -> bool:
+        """Whether a local name is read anywhere in the function but in one statement."""
+        inside = {id(e) for e in walk(s)}
+        return any(isinstance(e, t.Var) and e.name == name and id(e) not in inside for e in walk(self.current.body))
+
+    @staticmethod
+    def value_text(value: Value) -> str:
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, int):
+            return str(value)
+        if value is None:
+            return "0"
+        return flat(value).text  # type: ignore[arg-type]
+
+    def together(self, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
+        """What a side leaves, as one value."""
+        parts = [(f"state{k or ''}", env.now(state)) for k, state in enumerate(states)]
+        parts += [(named(name), self.value_text(env.names.get(name))) for name in names]
+        if len(parts) == 1:
+            return Text(parts[0][1], " " in parts[0][1] and parts[0][1][0] not in "[{(")
+        return Text("[" + ", ".join(f"{name} |-> {value}" for name, value in parts) + "]")
+
+    def parted(self, whole_: Node, states: Sequence[str], names: Sequence[str], env: Env, after: Next) -> Node:
+        """What comes after, with what a side left."""
+        if len(states) + len(names) == 1:
+            called = self.fresh.name("s" if states else names[0])
+            on = env.at(states[0], called) if states else env.named(names[0], Text(called))
+            return let([(called, whole_)], after(on))
+        called = self.fresh.name("r")
+        for k, state in enumerate(states):
+            env = env.at(state, f"{called}.state{k or ''}")
+        for name in names:
+            env = env.named(name, Text(f"{called}.{named(name)}"))
+        return let([(called, whole_)], after(env))
+
+    def do_While(self, s: t.While, env: Env, after: Next, ways: Ways) -> Node:
+        """One operator that calls itself while the test holds."""
+        states = self.changed_states(s.body)
+        names = [n for n in assigned(s.body) if n in env.names]
+        called = self.fresh.name("loop")
+
+        def begun(at: Env) -> Node:
+            inner, params = self.within(at, states, names)
+
+            def again(on: Env) -> Node:
+                return self.called_with(called, on, states, names)
+
+            body = self.block(s.body, inner, again, Ways(ways.back, after, again))
+            step = self.hoisted(s.test, inner, lambda on, test: either(self.expr(test, on), body, after(on)))
+            head = f"RECURSIVE {called}({', '.join('_' for _ in params)}) {called}({', '.join(params)})"
+            return Let(((head, step),), again(at))
+
+        return self.made(states, env, begun)
+
+    def within(self, env: Env, states: Sequence[str], names: Sequence[str]) -> tuple[Env, list[str]]:
+        """Where the body of an operator begins that takes states and names; and what it calls them."""
+        params: list[str] = []
+        for state in states:
+            params.append(self.fresh.name("s"))
+            env = env.at(state, params[-1])
+        for name in names:
+            params.append(self.fresh.name(name))
+            env = env.named(name, Text(params[-1]))
+        return env, params
+
+    def called_with(self, called: str, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
+        """A call of an operator of this one with what it goes on from."""
+        args = [env.now(state) for state in states] + [self.value_text(env.names[name]) for name in names]
+        return Text(f"{called}({', '.join(args)})" if args else called)
+
+    # --- loops --------------------------------------------------------------------------------------
+
+    def over(self, s: t.For, env: Env) -> str | None:
+        """The set that a loop goes through; none: it is empty."""
+        start, stop = self.static(s.start, env), self.static(s.stop, env)
+        if start is not None and stop is not None and start >= stop:
+            return None
+        if id(s) in self.loops[self.current.name] and (start, stop) == (0, self.nodes):
+            return "Node"
+        low = str(start) if start is not None else self.text(s.start, env).tight
+        return f"{low}..{stop - 1}" if stop is not None else f"{low}..({self.text(s.stop, env).tight} - 1)"
+
+    def do_For(self, s: t.For, env: Env, after: Next, ways: Ways) -> Node:
+        return self.ready([s.start, s.stop], env, lambda at: self.loop(s, at, after, ways))
+
+    def loop(self, s: t.For, env: Env, after: Next, ways: Ways) -> Node:
+        over = self.over(s, env)
+        if over is None:
+            return after(env)
+        inside = list(walk(s.body))
+        states = self.changed_states(s.body)
+        names = [n for n in assigned(s.body) if n in s.before and n in env.names]
+        returned = [x for x in inside if isinstance(x, t.Return)]
+        leaves = any(isinstance(x, t.Break) for x in inside)
+        if not states and not names and not leaves:
+            if not returned:
+                return after(env)
+            values = {
+                x.value.value if isinstance(x.value, t.Const) and x.value.type == t.BOOL else None for x in returned
+            }
+            if len(values) == 1 and None not in values:
+                return self.quantified(s, over, bool(values.pop()), env, after, ways)
+        if returned or leaves:
+            return self.recursive(s, over, states, names, env, after, ways)
+        return self.made(states, env, lambda at: self.folded(s, over, states, names, at, after))
+
+    def quantified(self, s: t.For, over: str, value: bool, env: Env, after: Next, ways: Ways) -> Node:
+        """A loop that only looks for something: some round gives the value back, or none does."""
+        name = self.fresh.name(s.name)
+        found, missed = (TRUE, FALSE) if value else (FALSE, TRUE)
+        body = self.block(
+            s.body, env.named(s.name, Text(name)), lambda _: missed, Ways(lambda *_: found, None, lambda _: missed)
+        )
+        asked: Node = Quantified("\\E" if value else "\\A", name, over, body)
+        answer = TRUE if value else FALSE
+        if value:
+            return either(asked, ways.back(env, answer), after(env))
+        return either(asked, after(env), ways.back(env, answer))
+
+    def folded(self, s: t.For, over: str, states: list[str], names: list[str], env: Env, after: Next) -> Node:
+        """A loop whose every round goes on from what the one before left."""
+        called, item = self.fresh.name("s" if states and not names else "acc"), self.fresh.name(s.name)
+        inner = env.named(s.name, Text(item))
+        single = len(states) + len(names) == 1
+        for k, state in enumerate(states):
+            inner = inner.at(state, called if single else f"{called}.state{k or ''}")
+        for name in names:
+            inner = inner.named(name, Text(called if single else f"{called}.{named(name)}"))
+
+        def round_(on: Env) -> Node:
+            return self.together(on, states, names)
+
+        body = self.block(s.body, inner, round_, Ways(lambda *_: TRUE, None, round_))
+        begin = flat(self.together(env, states, names)).text
+        if not states and single and (asked := gathered(body, called, item, over, begin)) is not None:
+            return self.parted(asked, states, names, env, after)
+        if isinstance(body, Text):
+            whole_: Node = Text(folding(f"LAMBDA {called}, {item} : {body.text}", begin, over))
+        else:
+            each = self.fresh.name("each")
+            whole_ = let([(f"{each}({called}, {item})", body)], Text(folding(each, begin, over)))
+        return self.parted(whole_, states, names, env, after)
+
+    def recursive(
+        self, s: t.For, over: str, states: list[str], names: list[str], env: Env, after: Next, ways: Ways
+    ) -> Node:
+        """A loop that may be left: one operator that calls itself."""
+        called, left = self.fresh.name("loop"), self.fresh.name("left")
+        item = self.fresh.name(s.name)
+        inner, own = self.within(env, states, names)
+        params = [left, *own]
+
+        def again(on: Env) -> Node:
+            args = [on.now(state) for state in states] + [self.value_text(on.names[name]) for name in names]
+            return Text(f"{called}({', '.join([f'{left} {MINUS} {{{item}}}', *args])})")
+
+        body = self.block(s.body, inner.named(s.name, Text(item)), again, Ways(ways.back, after, again))
+        end = after(inner)
+        first = "Pick" if over == "Node" else "Least"
+        step = either(Text(f"{left} = {{}}", True), end, let([(item, Text(f"{first}({left})"))], body))
+        head = f"RECURSIVE {called}({', '.join('_' for _ in params)}) {called}({', '.join(params)})"
+        begin = [env.now(state) for state in states] + [self.value_text(env.names[name]) for name in names]
+        return Let(((head, step),), Text(f"{called}({', '.join([over, *begin])})"))
+
+
+def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node | None:
+    """A loop whose rounds only say whether some or all of them have something, or count those that do."""
+    match body:
+        case Many(parts=parts) if parts[-1] == Text(called) and begin in ("TRUE", "FALSE"):
+            rest = (conj if body.op == "/\\" else disj)(*parts[:-1])
+        case Many(parts=parts) if parts[0] == Text(called) and begin in ("TRUE", "FALSE"):
+            rest = (conj if body.op == "/\\" else disj)(*parts[1:])
+        case If(test=rest, then=Text(text=then), other=Text(text=other)) if (then, other) == (f"{called} + 1", called):
+            counted = f"Cardinality({{{item} \\in {over} : {flat(rest).text}}})"
+            return (
+                None
+                if called in words(rest)
+                else Text(counted if begin == "0" else f"{begin} + {counted}", begin != "0")
+            )
+        case _:
+            return None
+    every = body.op == "/\\"
+    if called in words(rest):
+        return None
+    asked = Quantified("\\A" if every else "\\E", item, over, rest)
+    return asked if (begin == "TRUE") == every else Text(begin)
+
+
+def folding(each: str, begin: str, over: str) -> str:
+    """What a loop leaves."""
+    if over == "Node":
+        return f"OverNodes({each}, {begin})"
+    low, _, high = over.partition("..")
+    return f"Through({each}, {begin}, {low}, {high})"
+
+
+def assigned(body: Sequence[t.Stmt]) -> list[str]:
+    """The local names that statements give a value."""
+    return list(dict.fromkeys(s.name for s in walk(list(body)) if isinstance(s, t.Assign)))
+
+
+def falls_through(body: Sequence[t.Stmt]) -> bool:
+    """Whether control may go on behind statements."""
+    for s in body:
+        if isinstance(s, (t.Return, t.Break, t.Continue)):
+            return False
+        if isinstance(s, t.If) and not falls_through(s.then) and not falls_through(s.other):
+            return False
+    return True
