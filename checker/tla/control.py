@@ -3,6 +3,7 @@ calls itself."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from checker.tla.env import Env, Next, Value, Ways, walk
@@ -219,6 +220,8 @@ class Control(Statements):
         begin = flat(self.together(env, states, names)).text
         if not states and single and (asked := gathered(body, called, item, over, begin)) is not None:
             return self.parted(asked, states, names, env, after)
+        if states and single and (after_idle := without_idle_rounds(body, called, item, over, begin)) is not None:
+            over = after_idle
         if isinstance(body, Text):
             whole_: Node = Text(folding(f"LAMBDA {called}, {item} : {body.text}", begin, over))
         else:
@@ -269,6 +272,21 @@ def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node 
         return None
     asked = Quantified("\\A" if every else "\\E", item, over, rest)
     return asked if (begin == "TRUE") == every else Text(begin)
+
+
+def without_idle_rounds(body: Node, called: str, item: str, over: str, begin: str) -> str | None:
+    """The numbers of a loop from the last place of a sequence, of as many as it could have, to its first, without those
+    rounds that do nothing because it is not as long: they come first, so it is then as it was before the loop."""
+    match body:
+        case If(test=Many(op="/\\", parts=(Text(text=guard), *_)) | Text(text=guard), other=Text(text=other)):
+            pass
+        case _:
+            return None
+    low, _, high = over.partition("..")
+    found = re.fullmatch(rf"\((\d+) - {item}\) < Len\({called}((?:\.\w+)+)\)", guard)
+    if other != called or found is None or found[1] != high or low != "0" or not begin.isidentifier():
+        return None
+    return f"Max(0, {int(high) + 1} - Len({begin}{found[2]}))..{high}"
 
 
 def folding(each: str, begin: str, over: str) -> str:

@@ -15,7 +15,7 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.tla.control import gathered
+from checker.tla.control import gathered, without_idle_rounds
 from checker.tla.env import Fresh
 from checker.tla.module import Module, Untranslatable, module_of
 from checker.tla.syntax import FALSE, If, Let, Node, Text, conj, disj, flat, let
@@ -42,7 +42,7 @@ WIDE: dict[str, dict[str, object]] = {
     "zab-two-txns": {**TINY, "txns": 2, "timeouts": 1, "losses": 1},
     "zab-partition": {**TINY, "partitions": 1},
     "zab-three": {**TINY, "nodes": 3},
-    "zab-three-txns": {**TINY, "nodes": 3, "txns": 3},
+    "zab-three-two-txns": {**TINY, "nodes": 3, "txns": 2},
     "zab-three-crash": {**TINY, "nodes": 3, "crashes": 1},
     "zab-three-loss": {**TINY, "nodes": 3, "losses": 1},
     "zab-one": {**TINY, "nodes": 1, "txns": 2, "timeouts": 2, "crashes": 1},
@@ -193,6 +193,28 @@ def test_a_loop_that_only_looks_is_a_quantifier(body: Node, said: str | None) ->
     assert (None if found is None else flat(found).text) == said
 
 
+ROUND = Text("(35 - i) < Len(s2.in_flight)", True)
+DONE = Text("[s2 EXCEPT !.done = TRUE]")
+
+
+@pytest.mark.parametrize(
+    ("body", "begin", "over"),
+    [
+        (If(conj(ROUND, Text("c")), DONE, Text("s2")), "s", "Max(0, 36 - Len(s.in_flight))..35"),
+        (If(ROUND, DONE, Text("s2")), "s", "Max(0, 36 - Len(s.in_flight))..35"),
+        (If(ROUND, DONE, Text("s3")), "s", None),  # it does something where the sequence is not as long
+        (If(ROUND, DONE, Text("s2")), "[s EXCEPT !.a = 1]", None),
+        (If(conj(Text("c"), ROUND), DONE, Text("s2")), "s", None),
+        (If(disj(ROUND, Text("c")), DONE, Text("s2")), "s", None),
+        (If(Text("(34 - i) < Len(s2.in_flight)", True), DONE, Text("s2")), "s", None),
+        (If(Text("(35 - i) < Len(s.in_flight)", True), DONE, Text("s2")), "s", None),
+        (If(Text("i < Len(s2.in_flight)", True), DONE, Text("s2")), "s", None),  # these come last, and it may grow
+    ],
+)
+def test_a_loop_from_the_last_place_begins_where_there_is_one(body: Node, begin: str, over: str | None) -> None:
+    assert without_idle_rounds(body, "s2", "i", "0..35", begin) == over
+
+
 def test_what_nothing_asks_for_is_not_defined() -> None:
     used, unused, by_used = ("a", Text("1")), ("b", Text("2")), ("f(x)", Text("a + x", True))
     assert let([used, unused, by_used], Text("f(3)")) == Let((used, by_used), Text("f(3)"))
@@ -224,6 +246,13 @@ def test_where_there_is_a_view_renamings_are_not_merged() -> None:
     paxos = module(protocol=str(EXAMPLES / "paxos.py"), nodes=3, txns=1)
     assert "VIEW View" in paxos.configured(symmetry=True)
     assert "Symmetry" not in paxos.configured(symmetry=True) + paxos.text
+
+
+def test_what_is_in_flight_is_gone_through_as_far_as_there_is_something() -> None:
+    """TLC asks for the view of every state that it makes, and each round of a loop costs it a dozen evaluations."""
+    text = module(protocol=str(EXAMPLES / "paxos.py"), nodes=3, txns=1).text
+    assert "IN  IF Cardinality(S) = Len(q) THEN S ELSE [m \\in S |-> Cardinality(" in text
+    assert "Through(each, s, Max(0, 36 - Len(s.in_flight)), 35)" in text
 
 
 def test_disks_are_refused(tmp_path: Path) -> None:
