@@ -191,6 +191,12 @@ def python_walked(configuration: Configuration, states: int, seed: int = 1) -> t
     return tuple(walk(first, lambda data: list(python_successors(configuration, data)), size, seed, states))
 
 
+def surroundings() -> tuple[object, ...]:
+    """What a Spark session changes while it lasts."""
+    names = ("JAVA_HOME", "PYTHONPATH", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
+    return signal.getsignal(signal.SIGINT), *map(os.environ.get, names)
+
+
 class LocalSpark:
     """One local Spark session for all tests of this process that need one and do not care how it began: each start of
     Java is seconds of work. It tries tasks again, runs slow ones twice, and believes no page with a wrong checksum."""
@@ -207,11 +213,13 @@ class LocalSpark:
     def __init__(self) -> None:
         self.held = ExitStack()
         self.made: Any = None
+        self.before: Any = None
 
     def get(self) -> Any:
         from traces.spark.session import session
 
         if self.made is None:
+            self.before = surroundings()
             self.made = self.held.enter_context(session("local[2,4]", brief=True, memory=1 << 30, conf=self.CONF))
         return self.made
 
@@ -294,5 +302,5 @@ def import_text(folder: Path, name: str, text: str) -> ModuleType:
 
 __all__ = [
     "CONFIGURATIONS", "DEFAULT", "SMALL", "USUAL", "VARIANTS", "Renaming", "compiled", "import_text", "judged",
-    "model", "much", "python_names", "python_successors", "python_walked", "renamings", "walked",
+    "model", "much", "python_names", "python_successors", "python_walked", "renamings", "surroundings", "walked",
 ]  # fmt: skip

@@ -55,7 +55,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch, local_spark: LocalSpark) -> None:
     """What judges on Spark is given the session that there is."""
-    monkeypatch.setattr("traces.spark.session.session", lambda *_, **__: nullcontext(local_spark.get()))
+    spark = local_spark.get()
+    monkeypatch.setattr("traces.spark.session.session", lambda *_, **__: nullcontext(spark))
 
 
 @pytest.mark.usefixtures("shared")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import LocalSpark
+from conftest import LocalSpark, surroundings
 from test_realise import members
 
 from traces.spark import NoSpark, SparkFailed
@@ -23,10 +23,29 @@ from traces.spark.session import FOLDER, machine_memory, own_folder, session
 TOP = Path(__file__).parents[2]
 
 
+def end_by_failing(shared: LocalSpark) -> str:
+    """End the session that others share by a task that fails: what is said. All is as it was before it began."""
+
+    def wrong(numbers: Iterator[int]) -> Iterator[int]:
+        raise OSError(28, "No space left on device", "/some/file")
+
+    def fail() -> None:
+        with shared.held:
+            spark, shared.made = shared.get(), None
+            with pytest.raises(RuntimeError, match="already"), session("local[1]"):
+                pass
+            spark.sparkContext.parallelize([1], 1).mapPartitions(wrong).collect()
+
+    with pytest.raises(SparkFailed) as caught:
+        fail()
+    assert surroundings() == shared.before
+    return str(caught.value)
+
+
 @pytest.fixture(autouse=True, scope="module")
-def alone(local_spark: LocalSpark) -> None:
-    """Here sessions begin in this process, which has one at a time."""
-    local_spark.end()
+def alone(local_spark: LocalSpark) -> list[str]:
+    """Here sessions begin in this process, which has one at a time. What was said at the end of the one there was."""
+    return [end_by_failing(local_spark)] if local_spark.made is not None else []
 
 
 HEAD = """
@@ -168,31 +187,20 @@ def test_what_a_killed_process_leaves_ends_and_is_removed(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_a_task_that_fails_and_another_session_after_it() -> None:
+def test_a_task_that_fails_and_another_session_after_it(alone: list[str], local_spark: LocalSpark) -> None:
     """The task's own error, in a line; then Java killed from outside. Signal handlers and variables are as before."""
-
-    def wrong(numbers: Iterator[int]) -> Iterator[int]:
-        raise OSError(28, "No space left on device", "/some/file")
-
-    def fail() -> None:
-        with session("local[1]", brief=True) as spark:
-            with pytest.raises(RuntimeError, match="already"), session("local[1]"):
-                pass
-            spark.sparkContext.parallelize([1], 1).mapPartitions(wrong).collect()
+    said = alone or [end_by_failing(local_spark)]
+    assert said == ["OSError: [Errno 28] No space left on device: '/some/file'"]
 
     def lose() -> None:
         with session("local[1]", brief=True) as spark:
             os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
             spark.sparkContext.parallelize([1], 1).collect()
 
-    ours = ("JAVA_HOME", "PYTHONPATH", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
-    before = signal.getsignal(signal.SIGINT), [os.environ.get(name) for name in ours]
-    with pytest.raises(SparkFailed) as caught:
-        fail()
-    assert str(caught.value) == "OSError: [Errno 28] No space left on device: '/some/file'"
-    assert (signal.getsignal(signal.SIGINT), [os.environ.get(name) for name in ours]) == before
+    before = surroundings()
     with pytest.raises(SparkFailed, match="Java process is gone: killed by signal 9"):
         lose()
+    assert surroundings() == before
 
 
 @pytest.mark.parametrize(
