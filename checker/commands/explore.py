@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands.again import again_reduced, first_limits, not_begun, outgrown, reduction_off
 from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
+from checker.commands.engines import out_of_time, ready_in_time, run_engine
 from checker.commands.live import live, refuse_what_goals_have_not
 from checker.commands.search import refuse_what_a_search_has_not, search
 
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["answer", "explore"]
 
 LITERAL = "invariant-5-literal"
-SMALL = 500_000  # distinct states up to which nothing is reduced
-SHORT = 20.0  # seconds of a time limit in which nothing is begun again
 
 
 def explore(options: Mapping[str, Any]) -> int:
@@ -184,144 +184,11 @@ def explored_once(
     ready = time.perf_counter() - started
     limits = replace(limits, spent=ready)
     reduce = not reduction_off(model, limits, options)
-    most = min(limits.max_states or SMALL, SMALL) if reduce else limits.max_states
-    exploration = run_engine(engine, replace(limits, max_states=most), options)
+    exploration = run_engine(engine, first_limits(limits) if reduce else limits, options)
     exploration.compile_seconds += ready
-    if reduce and exploration.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL:
+    if reduce and outgrown(exploration, limits):
         exploration = again_reduced(code, engine, exploration, limits, options, started)
     return exploration, threads, symmetry_off
-
-
-def run_engine(engine: Any, limits: Limits, options: Mapping[str, Any]) -> Exploration:
-    """Explore, with a line of progress on a terminal.
-
-    Raises:
-        Cannot: symmetry was taken for sound, and is not.
-    """
-    from checker.explore.symmetry import NotRenamings
-    from checker.report.progress import ProgressLine
-
-    found: Exploration
-    try:
-        with ProgressLine() as progress:
-            if options.get("checkpoint") is None:
-                found = engine.run(limits, options["keep_going"], progress)
-            else:
-                found = kept(engine, limits, options, progress)
-    except NotRenamings as problem:
-        raise Cannot(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
-    return found
-
-
-def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> str:
-    """Why an exploration is not reduced however large it is; empty: it is, if it is large."""
-    if options.get("reduction") != "auto":
-        return "--reduction none"
-    for off, why in (
-        (options["engine"] != "compiled", f"--engine {options['engine']}"),
-        (limits.depth is not None, "--depth"),
-        (options["keep_going"], "--keep-going"),
-        (options.get("checkpoint") is not None, "--checkpoint"),
-        (limits.memory is not None, "--memory-limit"),  # what does not fit lies on disk, which streams do not
-        (limits.seconds is not None and limits.seconds < SHORT, "--time-limit"),
-    ):
-        if off:
-            return why
-    from checker.explore.reducible import why_not_reduced
-
-    return why_not_reduced(model)
-
-
-def not_begun(exploration: Exploration) -> str:
-    """Why an exploration was not reduced, though it might have been."""
-    return f"at most {SMALL:,} states" if exploration.distinct < SMALL else "it ended before that began"
-
-
-def again_reduced(
-    code: Compiled, engine: Any, first: Exploration, limits: Limits, options: Mapping[str, Any], started: float
-) -> Exploration:
-    """Explore anew what has turned out to be large: with ample sets, which leave out states, and if that does not say
-    all that a full search would, with sleep sets, which leave out transitions.
-
-    Args:
-        code: the model in machine code.
-        engine: that has explored it so far; `first`: what it has found.
-        started: when all began, in seconds of the clock.
-
-    Raises:
-        RuntimeError: one search has found broken what the other has not, which cannot be.
-    """
-    from dataclasses import replace
-
-    from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
-    from checker.explore.reduced import ReducedExplorer
-    from checker.explore.reducible import why_not_narrowed
-    from checker.explore.reduction import Reducing
-
-    threads, model, judged = engine.threads, code.model, code.properties
-    suspected: tuple[str, ...] = ()
-    erred = ""
-    engine.forget()
-    try:
-        if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
-            narrow = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
-            exploration = run_anew(narrow, limits, options, started)
-            exploration.add_first(first)
-            if conclusive(exploration):
-                return exploration
-            suspected, erred = tuple(exploration.violations), exploration.error
-            if exploration.stopped:
-                return replace(further(first, exploration), suspected=suspected, violations=first.violations)
-            narrow.forget()
-        explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
-        exploration = run_anew(explorer, limits, options, started)
-    except KeyboardInterrupt:  # while a model was made ready
-        return replace(first, stopped="interrupted", suspected=suspected)
-    if exploration.complete and (suspected or erred) and not exploration.violations:
-        raise RuntimeError(f"{erred or ' and '.join(suspected)} with ample sets, and not with sleep sets")
-    return replace(further(first, exploration), suspected=() if exploration.violations else suspected)
-
-
-def further(first: Exploration, second: Exploration) -> Exploration:
-    """Of two explorations of a model the one that has found more states, if something ended the second: it may have
-    come at once. How much was judged is never less than what is known."""
-    from dataclasses import replace
-
-    if not second.stopped or second.violations or second.error or second.distinct > first.distinct:
-        return second
-    return replace(first, stopped=second.stopped, compile_seconds=second.compile_seconds)
-
-
-def run_anew(engine: Any, limits: Limits, options: Mapping[str, Any], started: float) -> Exploration:
-    """Explore with what is left of the time, of which all that has passed counts."""
-    import time
-    from dataclasses import replace
-
-    ready = time.perf_counter() - started
-    exploration = run_engine(engine, replace(limits, spent=ready), options)
-    exploration.compile_seconds += ready
-    return exploration
-
-
-def kept(engine: Any, limits: Limits, options: Mapping[str, Any], progress: Any) -> Exploration:
-    """Explore with a checkpoint after each level, or go on from one.
-
-    Raises:
-        UsageError: the folder cannot be used, or does not go with the question.
-    """
-    from checker.distributed.checkpoint import Refused
-    from checker.distributed.files import StorageError
-    from checker.explore.checkpointed import Kept
-
-    folder: Path = Path(options["checkpoint"])
-    try:
-        with Kept(folder, engine.code, limits, options["resume"]) as keeper:
-            exploration: Exploration = engine.run(limits, options["keep_going"], progress, keeper)
-            if exploration.stopped and keeper.depth >= 0:
-                complain(f"the checkpoint {folder} is at depth {keeper.depth}; --resume goes on from it")
-    except (Refused, StorageError, OSError) as problem:
-        raise click.UsageError(str(problem)) from None
-    return exploration
 
 
 def check_initial(model: Model) -> None:
@@ -336,32 +203,6 @@ def check_initial(model: Model) -> None:
     except ERRORS as problem:
         said = range_error(problem, "the initial state")
         raise Cannot(f"no verdict: a value would leave its range: {said}") from None
-
-
-def ready_in_time(model: Model, judged: Sequence[Property], seconds: float, options: Mapping[str, Any]) -> bool:
-    """Whether the model is in machine code, which is kept, before the time is over."""
-    from checker.explore.compiled import Compiled
-    from checker.explore.deadline import done_in_time
-
-    symmetry, kind = not options["no_symmetry"], Compiled
-    if options["engine"] == "interpret" and not symmetry:
-        return True
-    if options["engine"] == "spark":
-        from checker.distributed.code import Code, WideCode
-
-        kind = WideCode if options["fingerprint"] == "128" else Code
-    return done_in_time(lambda: kind.of(model, judged, symmetry), seconds)
-
-
-def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:
-    """What is known where the time is over before the model is ready: nothing."""
-    from checker.explore.result import Exploration
-
-    stopped = f"--time-limit {limits.seconds:g} s reached before the model was ready"
-    nothing = Exploration(tuple(judged), engine=engine, levels=[0], stopped=stopped)
-    nothing.expanded_levels = -1
-    nothing.compile_seconds = limits.seconds or 0.0
-    return nothing
 
 
 def on_spark(

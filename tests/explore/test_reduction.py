@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands import explore as command
+from checker.commands import again as command
 from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import PREDECESSOR, Explorer
 from checker.explore.compiled import Compiled
