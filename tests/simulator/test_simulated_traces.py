@@ -105,6 +105,8 @@ def broken_run(protocol: str, variant: str, name: str, seeds: range, **more: Any
     p = property_named(name, PROPERTIES)
     for seed in seeds:
         run = dataclasses.replace(Run(seed, protocol=protocol, variant=variant), **more)
+        if all(v.held for v in judge(run)[1] if v.of == p):  # which takes a hundredth of the time
+            continue
         try:
             return simulated_trace(run, p)
         except TraceError as error:

@@ -247,7 +247,10 @@ class Followed:
                 self.late.remove((up, m))
                 if word is not None:
                     self.take(word)
-        state = copy.deepcopy(self.steps[-1].state)
+        state = self.steps[-1].state
+        if self.late:
+            there = [name for name in ("to_leader", "to_follower") if name in state]
+            state = {**state, **{name: copy.deepcopy(state[name]) for name in there}}
         for up, m in reversed(self.late):
             f, l = (m.source, m.destination) if up else (m.destination, m.source)
             del (state["to_leader"][f][l] if up else state["to_follower"][f])[place_of(self.runner, up, m)]

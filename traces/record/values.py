@@ -14,11 +14,12 @@ from typing import Any
 
 from traces.record.trace import JsonState
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.reference import MessageView, StateView, read
 from zabspec.language.schema import Layout, Role
 
 __all__ = [
     "carried",
+    "field_json",
     "in_order",
     "message_bytes",
     "message_json",
@@ -72,15 +73,27 @@ def state_json(s: StateView) -> JsonState:
     out: JsonState = {}
     for f in s.layout.schema.fields:
         if f.role is not Role.SCRATCH:
-            out[f.name] = axes_json(f.kind, getattr(s, f.name), len(f.axes))
+            out[f.name] = field_json(s, f.name)
     return out
 
 
-def axes_json(kind: Kind, value: Any, axes: int) -> Any:
-    """A field over so many axes."""
-    if axes:
-        return [axes_json(kind, v, axes - 1) for v in value]
-    return value_json(kind, value)
+def field_json(s: StateView, name: str) -> Any:
+    """A field of a state as JSON, over all its axes."""
+    field, base, sizes, strides = s.layout.places[name]
+    kind, buffer, size = field.kind, s.buffer, field.kind.size
+
+    def at(place: int, axis: int) -> Any:
+        if axis < len(sizes):
+            step = strides[axis]
+            return [at(place + k * step, axis + 1) for k in range(sizes[axis])]
+        if not isinstance(kind, (Int, Record)):
+            return value_json(kind, read(buffer, place, kind, name))
+        word = buffer[place] if size == 1 else int.from_bytes(buffer[place : place + size], "little")
+        if isinstance(kind, Record):
+            return kind.unpack(word)
+        return bool(word) if isinstance(kind, Bool) else word + kind.lo
+
+    return at(base, 0)
 
 
 # --- back ----------------------------------------------------------------------------------------

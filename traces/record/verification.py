@@ -93,22 +93,27 @@ def compare(place: str, said: Mapping[str, Any], true: Mapping[str, Any], who: s
         raise TraceError(f"{place}, {path}: the trace says {json.dumps(a)}, {who} {json.dumps(b)}")
 
 
-def difference(a: Any, b: Any, path: str = "") -> tuple[str, Any, Any] | None:
+def difference(a: Any, b: Any) -> tuple[str, Any, Any] | None:
     """Where two JSON values first differ, and what is there; None: nowhere."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        for name in (*b, *(k for k in a if k not in b)):
-            inner = f"{path}.{name}" if path else str(name)
-            if name not in a or name not in b:
-                return inner, a.get(name), b.get(name)
-            found = difference(a[name], b[name], inner)
-            if found is not None:
-                return found
-        return None
+    found = first_apart(a, b)
+    return found and (found[0].removeprefix("."), *found[1:])
+
+
+def first_apart(a: Any, b: Any) -> tuple[str, Any, Any] | None:
+    """The same; the way there is written only where something is: nearly always nothing is."""
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for k, (x, y) in enumerate(zip(a, b, strict=True)):
-            found = difference(x, y, f"{path}[{k}]")
+            found = first_apart(x, y)
             if found is not None:
-                return found
+                return f"[{k}]{found[0]}", found[1], found[2]
+        return None
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for name in (*b, *(k for k in a if k not in b)):
+            if name not in a or name not in b:
+                return f".{name}", a.get(name), b.get(name)
+            found = first_apart(a[name], b[name])
+            if found is not None:
+                return f".{name}{found[0]}", found[1], found[2]
         return None
     # true equals 1 in Python, and is not the same in a file
-    return None if type(a) is type(b) and a == b else (path, a, b)
+    return None if type(a) is type(b) and a == b else ("", a, b)

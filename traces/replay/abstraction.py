@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from traces.record.trace import JsonState
-from traces.record.values import axes_json, in_order, message_json
+from traces.record.values import field_json, in_order, message_json
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import Role
 from zabspec.model import Model
@@ -165,7 +165,7 @@ class Abstraction:
                 budget = f.name.removesuffix("_left")
                 out[f.name] = self.configuration.budget[budget] - spent.get(budget, 0)
             elif f.role is not Role.SCRATCH:
-                whole = axes_json(self.kinds[f.name].kind, getattr(s, f.name), len(f.axes))
+                whole = field_json(s, f.name)
                 out[f.name] = fitted(f.name, whole, self.layout.axis_sizes(f))
         return out
 

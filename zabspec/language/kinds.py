@@ -137,7 +137,7 @@ class Record(Kind):
         return sum((values[n] - k.lo) << self.shift(n) for n, k in self.fields.items())
 
     def unpack(self, word: int) -> dict[str, int]:
-        return {n: ((word >> self.shift(n)) & ((1 << k.bits) - 1)) + k.lo for n, k in self.fields.items()}
+        return {name: (word >> shift & mask) + least for name, (shift, mask, least) in self.places.items()}
 
 
 @dataclass(frozen=True)
