@@ -22,13 +22,12 @@ TOP = Path(__file__).parent.parent
 
 
 def keep_bytecode() -> None:
-    """Where bytecode is not to be written beside its text, it is kept in the cache folder: the tests start hundreds of
-    processes, each of which would compile all that it imports."""
-    if sys.dont_write_bytecode:
+    """Where the environment says that bytecode is not to be written beside its text, it is kept beside the cache
+    folder: the tests start hundreds of processes, each of which would compile all that it imports."""
+    if sys.dont_write_bytecode and os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        folder = cache_folder()
         sys.dont_write_bytecode = False
-        sys.pycache_prefix = str(cache_folder() / "bytecode")
-        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(folder.with_name(f"{folder.name}-bytecode"))
 
 
 def rewrite(config: pytest.Config) -> None:
