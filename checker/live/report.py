@@ -152,11 +152,11 @@ class LiveReport:
 
     def figures(self) -> list[tuple[str, str]]:
         live, r = self.live, self.live.exploration
-        orbits = f" orbits, for {r.raw:,} states" if r.symmetry else ""
+        fault_phase = f"{r.distinct:,} orbits, for {r.raw:,} states" if r.symmetry else f"{r.distinct:,} states"
         left = f"; {live.left_out:,} steps end what is assumed, and lead nowhere" if live.left_out else ""
         fingerprints = f"probability {r.collision_probability:.1e}" if r.collision_probability else "none"
         return [
-            ("fault phase", f"{r.distinct:,} states{orbits}, depth {r.depth}"),
+            ("fault phase", f"{fault_phase}, depth {r.depth}"),
             ("moments", f"{live.starts:,} of them, each with who is named, budgets aside"),
             ("stable phase", f"{live.nodes:,} states, {live.edges:,} steps{left}"),
             ("fingerprint collision", f"{fingerprints} (of the fault phase)"),
