@@ -7,16 +7,18 @@ leaves out no states: see `conclusive`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import ctypes
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from checker.explore import kernel, narrow_kernel, sleep_kernel
+from checker.explore import forget_kernel, kernel, narrow_kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, Progress
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing, collisions
 from checker.explore.result import Exploration, Limits
-from invariants.registry import STEP, TERMINAL
+from invariants import PROPERTIES
+from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
 from zabspec.language.footprints import Case, Names, Touch, footprints
@@ -26,6 +28,23 @@ from zabspec.language.looks import Looks
 from zabspec.language.schema import Layout
 
 __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
+
+PTR = ctypes.c_void_p
+
+# The ghosts of which the kernel drops a part (`forget_kernel.py`), and what it reads of others to know which.
+FORGOTTEN = frozenset({"abcast_by", "abcast_after"})
+TELLING = frozenset({"abcasts", "abcast_txn", "abcast_attempt"})
+
+# The properties that say the same whether these are dropped or not (tests/explore/test_forgetting.py).
+JUDGED_ALIKE = frozenset(
+    {
+        "integrity", "total-order", "agreement", "local-primary-order", "global-primary-order", "primary-integrity",
+        "po-causal-order", "strict-causality", "prefix", "causal-order", "ladis-total-order", "reliable-delivery",
+        "invariant-1", "invariant-2", "invariant-3", "invariant-4", "invariant-5", "invariant-5-literal",
+        "one-primary-an-epoch", "one-leader-an-epoch", "chosen-in-later-histories", "delivered-is-chosen",
+        "unique-zxid", "durability",
+    }
+)  # fmt: skip
 
 APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
 
@@ -116,6 +135,14 @@ def looks_beyond(program: t.TypedProgram, layout: Layout, world: Conventions, na
     return any(s.value != t.Const(t.BOOL, 0) for s in returns(made.body)), looks.own
 
 
+def forgets(layout: Layout, properties: Collection[Property]) -> bool:
+    """Whether a part of some ghosts may be dropped: they are there, and all that is judged is known to be judged alike,
+    which is said of properties of this house only."""
+    return layout.fields.keys() >= FORGOTTEN | TELLING and all(
+        p.name in JUDGED_ALIKE and p in PROPERTIES for p in properties
+    )
+
+
 def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
     """Every return among some statements, those inside others too."""
     found = []
@@ -133,7 +160,9 @@ def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
 class Narrowing(Reducing):
     """A model in machine code that explores with ample sets, and with sleep sets where no process is on its own."""
 
-    also_modules = (sleep_kernel, narrow_kernel)
+    also_modules = (sleep_kernel, narrow_kernel, forget_kernel)
+    exports: Mapping[str, tuple[Any, ...]] = {**Reducing.exports, "drop_unread": (None, PTR, PTR)}
+    drop_unread: Any
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -178,7 +207,7 @@ class Narrowing(Reducing):
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        return {**super().numbers, "NARROWS": 1}
+        return {**super().numbers, "NARROWS": 1, "FORGETS": int(forgets(self.layout, self.properties))}
 
 
 class AmpleExplorer(ReducedExplorer):

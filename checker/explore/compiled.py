@@ -248,6 +248,7 @@ class Compiled:
             "SKIPS": int(derive.skips(self.layout)),
             "REDUCES": 0,
             "NARROWS": 0,
+            "FORGETS": 0,
             "NODES": n,
             "RENAMINGS": math.factorial(n) if self.symmetry else 1,
             "TOTAL": total,
@@ -315,6 +316,7 @@ class Compiled:
         reads.namespace = names
         names["REDUCES"] = bool(names["REDUCES"])
         names["NARROWS"] = bool(names["NARROWS"])
+        names["FORGETS"] = bool(names["FORGETS"])
         return names
 
     def _typed(self) -> TypedProgram:

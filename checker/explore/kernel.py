@@ -144,6 +144,8 @@ def expand(
                 met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
                 if (broken | met | parent.error | child.error) != 0:
                     judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
+                if NARROWS:  # perhaps another state from here on, of which all is judged alike
+                    drop_unread(parent, child)
                 changed = observed_changed(parent, child)
                 which = 0
                 if SYMMETRY:
