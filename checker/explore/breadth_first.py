@@ -421,6 +421,8 @@ class Explorer:
             offset = slot.report.get(kernel.R_OFFSET)
             if made < asked:
                 out, filled = slot.next_out()
+        if done == chunk.count and offset != chunk.start + chunk.used:  # something else was written where it lay
+            raise RuntimeError(f"{done} states of a level end at {offset}, and not at {chunk.start + chunk.used}")
 
     def insert_all(
         self, pool: ThreadPoolExecutor | None, new: list[LevelGroup], jobs: int

@@ -86,10 +86,12 @@ class ReducedExplorer(Explorer):
             self.streams.append(chunk.block)
 
     def place(self, part: Found) -> None:
-        """Find room for what a slot has found."""
+        """Find room for what a slot has found, and hold it: until its chunks are appended nothing else says that the
+        block is in use, and one that is begun and filled in one batch would be given away."""
         size = part.bytes + SLACK
         if size > STREAM:
             part.block, part.start = Block(size, budget=self.budget), 0
+            self.users[part.block.address] = 1
             return
         if self.stream is None or self.filled + size > STREAM:
             if self.stream is not None:
@@ -98,6 +100,7 @@ class ReducedExplorer(Explorer):
             self.users[self.stream.address] = 1  # the stream itself
             self.filled = 0
         part.block, part.start = self.stream, self.filled
+        self.users[part.block.address] += 1
         self.filled += part.bytes
 
     def release(self, block: Block) -> None:
@@ -136,6 +139,8 @@ class ReducedExplorer(Explorer):
         for part in parts:
             for chunk in part.chunks:
                 self.append(stream, chunk)
+            assert part.block is not None
+            self.release(part.block)
             for k in range(len(self.code.properties)):
                 if part.info.get(3 + k):
                     self.broken.setdefault(k, part.info.get(3 + k) - 1)

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.commands import again as command
+from checker.explore import reduced as blocks
 from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import PREDECESSOR, Explorer
 from checker.explore.compiled import Compiled
@@ -77,6 +78,17 @@ def test_any_number_of_threads_gives_the_same_tree() -> None:
     a, b = one.run(Limits()), two.run(Limits())
     assert one.preds == two.preds
     assert (a.generated, a.step_counts) == (b.generated, b.step_counts)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_block_that_is_begun_and_filled_in_one_batch_is_in_use(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """It was given to the next states of the same level, which then stood where its own had been."""
+    full = Explorer(Compiled(Model(SMALL), DEFAULT, True), threads).run(Limits())
+    monkeypatch.setattr(blocks, "UNIT", 4096)
+    for stream in (12_000, 30_000, 60_000):
+        monkeypatch.setattr(blocks, "STREAM", stream)
+        assert found(ReducedExplorer(reducing(SMALL, True), threads).run(Limits(), keep_going=True)) == found(full)
 
 
 def test_states_that_may_be_are_shared_out_as_without_reduction() -> None:
