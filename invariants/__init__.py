@@ -14,6 +14,7 @@ from types import ModuleType
 
 from invariants import analysis, causality, claims, core, durability, inductive, ladis
 from invariants.registry import HISTORY, Property, property_named
+from zabspec.own.authoring import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
 OF_THE_PAPERS = (core, causality, ladis, analysis, claims, durability)
@@ -28,7 +29,8 @@ def found_beside() -> tuple[ModuleType, ...]:
 
 
 OTHERS = found_beside()
-PROPERTIES: tuple[Property, ...] = tuple(p for m in (*OF_THE_PAPERS, *OTHERS) for p in m.PROPERTIES)
+OF_PAPERS: tuple[Property, ...] = tuple(p for m in OF_THE_PAPERS for p in m.PROPERTIES)
+PROPERTIES: tuple[Property, ...] = (*OF_PAPERS, *(p for m in OTHERS for p in m.PROPERTIES))
 MODULES = (*OF_THE_PAPERS, *OTHERS, *inductive.MODULES)
 
 
@@ -38,8 +40,14 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
 
     Raises:
         KeyError: there is no such protocol.
+        ConfigError: a file beside these gives a property a name that another has, so that one would be taken for it.
     """
     found = PROTOCOLS[protocol]
+    names = [p.name for p in PROPERTIES]
+    for p in PROPERTIES:
+        if names.count(p.name) > 1:
+            where = " and ".join(sorted({q.holds.__module__ for q in PROPERTIES if q.name == p.name}))
+            raise ConfigError(f"two properties are called {p.name} ({where}): call one of them something else")
     if found.text is None:
         return PROPERTIES
     return (
@@ -48,4 +56,4 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
     )
 
 
-__all__ = ["MODULES", "PROPERTIES", "Property", "properties_of", "property_named"]
+__all__ = ["MODULES", "OF_PAPERS", "PROPERTIES", "Property", "properties_of", "property_named"]

@@ -17,7 +17,7 @@ from checker.explore.breadth_first import Keeper, Progress
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing, collisions
 from checker.explore.result import Exploration, Limits
-from invariants import PROPERTIES
+from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
@@ -137,9 +137,9 @@ def looks_beyond(program: t.TypedProgram, layout: Layout, world: Conventions, na
 
 def forgets(layout: Layout, properties: Collection[Property]) -> bool:
     """Whether a part of some ghosts may be dropped: they are there, and all that is judged is known to be judged alike,
-    which is said of properties of this house only."""
+    which is said of the papers' properties only, as they stand here."""
     return layout.fields.keys() >= FORGOTTEN | TELLING and all(
-        p.name in JUDGED_ALIKE and p in PROPERTIES for p in properties
+        p.name in JUDGED_ALIKE and p in OF_PAPERS for p in properties
     )
 
 

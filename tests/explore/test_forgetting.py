@@ -19,6 +19,7 @@ from checker.explore.result import Limits
 from invariants import PROPERTIES, properties_of
 from invariants.registry import STEP
 from zabspec.model import Configuration, Model
+from zabspec.own.authoring import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
 SMALL = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)
@@ -178,13 +179,18 @@ def test_all_of_this_house_that_is_judged_by_default_is_known() -> None:
     assert {p.name for p in PROPERTIES} >= JUDGED_ALIKE
 
 
-def test_with_a_property_of_ones_own_nothing_is_dropped() -> None:
+def test_with_a_property_of_ones_own_nothing_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it goes by the name of a known one."""
     layout = narrowing(SMALL).layout
     agreement, order = (next(p for p in PROPERTIES if p.name == n) for n in ("agreement", "causal-order"))
     assert forgets(layout, [agreement, order])
     assert not forgets(layout, [agreement, replace(order, holds=agreement.holds)])
     assert not forgets(layout, [agreement, replace(order, name="mine")])
+    beside = replace(order, holds=agreement.holds)  # in a file laid beside ours
+    monkeypatch.setattr("invariants.PROPERTIES", (*PROPERTIES, beside))
+    assert not forgets(layout, [agreement, beside])
+    with pytest.raises(ConfigError, match="two properties are called causal-order"):
+        properties_of("zab")
     code = Narrowing(Model(SMALL), [agreement, replace(order, name="mine")], False)
     assert not code.numbers["FORGETS"]
     state = next(histories(code))
