@@ -295,10 +295,7 @@ class Report:
                 f"{r.generated:,}" + (" (reduced: only by transitions that were taken)" if r.reduced else ""),
             ),
             ("depth", f"{len(self.levels) - 1}" + (" (reduced)" if r.narrowed else "")),
-            (
-                "terminal states",
-                f"{r.terminal:,} (no step is possible{'; reduced' if r.narrowed else ''})",
-            ),
+            ("terminal states", f"{r.terminal:,} (no step is possible{'; reduced' if r.narrowed else ''})"),
             (
                 "fingerprint collision",
                 f"probability {r.collision_probability:.1e}" if r.collision_probability else "none",
