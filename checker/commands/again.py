@@ -84,7 +84,7 @@ def again_reduced(
             if conclusive(exploration):
                 return exploration
             suspected, erred = tuple(exploration.violations), exploration.error
-            if exploration.stopped:
+            if exploration.stopped and not exploration.apart:
                 return replace(further(first, exploration), suspected=suspected, violations=first.violations)
             narrow.forget()
         explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from checker.explore import forget_kernel, kernel, narrow_kernel, sleep_kernel
-from checker.explore.breadth_first import Keeper, Progress
+from checker.explore.breadth_first import Keeper, LevelGroup, Progress
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing, collisions
 from checker.explore.result import Exploration, Limits
@@ -222,8 +222,15 @@ class AmpleExplorer(ReducedExplorer):
         assert keeper is None
         result = super().run(limits, keep_going, progress)
         result.narrowed = True
-        result.apart = any(slot.report.get(kernel.R_APART) for slot in self.slots)
         return result
+
+    def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
+        """Nor does it go on once it cannot be believed."""
+        r = self.result
+        r.apart = any(slot.report.get(kernel.R_APART) for slot in self.slots)
+        if r.apart and not r.stopped:
+            r.stopped = "steps may not change places"
+        return super().finished(level, keep_going)
 
     def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
         """Ways are told by a search that leaves out nothing."""
