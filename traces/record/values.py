@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from traces.record.trace import JsonState
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
@@ -27,7 +29,10 @@ __all__ = [
     "state_json",
     "state_of",
     "value_json",
+    "writer",
 ]
+
+Writer = Callable[[bytearray, int], Any]  # a value that lies in these bytes at this place, as JSON
 
 
 def value_json(kind: Kind, value: Any) -> Any:
@@ -49,7 +54,8 @@ def value_json(kind: Kind, value: Any) -> Any:
 
 def in_order(bag: Iterable[Any]) -> list[Any]:
     """The elements of a bag in the order in which they are written: that of their own texts."""
-    return sorted(bag, key=json.dumps)
+    held = list(bag)
+    return sorted(held, key=json.dumps) if len(held) > 1 else held
 
 
 def message_json(m: MessageView) -> dict[str, Any]:
@@ -70,30 +76,100 @@ def message_said(m: MessageView) -> dict[str, Any]:
 
 def state_json(s: StateView) -> JsonState:
     """Every field of a state but scratch, as JSON."""
-    out: JsonState = {}
-    for f in s.layout.schema.fields:
-        if f.role is not Role.SCRATCH:
-            out[f.name] = field_json(s, f.name)
-    return out
+    buffer = s.buffer
+    return {name: written(buffer) for name, (written, lasts) in writers(s.layout).items() if lasts}
 
 
 def field_json(s: StateView, name: str) -> Any:
     """A field of a state as JSON, over all its axes."""
-    field, base, sizes, strides = s.layout.places[name]
-    kind, buffer, size = field.kind, s.buffer, field.kind.size
+    return writers(s.layout)[name][0](s.buffer)
 
-    def at(place: int, axis: int) -> Any:
-        if axis < len(sizes):
-            step = strides[axis]
-            return [at(place + k * step, axis + 1) for k in range(sizes[axis])]
-        if not isinstance(kind, (Int, Record)):
-            return value_json(kind, read(buffer, place, kind, name))
-        word = buffer[place] if size == 1 else int.from_bytes(buffer[place : place + size], "little")
-        if isinstance(kind, Record):
-            return kind.unpack(word)
-        return bool(word) if isinstance(kind, Bool) else word + kind.lo
 
-    return at(base, 0)
+# --- how a state is written ------------------------------------------------------------------------
+# What a field holds is looked at once for each layout, and not once for each value: a run is written after every step.
+
+WRITERS: WeakKeyDictionary[Layout, dict[str, tuple[Callable[[bytearray], Any], bool]]] = WeakKeyDictionary()
+
+
+def writers(layout: Layout) -> dict[str, tuple[Callable[[bytearray], Any], bool]]:
+    """What writes each field of a state, and whether it is one that lasts."""
+    found = WRITERS.get(layout)
+    if found is None:
+        found = WRITERS[layout] = {
+            name: (over_axes(base, sizes, strides, writer(field.kind, name)), field.role is not Role.SCRATCH)
+            for name, (field, base, sizes, strides) in layout.places.items()
+        }
+    return found
+
+
+def over_axes(base: int, sizes: tuple[int, ...], strides: tuple[int, ...], one: Writer) -> Callable[[bytearray], Any]:
+    """What writes a field over its axes."""
+    if not sizes:
+        return lambda buffer: one(buffer, base)
+    places = [base + k * strides[0] for k in range(sizes[0])]
+    if len(sizes) == 1:
+        return lambda buffer: [one(buffer, at) for at in places]
+    inner = [over_axes(at, sizes[1:], strides[1:], one) for at in places]
+    return lambda buffer: [written(buffer) for written in inner]
+
+
+def writer(kind: Kind, label: str) -> Writer:
+    """What writes a value of a kind.
+
+    Args:
+        label: what is called by its name where a sequence claims to be longer than it can be.
+    """
+    if isinstance(kind, Int):
+        return partial(write_int, kind.size, kind.lo, isinstance(kind, Bool))
+    if isinstance(kind, Record):
+        return partial(write_record, kind.size, [(name, *place) for name, place in kind.places.items()])
+    if isinstance(kind, Seq):
+        element = writer(kind.element, label)
+        return partial(write_seq, kind, kind.header, kind.capacity, kind.element.size, element, label)
+    if isinstance(kind, MessageUnion):
+        envelope = [(name, at, writer(k, label)) for name, (at, k, label) in kind.envelope_places.items()]
+        said = [
+            (m.name, [*envelope, *((name, at, writer(k, label)) for name, (at, k, label) in places.items())])
+            for m, places in zip(kind.messages, kind.places, strict=True)
+        ]
+        return partial(write_message, kind, said)
+    return lambda buffer, at: value_json(kind, read(buffer, at, kind, label))
+
+
+def write_int(size: int, lo: int, truth: bool, buffer: bytearray, at: int) -> int:
+    word = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
+    return bool(word) if truth else word + lo
+
+
+def write_record(size: int, places: list[tuple[str, int, int, int]], buffer: bytearray, at: int) -> dict[str, int]:
+    word = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
+    return {name: (word >> shift & mask) + least for name, shift, mask, least in places}
+
+
+def write_seq(
+    kind: Seq, header: int, capacity: int, size: int, element: Writer, label: str, buffer: bytearray, at: int
+) -> list[Any]:
+    count = buffer[at] if header == 1 else int.from_bytes(buffer[at : at + header], "little")
+    if not count:
+        return []
+    if count > capacity:
+        return [value_json(kind.element, v) for v in read(buffer, at, kind, label)]  # which says what is wrong
+    first = at + header
+    out = [element(buffer, place) for place in range(first, first + count * size, size)]
+    return in_order(out) if kind.bag else out
+
+
+def write_message(
+    union: MessageUnion, said: list[tuple[str, list[tuple[str, int, Writer]]]], buffer: bytearray, at: int
+) -> dict[str, Any]:
+    tag = buffer[at]
+    if not 0 < tag <= len(said):
+        return message_json(MessageView(buffer, at, union))  # which says what is wrong
+    name, fields = said[tag - 1]
+    out: dict[str, Any] = {"kind": name}
+    for field, offset, written in fields:
+        out[field] = written(buffer, at + offset)
+    return out
 
 
 # --- back ----------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from functools import cached_property
 from typing import Any
 
 from traces.record.trace import JsonState
-from traces.record.values import field_json, in_order, message_json
+from traces.record.values import field_json, in_order, writer
+from zabspec.language.kinds import MessageUnion
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import Role
 from zabspec.model import Model
@@ -118,23 +119,36 @@ class Abstraction:
         self.configuration = model.configuration
         self.nodes = range(model.configuration.nodes)
         self.layout = model.program.layout
-        self.kinds = stage.program.layout.fields
+        own = stage.program.layout
+        message = own.fields["no_message"].kind
+        assert isinstance(message, MessageUnion)
+        self.envelope = message.envelope
+        self.written = writer(message, "no_message")
+        # fields that are as large here as there need not be cut
+        here = {name: own.axis_sizes(f) for name, f in own.fields.items()}
+        self.same = {name for name, f in self.layout.fields.items() if here.get(name) == self.layout.axis_sizes(f)}
 
     # --- what is on its way ----------------------------------------------------------------------
 
     def over(self, s: StateView, f: int, l: int, way: int) -> list[Entry]:
         """What is on its way over the connection of f to l (`UP` or `DOWN_WAY`), by its numbers. On
         a lossy channel what was passed over is lost."""
-        end = s.leader_end[f][l] if way == UP else s.follower_end[f][l]
-        if not end:
-            return []
-        out: dict[int, Entry] = {}  # copies of a message are one, of which the first arrives first
+        return self.over_all(s, way).get((f, l), [])
+
+    def over_all(self, s: StateView, way: int) -> dict[tuple[int, int], list[Entry]]:
+        """The same of every connection over which something is on its way."""
+        ends, numbers = (s.leader_end if way == UP else s.follower_end), s.connection
+        found: dict[
+            tuple[int, int], dict[int, Entry]
+        ] = {}  # copies of a message are one, of which the first arrives first
         for entry in sorted(entries(s), key=lambda e: -e.seq):
             m = entry.message
-            here = (m.follower, m.leader, m.way, m.connection) == (f, l, way, s.connection[f][l])
-            if here and self.arrives(s, m):
-                out[m.number] = entry
-        return [out[number] for number in sorted(out)]
+            if m.way != way:
+                continue
+            f, l = m.follower, m.leader
+            if ends[f][l] and m.connection == numbers[f][l] and self.arrives(s, m):
+                found.setdefault((f, l), {})[m.number] = entry
+        return {pair: [out[number] for number in sorted(out)] for pair, out in found.items()}
 
     def arrives(self, s: StateView, m: MessageView) -> bool:
         """Whether what is on its way over a connection may still be taken."""
@@ -166,7 +180,7 @@ class Abstraction:
                 out[f.name] = self.configuration.budget[budget] - spent.get(budget, 0)
             elif f.role is not Role.SCRATCH:
                 whole = field_json(s, f.name)
-                out[f.name] = fitted(f.name, whole, self.layout.axis_sizes(f))
+                out[f.name] = whole if f.name in self.same else fitted(f.name, whole, self.layout.axis_sizes(f))
         return out
 
     def network(self, s: StateView, name: str) -> Any:
@@ -174,9 +188,11 @@ class Abstraction:
         if name == "link":
             return [[self.link(s, f, l) for l in self.nodes] for f in self.nodes]
         if name == "to_leader":
-            return [[self.texts(self.over(s, f, l, UP)) for l in self.nodes] for f in self.nodes]
+            sent = self.over_all(s, UP)
+            return [[self.texts(sent.get((f, l), [])) for l in self.nodes] for f in self.nodes]
         if name == "to_follower":
-            return [[m for l in self.nodes for m in self.texts(self.over(s, f, l, DOWN_WAY))] for f in self.nodes]
+            sent = self.over_all(s, DOWN_WAY)
+            return [[m for l in self.nodes for m in self.texts(sent.get((f, l), []))] for f in self.nodes]
         if name == "in_line":
             pairs = Counter((m["source"], m["target"]) for m in self.datagrams(s))
             return [[pairs[p, q] for q in self.nodes] for p in self.nodes]
@@ -194,12 +210,16 @@ class Abstraction:
 
     def texts(self, sent: list[Entry]) -> list[dict[str, Any]]:
         """Messages without what the simulator wrote on them."""
-        envelope = self.kinds["no_message"].kind.envelope  # type: ignore[attr-defined]
-        return [{k: v for k, v in message_json(e.message).items() if k not in envelope} for e in sent]
+        return [{k: v for k, v in self.message(e).items() if k not in self.envelope} for e in sent]
+
+    def message(self, entry: Entry) -> dict[str, Any]:
+        """A message with what the simulator wrote on it."""
+        m: dict[str, Any] = self.written(entry.message.buffer, entry.message.at)
+        return m
 
     def datagrams_of(self, s: StateView) -> list[Datagram]:
         """The datagrams on their way, those of one source and target in the order in which they were sent."""
-        return [(e.seq, message_json(e.message)) for e in self.bag(s)]
+        return [(e.seq, self.message(e)) for e in self.bag(s)]
 
     def datagrams(self, s: StateView) -> list[dict[str, Any]]:
         """The datagrams on their way, with what the explorer writes on them."""
