@@ -52,10 +52,15 @@ class Circuit:
         """All of them are true."""
         rest: set[int] = set()
         for member in members:
+            if member is True:
+                continue
             if member is False or -member in rest:
                 return False
-            if member is not True:
-                rest.add(member)
+            rest.add(member)
+        return self.gate(rest)
+
+    def gate(self, rest: set[int]) -> Truth:
+        """All of these bits are true, none of them another's negation."""
         if len(rest) < 2:
             return Bit(rest.pop()) if rest else True
         key = frozenset(rest)
@@ -67,8 +72,15 @@ class Circuit:
         return gate
 
     def some(self, members: Iterable[Truth]) -> Truth:
-        """One of them is true."""
-        return neg(self.every(neg(m) for m in members))
+        """One of them is true: not all of their negations are."""
+        rest: set[int] = set()
+        for member in members:
+            if member is False:
+                continue
+            if member is True or member in rest:
+                return True
+            rest.add(-member)
+        return neg(self.gate(rest))
 
     def load(self, solver: Solver) -> None:
         """Assert all clauses."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from checker.proof.circuit import Bit, Circuit, Truth, neg
@@ -51,6 +52,11 @@ class Instance:
 
     def size(self, sort: Sort) -> int:
         """How many elements the sort has."""
+        return self.sizes[sort]
+
+    @cached_property
+    def sizes(self) -> dict[Sort, int]:
+        """How many elements each sort has."""
         return {
             PROCESS: self.processes,
             QUORUM: len(self.quorums),
@@ -59,7 +65,7 @@ class Instance:
             EPOCH: self.epochs,
             COUNTER: self.counters,
             CONNECTION: self.connections,
-        }[sort]
+        }
 
     def tuples(self, sorts: Sequence[Sort]) -> Iterator[tuple[int, ...]]:
         """All arguments of those sorts."""
@@ -132,8 +138,9 @@ class Table:
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
         """The symbol applied to elements, known or not."""
-        if all(isinstance(a, int) for a in arguments):
-            return self.entry(symbol, tuple(arguments))
+        if Choice not in map(type, arguments):
+            known = self.values.get(symbol)
+            return self.given(symbol, tuple(arguments)) if known is None else known[tuple(arguments)]
         options = [
             [(a, True)] if isinstance(a, int) else [(k, c) for k, c in enumerate(a.conditions) if c is not False]
             for a in arguments

@@ -7,6 +7,8 @@ state after an action is the one before it, seen through the action's definition
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Protocol
 
 from zabspec.abstract.logic import (
@@ -60,32 +62,70 @@ class State(Protocol):
         """The symbol applied to elements."""
 
 
+Reader = Callable[[tuple[Any, ...], State], Any]
+
+
 def meaning(expression: Expression, bound: Environment, state: State) -> Any:
     """The value of a term or formula, its free variables being bound."""
-    world = state.world
+    return reader(expression, tuple(bound))(tuple(bound.values()), state)
+
+
+@lru_cache(maxsize=1 << 14)
+def reader(expression: Expression, scope: tuple[Variable, ...]) -> Reader:
+    """What reads an expression, given the values of the variables in scope, in their order, and a state.
+
+    A formula is read many thousands of times, of each state of a run for all values of its variables: so what
+    each part of it is, and where each variable stands, is found once.
+    """
     match expression:
         case Variable():
-            return bound[expression]
+            place = _place(expression, scope)
+            return lambda values, state: values[place]
         case Apply():
-            return state.value(expression.symbol, [meaning(a, bound, state) for a in expression.arguments])
+            if all(isinstance(a, Variable) for a in expression.arguments):
+                return _apply_to_variables(expression.symbol, [_place(a, scope) for a in expression.arguments])
+            return _apply(expression.symbol, [reader(a, scope) for a in expression.arguments])
         case Many():
-            members = (meaning(m, bound, state) for m in expression.members)
-            return world.every(members) if expression.every else world.some(members)
+            return _many(expression.every, [reader(m, scope) for m in expression.members])
         case Not():
-            return world.neg(meaning(expression.body, bound, state))
+            body = reader(expression.body, scope)
+            return lambda values, state: state.world.neg(body(values, state))
         case Equal():
-            return world.equal(meaning(expression.left, bound, state), meaning(expression.right, bound, state))
+            left, right = reader(expression.left, scope), reader(expression.right, scope)
+            return lambda values, state: state.world.equal(left(values, state), right(values, state))
         case IfThenElse():
-            test, then, otherwise = (meaning(part, bound, state) for part in expression.parts())
-            return world.choose(test, then, otherwise)
+            parts = [reader(part, scope) for part in expression.parts()]
+            return lambda values, state: state.world.choose(*(part(values, state) for part in parts))
         case Quantified():
-            variables = expression.variables
-            return world.quantified(
-                expression.every,
-                variables,
-                lambda values: meaning(expression.body, {**bound, **dict(zip(variables, values, strict=True))}, state),
+            every, variables = expression.every, expression.variables
+            inner = reader(expression.body, scope + variables)
+            return lambda values, state: state.world.quantified(
+                every, variables, lambda more: inner((*values, *more), state)
             )
     raise TypeError(f"not an expression: {expression!r}")
+
+
+def _place(variable: Expression, scope: tuple[Variable, ...]) -> int:
+    """Where a variable stands: as it was bound last."""
+    return max(k for k, v in enumerate(scope) if v is variable)
+
+
+def _apply(symbol: Symbol, arguments: Sequence[Reader]) -> Reader:
+    return lambda values, state: state.value(symbol, tuple([a(values, state) for a in arguments]))
+
+
+def _apply_to_variables(symbol: Symbol, places: Sequence[int]) -> Reader:
+    """Most are, and picking them out is much of what reading takes."""
+    if len(places) < 2:
+        return lambda values, state: state.value(symbol, tuple([values[k] for k in places]))
+    pick = itemgetter(*places)
+    return lambda values, state: state.value(symbol, pick(values))
+
+
+def _many(every: bool, members: Sequence[Reader]) -> Reader:
+    if every:
+        return lambda values, state: state.world.every(m(values, state) for m in members)
+    return lambda values, state: state.world.some(m(values, state) for m in members)
 
 
 class After:
@@ -95,12 +135,14 @@ class After:
         self.before = before
         self.world = before.world
         self.action = action
-        self.bound = dict(zip(action.parameters, parameters, strict=True))
+        if len(parameters) != len(action.parameters):
+            raise ValueError(f"{action.name} takes {len(action.parameters)} parameters, not {len(parameters)}")
+        self.parameters = tuple(parameters)
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
         """The symbol's definition by the action, or what it was."""
         definition = self.action.updates.get(symbol)
         if definition is None:
             return self.before.value(symbol, arguments)
-        values = dict(zip(definition.variables, arguments, strict=True))
-        return meaning(definition.body, {**self.bound, **values}, self.before)
+        read = reader(definition.body, self.action.parameters + definition.variables)
+        return read((*self.parameters, *arguments), self.before)

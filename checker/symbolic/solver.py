@@ -118,7 +118,17 @@ class Solver:
     @staticmethod
     def bits(model: z3.ModelRef) -> frozenset[int]:
         """The variables of `add_clauses` that are true in a model."""
-        return frozenset(int(d.name()[2:]) for d in model.decls() if d.name()[:2] == "k!" and z3.is_true(model[d]))
+        # by z3's C functions: there are thousands, and z3's plain interface makes five objects of each
+        c, m = model.ctx.ref(), model.model
+        found = set()
+        for k in range(z3.Z3_model_get_num_consts(c, m)):
+            declared = z3.Z3_model_get_const_decl(c, m, k)
+            name = z3.Z3_get_decl_name(c, declared)
+            if z3.Z3_get_symbol_kind(c, name) == z3.Z3_INT_SYMBOL:
+                value = z3.Z3_model_get_const_interp(c, m, declared)
+                if value and z3.Z3_get_bool_value(c, value) == z3.Z3_L_TRUE:
+                    found.add(z3.Z3_get_symbol_int(c, name))
+        return frozenset(found)
 
     def track(self, name: str, assertion: z3.BoolRef) -> None:
         """Assert a formula under a name by which a core tells of it."""

@@ -101,8 +101,8 @@ def test_no_name_is_taken_twice():
 def test_a_false_property_is_not_proved(prover):
     false = Clause("all agree on their promises", forall(lambda p, g: promised(p) == promised(g)), "")
     claim = replace(ZAB, properties=(false,))
-    query = next(iter(Prover(claim, seconds=3).implied()))
-    assert Prover(claim, seconds=3).ask(query).answer is not Answer.PROVED
+    claimed = Prover(claim, seconds=0.5)  # a true one takes some hundredths
+    assert claimed.ask(next(iter(claimed.implied()))).answer is not Answer.PROVED
 
 
 def test_a_clause_that_does_not_begin_true_is_refused(prover):
@@ -129,10 +129,11 @@ def test_needs_that_do_not_suffice_fall_back_to_all(prover, monkeypatch):
 @pytest.mark.slow(seconds=1)
 def test_without_axioms_of_quorums_the_proof_fails():
     broken = replace(ZAB, axioms={n: f for n, f in ZAB.axioms.items() if n != "quorums intersect"})
-    some = Prover(broken, seconds=2)
     action = next(a for a in ACTIONS if a.name == "l.1.2")
-    query = next(q for q in some.consecution(action) if q.clause == "chosen with promises")
-    assert some.ask(query).answer is not Answer.PROVED
+    for theory in (ZAB, broken):
+        some = Prover(theory, seconds=10 if theory is ZAB else 0.5)
+        query = next(q for q in some.consecution(action) if q.clause == "chosen with promises")
+        assert (some.ask(query).answer is Answer.PROVED) == (theory is ZAB)
 
 
 # --- not vacuous ---------------------------------------------------------------------------------
@@ -207,7 +208,7 @@ def test_what_loses_a_delivered_transaction_breaks_durability_first_and_alone(na
 def test_durability_is_not_proved_of_what_a_quorum_need_not_have_accepted(prover):
     """Every quorum having a member that accepted is not all of one: without the clause that says so, no proof."""
     kept = tuple(c for c in CLAUSES if c.name != "committed is accepted by all of a quorum")
-    weak = Prover(replace(ZAB, clauses=kept), seconds=2)
+    weak = Prover(replace(ZAB, clauses=kept), seconds=0.5)
     query = next(q for q in weak.implied() if q.clause == "durability")
     assert weak.ask(query).answer is not Answer.PROVED
     assert prover.ask(query).answer is Answer.PROVED
@@ -354,8 +355,10 @@ def test_the_command_shows_a_mutant(monkeypatch):
     assert "The sound protocol refuses it: step 26 (best)" in output
 
 
-@pytest.mark.slow(seconds=4)
-def test_an_undecided_proof_is_no_verdict():
+@pytest.mark.slow(seconds=2)
+def test_an_undecided_proof_is_no_verdict(monkeypatch):
+    """Of a few of its queries, for whose axioms alone z3 takes longer."""
+    monkeypatch.setattr(Prover, "queries", lambda self: itertools.islice(self.implied(), 0 if self.theory.over else 5))
     result = run("--query-limit", "0.0005")
     assert result.return_value == 3
     assert result.output.startswith("not proved")

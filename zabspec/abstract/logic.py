@@ -55,6 +55,9 @@ class Sort:
 
     name: str
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 PROCESS = Sort("process")
 QUORUM = Sort("quorum")
@@ -206,6 +209,10 @@ class Symbol:
     result: Sort | None
     rigid: bool
     doc: str
+
+    def __hash__(self) -> int:
+        """Of its name alone: a state looks its symbols up all the time."""
+        return hash(self.name)
 
     def __call__(self, *arguments: Expression) -> Apply:
         if tuple(a.sort for a in arguments) != self.arguments:
