@@ -11,6 +11,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Self
 
 from checker.explore import kernel
+from checker.explore.idle import leaves_idle_out
 from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, refuse_order, why_not_symmetric
 from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
@@ -294,6 +295,7 @@ class Compiled:
                     what = ", ".join(sorted(touched - observed))
                     raise ConfigError(f"{said_at(p.holds)}{p.name} is over the history, and reads {what}")
         refuse_scratch(self.model, self.properties, reads.program.reads)
+        skips = leaves_idle_out(self.model, self.properties, reads)
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
         text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
@@ -312,7 +314,7 @@ class Compiled:
         names |= own
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)
-        names["SKIPS"] = bool(names["SKIPS"])
+        names["SKIPS"] = bool(names["SKIPS"]) and skips
         reads.namespace = names
         names["REDUCES"] = bool(names["REDUCES"])
         names["NARROWS"] = bool(names["NARROWS"])

@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
+from checker.explore.idle import leaves_idle_out
 from checker.explore.memory import Budget, peak_bytes
 from checker.explore.result import Exploration, Found, Limits
 from checker.explore.symmetry import Asymmetric, asymmetry, refuse_order
-from invariants.binding import bound
+from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, Property, keeps, meets
 from zabspec.language import derive
+from zabspec.language.frontend import FrontEnd
 from zabspec.language.lang import NOBODY
 from zabspec.language.reference import ERRORS, RangeError, StateView, range_error
 from zabspec.model import Model
@@ -57,7 +59,8 @@ class Interpreter:
         self.steps = program.steps
         self.names = bound(model)
         self.bags = bool(derive.bags(self.layout))
-        self.skips = derive.skips(self.layout)
+        front = FrontEnd(self.layout, full_namespace(model), program.types, program.handlers)
+        self.skips = leaves_idle_out(model, self.properties, front)
         self.permutations = list(permutations(range(model.configuration.nodes)))
 
     # --- one exploration -------------------------------------------------------------------------
@@ -128,15 +131,16 @@ class Interpreter:
             before = StateView(self.layout, state)
             steps = 0
             for word, after in self.attempts(state):
-                steps += 1
                 if isinstance(after, RangeError):
+                    steps += 1
                     self.note(after)
                     continue
                 key = after.key()
+                self.judge_step(before, word, after, index)
                 if self.skips and derive.is_idle(self.layout, state, key):
                     continue  # a receipt that changes nothing may as well come later
+                steps += 1
                 self.count(after)
-                self.judge_step(before, word, after, index)
                 child, size = self.orbit(key)
                 if child not in self.seen:
                     self.seen.add(child)

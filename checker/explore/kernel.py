@@ -102,16 +102,19 @@ def expand(
         elif steps[0] == 0:
             report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
         ordinal = 0
+        stuck = SKIPS and steps[0] != 0  # nothing but such receipts is possible
         for k in range(steps[0]):
             choice = 0
             choices = 1
             if NARROWS:  # the steps of a process on its own are enough
                 if k == alone and unseen and not whole:
+                    stuck = False
                     break
             if REDUCES:  # what an earlier step put to sleep has one successor, which another way leads to
                 mine = class_of_step(parent, steps[1 + k])
                 quiet = False
                 if is_asleep(steps[1 + k]):
+                    stuck = False
                     ordinal = ordinal + 1
                     continue
             while choice < choices:
@@ -122,6 +125,7 @@ def expand(
                 choices = max(choices, child.choices)
                 choice = choice + 1
                 if child.error != 0:
+                    stuck = False
                     note_error(report, child.error, first + done, 2 * ordinal)
                     continue
                 ordinal = ordinal + 1
@@ -130,9 +134,14 @@ def expand(
                     if k < alone:
                         whole = whole or left_on_their_own(child) >= left
                         unseen = unseen or not seen_changed(parent, child)
+                broken = judge_step(parent, child, live_steps)
+                met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
+                if (broken | met | parent.error | child.error) != 0:
+                    judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
                 if SKIPS:  # a receipt that changes nothing may as well come later
                     if idle(parent, child):
                         continue
+                    stuck = False
                 report[R_GENERATED] = report[R_GENERATED] + 1
                 report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
                 taken = child.steps
@@ -140,10 +149,6 @@ def expand(
                     at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
                     report[at] = report[at] + 1
                     taken = taken & (taken - 1)
-                broken = judge_step(parent, child, live_steps)
-                met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
-                if (broken | met | parent.error | child.error) != 0:
-                    judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
                 if NARROWS:  # perhaps another state from here on, of which all is judged alike
                     drop_unread(parent, child)
                 changed = observed_changed(parent, child)
@@ -178,6 +183,8 @@ def expand(
                             may_sleep(work, mine)
                     else:
                         may_sleep(work, mine)
+        if stuck:
+            report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
         done = done + 1
     while tail < head:
         settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)

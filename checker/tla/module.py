@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from checker.explore.idle import leaves_idle_out
 from checker.explore.symmetry import asymmetry
 from checker.tla.actions import Actions
 from checker.tla.env import ROOT, Operator, Untranslatable, fixed
@@ -132,8 +133,7 @@ def translated(model: Model, properties: Sequence[Property], carried: frozenset[
         front.function(root)
     made = Translated(front.program, program.layout, model.configuration.nodes, carried)
     made.docs = {n: f.__doc__ or "" for n, f in full_namespace(model).items() if isinstance(f, FunctionType)}
-    skips = any(not kind.blocks for _, kind in bags(program.layout))
-    made.next_state = made.actions(skips)
+    made.next_state = made.actions(leaves_idle_out(model, properties, front))
     made.invariants = {p.name: made.operator(p.holds.__name__) for p in properties}
     return made
 

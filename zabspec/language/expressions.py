@@ -200,8 +200,8 @@ class Expressions:
         return t.Memory(kind_type(kind), base, offset, terms, kind, field, state)
 
     def check_access(self, field: Field, indices: list[ast.expr], node: ast.expr) -> None:
-        if self.surroundings and field.role is Role.GHOST:
-            raise self.fail(node, f"the environment may not read ghost field {field.name}")
+        if self.surroundings and field.role in (Role.GHOST, Role.NETWORK):
+            raise self.fail(node, f"the environment may not read {field.role.value} field {field.name}")
         if not self.is_handler:
             return
         if field.role is Role.ENVIRONMENT:
