@@ -171,34 +171,38 @@ class Solver:
         """z3's word (None: it did not even notice that its time was over), and what it complained of."""
         word: list[z3.CheckSatResult] = []
         trouble: list[str] = []
+        done = threading.Event()  # not `is_alive`: Python says that a thread is over whose `join` Ctrl-C has ended
 
         def work() -> None:
             try:
                 word.append(self.z3.check(*assumptions))
             except z3.Z3Exception as problem:
                 trouble.append(str(problem))
+            finally:
+                done.set()
 
         worker = threading.Thread(target=work, daemon=True, name="z3")
         worker.start()
         try:
-            worker.join(limit + GRACE)
+            done.wait(limit + GRACE)
         except KeyboardInterrupt:
-            self.interrupt(worker, GRACE)
+            self.interrupt(done, GRACE)
             raise
-        if worker.is_alive():
-            self.interrupt(worker, STUBBORN)
-        if worker.is_alive():
+        if not done.is_set():
+            self.interrupt(done, STUBBORN)
+        if not done.is_set():
             raise SolverError(f"z3 has not stopped {STUBBORN:.0f} s after its time was over")
+        worker.join()  # it may hold the last reference to a term, and z3 does not stand two threads at once
         if trouble and not any(sign in trouble[0] for sign in ("cancel", "interrupt", "timeout")):
             return None, trouble[0]
         return (word[0] if word else None), ""
 
-    def interrupt(self, worker: threading.Thread, grace: float) -> None:
+    def interrupt(self, done: threading.Event, grace: float) -> None:
         """Tell z3 to stop, until it does or so many seconds are over."""
         end = time.perf_counter() + grace
-        while worker.is_alive() and time.perf_counter() < end:
+        while not done.is_set() and time.perf_counter() < end:
             self.z3.interrupt()
-            worker.join(0.02)
+            done.wait(0.02)
 
 
 def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
