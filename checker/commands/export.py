@@ -119,10 +119,16 @@ def write_table(trace: Trace, output: Path) -> int:
         UsageError: what writes tables is not installed.
         Cannot: the table cannot be written.
     """
+    from traces.tables.own import write_own_trace
     from traces.tables.recorded import observes, rows_of_trace
     from traces.tables.table import TableError, TableWriter
 
     try:
+        if trace.model.protocol.text is not None:
+            trouble = write_own_trace(trace, output)
+            if trouble:
+                raise Cannot(trouble)
+            return HELD
         with TableWriter(output, observes(trace.configuration.protocol)) as table:
             table.add(rows_of_trace(trace))
     except TableError as problem:

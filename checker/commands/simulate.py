@@ -118,7 +118,7 @@ def answered(options: dict[str, Any]) -> Answer:
     try:
         run = run_of(options)
         if options["table"] is not None:
-            check_table(run.protocol)
+            check_table(run)
         return Answer(run, engine, options)
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
@@ -150,18 +150,21 @@ def check_files(options: dict[str, Any]) -> None:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
 
 
-def check_table(protocol: str) -> None:
+def check_table(run: Run) -> None:
     """
     Raises:
-        UsageError: what writes tables is not installed, or the protocol has not what they are made from.
+        UsageError: what writes tables is not installed, the protocol has not what they are made from, or the run does
+            not begin in the first state.
     """
+    from traces.tables.own import refuse_start
     from traces.tables.recorded import ready_field
     from traces.tables.table import TableError, check_arrow
 
     try:
         check_arrow()
-        if protocol_named(protocol).text is None:
-            ready_field(protocol)
+        refuse_start(run.start)
+        if protocol_named(run.protocol).text is None:
+            ready_field(run.protocol)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
 

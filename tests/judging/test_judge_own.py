@@ -140,3 +140,82 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert "read by one thread" in done.stderr
     with pytest.raises(zabcheck.QuestionError, match="the command `zabcheck judge` judges it"):
         zabcheck.judge(path)
+
+
+SHOWN = '''"""A door, which is opened once a turn."""
+
+from __future__ import annotations
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [stored("turned", Int(0, size.turns), "how often"), ghost("opened", Int(0, 2 + size.turns), "times")]
+
+
+def on_start(s: State, p: Node) -> None:
+    opens(s, p, False)
+
+
+def may(s: State, p: Node) -> bool:
+    return s.turned[p] == 0
+
+
+@action(when=may, budget="turns")
+def turn(s: State, p: Node) -> None:
+    s.turned[p] += 1
+    opens(s, p, True)
+
+
+@observation
+def opens(s: State, p: Node, wide: bool) -> None:
+    """The door is opened."""
+    if wide:
+        s.opened += 1
+
+
+def open_before(s: State) -> None:
+    s.opened = 2
+
+
+def was_open(s: State) -> bool:
+    """The door was opened."""
+    return s.opened > 0
+
+
+@safety(over="history", witness=was_open)
+def once(s: State) -> bool:
+    """The door is opened once."""
+    return s.opened < 2
+
+
+PROTOCOL = declare(
+    __name__, state=state, nodes=2, budgets={"turns": 2}, starts=[Start("before", "it was open", open_before)]
+)
+'''
+
+
+def test_a_table_of_a_trace_is_judged_as_the_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its ranges follow from a budget of its own, and it shows something as it starts."""
+    monkeypatch.chdir(tmp_path)
+    Path("door.py").write_text(SHOWN)
+    asked = CliRunner().invoke(main, ["--protocol", "door.py", "--trace", "t.json"])
+    assert asked.exit_code == 1
+    assert CliRunner().invoke(main, ["export", "t.json", "--to", "parquet", "--output", "t.parquet"]).exit_code == 0
+    tally = judged(tmp_path / "t.parquet")
+    assert tally.rows == 4
+    assert [(b.name, b.time) for b in tally.broken] == [("once", 2)]
+
+
+def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judged from the first state it would hold, and from where it began it does not."""
+    monkeypatch.chdir(tmp_path)
+    Path("door.py").write_text(SHOWN)
+    asked = ["simulate", "--protocol", "door.py", "--start", "before", "--check"]
+    assert "violated" in CliRunner().invoke(main, asked).output
+    explored = CliRunner().invoke(main, ["--protocol", "door.py", "--start", "before", "--trace", "t.json"]).output
+    assert "network datagrams, from before" in " ".join(explored.split("Configuration:")[1].split())
+    for command in ([*asked, "--table", "t.parquet"], ["export", "t.json", "--to", "parquet", "--output", "t.parquet"]):
+        refused = CliRunner().invoke(main, command)
+        assert refused.exit_code == 2
+        assert "a table begins in the first state, and this run begins in 'before'" in refused.output

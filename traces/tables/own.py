@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from traces.record.events import events_of
-from traces.record.trace import text_of
+from traces.record.runner import Runner
+from traces.record.trace import Trace, text_of
 from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of
 from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run
+from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["FIELD", "PLAIN", "Source", "source_of", "write_own"]
+__all__ = ["FIELD", "PLAIN", "Source", "refuse_start", "source_of", "write_own", "write_own_trace"]
 
 KEY = (BOUNDARY + "own").encode()  # of the footer: which protocol, and how large
 PLAIN = ("run", "process", "kind", "time")
@@ -45,29 +47,75 @@ def write_own(run: Run, path: Path) -> str:
     """Play a run once more, listened to, and write what it showed; what went wrong.
 
     Raises:
-        TableError: there is no pyarrow.
+        TableError: there is no pyarrow, or the run does not begin in the first state.
         SimulationError: the run has no end.
     """
     check_arrow()
+    refuse_start(run.start)
+    _, events = events_of(run)
+    seen = [e for e in events if e["event"] == "observe"]
+    rows = [Row(e.get("process"), e["observation"], e["tick"], e["fields"]) for e in seen]
+    said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
+    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
+    return write_rows(rows, said, path)
+
+
+def write_own_trace(trace: Trace, path: Path) -> str:
+    """Write what a trace showed, a step being a moment; what went wrong.
+
+    Raises:
+        TableError: there is no pyarrow, or the trace does not begin in the first state.
+    """
+    check_arrow()
+    c = trace.configuration
+    refuse_start(c.start)
+    moments = [Runner(trace.model).notes.observed, *(step.observed for step in trace.steps)]
+    rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
+    said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
+    spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
+    return write_rows(rows, said | {"variant": c.variant, "network": c.network, "table": spent}, path)
+
+
+def refuse_start(start: str) -> None:
+    """
+    Raises:
+        TableError: what a start has shown before is in no row, so that the rows would be judged of another run.
+    """
+    if start:
+        raise TableError(f"a table begins in the first state, and this run begins in {start!r}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """An observation: of which process, which, when, and what else it says."""
+
+    process: int | None
+    kind: str
+    time: int
+    fields: Mapping[str, Any]
+
+
+def write_rows(seen: Sequence[Row], said: Mapping[str, Any], path: Path) -> str:
+    """Write a table of one run; what went wrong.
+
+    Args:
+        said: which protocol it is, and how large, for the footer.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _, events = events_of(run)
     # a row of no kind begins the run, which is there also if it shows nothing
-    seen: list[dict[str, Any]] = [{"observation": "", "tick": 0, "fields": {}}]
-    seen += [e for e in events if e["event"] == "observe"]
-    names = sorted({name for e in seen for name in e["fields"]})
+    rows = [Row(None, "", 0, {}), *seen]
+    names = sorted({name for row in rows for name in row.fields})
     columns: dict[str, Any] = {
-        "run": pa.array([0] * len(seen), pa.int64()),
-        "process": pa.array([e.get("process") for e in seen], pa.int64()),
-        "kind": pa.array([e["observation"] for e in seen], pa.string()),
-        "time": pa.array([e["tick"] for e in seen], pa.int64()),
+        "run": pa.array([0] * len(rows), pa.int64()),
+        "process": pa.array([row.process for row in rows], pa.int64()),
+        "kind": pa.array([row.kind for row in rows], pa.string()),
+        "time": pa.array([row.time for row in rows], pa.int64()),
     }
     for name in names:
-        values = [e["fields"].get(name) for e in seen]
+        values = [row.fields.get(name) for row in rows]
         columns[FIELD + name] = pa.array([None if v is None else int(v) for v in values], pa.int64())
-    said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
-    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
     table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(said).encode()})
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
