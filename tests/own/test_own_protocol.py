@@ -214,6 +214,24 @@ WRONG = (
     (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is no kind"),
     ('"yes": Bool()', '"at": Bool()', r": field of VOTE at: every message has one"),
     ('Message("PREPARE", {})', 'Message("VOTE", {})', r": message VOTE: it is declared twice"),
+    # slips of the pen
+    (
+        NO_LOOK,
+        f"{NO_LOOK}    s.phase[p] == WORKING\n",
+        r":\d+: .*nothing takes s.phase\[p\] == WORKING \(is a `return`",
+    ),
+    (
+        'MessageName("PREPARE")',
+        'MessageName("PREPAR")',
+        r': PREPARE = MessageName\("PREPAR"\) names no message PREPARE',
+    ),
+    ("source: Node, m: VOTE", "source: Node, m", r":\d+: the last parameter of what receives has no type"),
+    ('@action(when=may_begin, budget="begins")', "@action", r":\d+: write @action\(...\), with its parentheses"),
+    ('@safety(over="history", witness=two_decided)', "@safety", r":\d+: write @safety\(...\), with its"),
+    (", witness=two_decided)", ")", r":\d+: a property has a witness"),
+    ("def state(size):", "def state():", r":\d+: state: TypeError: state\(\) takes 0"),
+    (FIELDS, f'{FIELDS} volatile("odd", Odd(), ""),', r":\d+: NameError: name 'Odd'"),
+    (FIELDS, f'{FIELDS} volatile("odd", Int(0, size.odds), ""),', r":\d+: AttributeError: there is no budget 'odds'"),
     ("if s.outcome[p] == 1 and", "if s.phase[p] == 1 and", r":\d+: agreement is over the history, and reads phase"),
 )
 
@@ -257,6 +275,13 @@ def test_what_is_there_for_nothing_is_told(written) -> None:
     assert [re.sub(r"\(.*:\d+\)", "", line).strip() for line in told] == [
         "nothing receives PREPARE", "nothing calls on_prepare", "nothing calls on_timeout", "nothing calls decided"
     ]  # fmt: skip
+
+
+def test_a_property_that_nothing_breaks_is_told(written) -> None:
+    """Its only False was taken away: it holds, and that says nothing."""
+    path = str(written('return broken(f"p{p} has committed, and p{q} has aborted")', "return True"))
+    (line,) = unused(Model(Configuration(path)))
+    assert re.fullmatch(r"agreement is never False, whatever happens \(.*tpc\.py:\d+\)", line)
 
 
 def test_what_is_there_for_nothing_is_in_the_json_report(written) -> None:

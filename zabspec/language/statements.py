@@ -133,6 +133,10 @@ class FunctionTyper(Sentences):
                 if special is not None:
                     return [special]
                 return [t.Evaluate(line, self.expr(call))]
+        if isinstance(node, ast.Expr):
+            raise self.fail(
+                node, f"Expr is not in the language: nothing takes {ast.unparse(node)} (is a `return` missing?)"
+            )
         raise self.fail(node, f"{type(node).__name__} is not in the language")
 
     def each(self, node: ast.For, name: str) -> t.For:

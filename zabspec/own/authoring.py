@@ -226,12 +226,29 @@ def name_of(function: FunctionType) -> str:
     return function.__name__.replace("_", "-")
 
 
+def marked_bare(mark: str, function: object) -> None:
+    """
+    Raises:
+        ProtocolError: a mark that takes arguments stands without its parentheses.
+    """
+    if function is not None:
+        raise ProtocolError(f"write @{mark}(...), with its parentheses")
+
+
 def action(
-    *, when: FunctionType | None = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True
+    bare: FunctionType | None = None,
+    /,
+    *,
+    when: FunctionType | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool = True,
 ) -> Callable[[F], F]:
     """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
     cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where goals
     are asked after; what costs a budget never needs to be done."""
+    marked_bare("action", bare)
 
     def mark(function: F) -> F:
         made = Action(name or name_of(function), function, when, budget, every, fair=fair)
@@ -242,6 +259,8 @@ def action(
 
 
 def environment_step(
+    bare: FunctionType | None = None,
+    /,
     *,
     when: FunctionType | None = None,
     budget: str = "",
@@ -252,6 +271,7 @@ def environment_step(
     """Marks what the environment does, `(s)`, whenever `when(s)` is so. It writes fields of the environment only;
     `everywhere`: those of processes too, at once, as an election does that is not modelled, or what the processes are
     found in at first."""
+    marked_bare("environment_step", bare)
 
     def mark(function: F) -> F:
         made = Action(name or name_of(function), function, when, budget, every, everywhere)
@@ -275,17 +295,28 @@ def observation(function: F) -> F:
     return function
 
 
-def safety(*, witness: FunctionType, over: str = "state", premise: str = "", name: str = "") -> Callable[[F], F]:
+def safety(
+    bare: FunctionType | None = None,
+    /,
+    *,
+    witness: FunctionType | None = None,
+    over: str = "state",
+    premise: str = "",
+    name: str = "",
+) -> Callable[[F], F]:
     """Marks a property: true in every state (`over="state"`), of every observed history (`"history"`) or of every step
     (`"step"`, of `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, says
     whether it is put to the test, in words by its own docstring.
 
     One of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight of that
     kind, of two of every two (`m.source` sent it, and it is for `m.target`); its witness takes the state alone."""
+    marked_bare("safety", bare)
+    if witness is None:
+        raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
 
     def mark(function: F) -> F:
         if over not in ("state", "history", "step"):
-            raise ProtocolError(f"{said_at(function)}a property is over state, history or step, not {over!r}")
+            raise ProtocolError(f"a property is over state, history or step, not {over!r}")
         words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
         function.claim = Claim(name or name_of(function), over, function, witness, words)  # type: ignore[attr-defined]
         return function

@@ -185,7 +185,7 @@ class OpenText:
         try:
             types = dict(self.declared.types(size))
         except (Exception, SystemExit) as problem:
-            raise failed(f"{self.name}: types", self.module.__file__ or "", problem) from None
+            raise self._failed("types", self.declared.types, problem) from None
         check_fields(self.name, fields, (), messages)
         if self.declared.world == CONNECTIONS:
             check_roles(self.name, fields, size.nodes, self.declared.elects)
@@ -196,6 +196,8 @@ class OpenText:
                 raise ProtocolError(
                     f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
                 )
+        for message in messages:
+            self._check_constant(message.name)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
                 line = function.__code__.co_firstlineno
@@ -207,14 +209,28 @@ class OpenText:
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
         try:
             made = list(make(size))
-        except AttributeError as problem:
-            raise ProtocolError(f"{self.name}: {what}: {problem}") from None
         except (Exception, SystemExit) as problem:
-            raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
+            raise self._failed(what, make, problem) from None
         for one in made:
             if not isinstance(one, kind):
                 raise ProtocolError(f"{self.name}: {what}(size) gives a {type(one).__name__}, not a {kind.__name__}")
         return made
+
+    def _failed(self, what: str, make: object, problem: BaseException) -> ProtocolError:
+        """What went wrong in a function that is asked for parts of the text, with its line if no other is known."""
+        code = getattr(make, "__code__", None)
+        if code is None or problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
+            return failed(self.name, self.module.__file__ or "", problem)
+        return ProtocolError(f"{self.name}:{code.co_firstlineno}: {what}: {type(problem).__name__}: {problem}")
+
+    def _check_constant(self, message: str) -> None:
+        """
+        Raises:
+            ProtocolError: the text calls another message by this one's name.
+        """
+        known = vars(self.module).get(message)
+        if isinstance(known, MessageName) and known.name != message:
+            raise ProtocolError(f'{self.name}: {message} = MessageName("{known.name}") names no message {message}')
 
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
@@ -549,6 +565,8 @@ class _Reader:
             kinds = self.annotations(function)
             if kinds[:2] != ["State", "Node"] or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] != "Node"):
                 raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
+            if not kinds[-1]:
+                raise self.fail(function, "the last parameter of what receives has no type: the message, m: MESSAGE")
             if kinds[-1] in out:
                 raise self.fail(function, f"{kinds[-1]} is received by {out[kinds[-1]].__name__} already")
             out[kinds[-1]] = function

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from types import FunctionType
 
+from zabspec.language.source import definition
 from zabspec.model import Model
 from zabspec.own.vetting import is_ours
 
@@ -11,8 +13,8 @@ __all__ = ["unused"]
 
 
 def unused(model: Model) -> list[str]:
-    """The messages of a protocol that nothing receives, and the functions of its own file that take a state and that
-    nothing calls, each with its line; none, of a protocol of this project."""
+    """The messages of a protocol that nothing receives, the functions of its own file that take a state and that
+    nothing calls, and the properties that nothing breaks, each with its line; none, of a protocol of this project."""
     text = model.protocol.text
     if text is None:
         return []
@@ -31,4 +33,12 @@ def unused(model: Model) -> list[str]:
         takes_state = next(iter(f.__annotations__.values()), "") == "State"
         if takes_state and name not in called and f.__module__ == text.module.__name__:
             out.append(f"nothing calls {name} ({text.source}:{f.__code__.co_firstlineno})")
+        if hasattr(f, "claim") and f.__module__ == text.module.__name__ and says_true(f):
+            out.append(f"{f.claim.name} is never False, whatever happens ({text.source}:{f.__code__.co_firstlineno})")
     return out
+
+
+def says_true(function: FunctionType) -> bool:
+    """Whether all that a function ever returns is True."""
+    found = [x.value for x in ast.walk(definition(function)) if isinstance(x, ast.Return)]
+    return all(isinstance(x, ast.Constant) and x.value is True for x in found)
