@@ -221,7 +221,10 @@ class SeqView:
         return self.at + self.kind.header + k * self.kind.element.size
 
     def __getitem__(self, k: int) -> Any:
-        return read(self.buffer, self._place(k), self.kind.element, self.label)
+        kind = self.kind
+        element = kind.element
+        at = self.at + kind.header + k * element.size if 0 <= k < kind.capacity else self._place(k)
+        return read(self.buffer, at, element, self.label)
 
     def __setitem__(self, k: int, value: Any) -> None:
         write(self.buffer, self._place(k), self.kind.element, value, self.label)
@@ -388,7 +391,7 @@ class _Axis:
         at = self.base + index * strides[0] if 0 <= index < sizes[0] else self._at(index)
         if len(sizes) == 1:
             return read(self.buffer, at, self.field.kind, self.field.name)
-        return _Axis(self.buffer, self.field, at, sizes[1:], strides[1:])
+        return _over(self.buffer, self.field, at, sizes[1:], strides[1:])
 
     def __setitem__(self, index: int, value: Any) -> None:
         write(self.buffer, self._at(index), self.field.kind, value, self.field.name)
@@ -400,10 +403,35 @@ class _Axis:
         return (self[k] for k in range(self.sizes[0]))
 
 
-class StateView:
-    """A state, seen through its schema: `s.field[i]` reads and writes its bytes."""
+class _Bytes(_Axis):
+    """A field over one axis whose values are a byte each, and no names: most fields that are read often are."""
 
-    __slots__ = ("buffer", "layout")
+    __slots__ = ("lo", "size", "stride", "truth")
+
+    def __init__(
+        self, buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...], kind: Int
+    ) -> None:
+        self.buffer, self.field, self.base, self.sizes, self.strides = buffer, field, base, sizes, strides
+        self.size, self.stride, self.lo, self.truth = sizes[0], strides[0], kind.lo, isinstance(kind, Bool)
+
+    def __getitem__(self, index: int) -> Any:
+        word = self.buffer[self.base + index * self.stride if 0 <= index < self.size else self._at(index)]
+        return bool(word) if self.truth else word + self.lo
+
+
+def _over(buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> _Axis:
+    """A field over the axes that are left."""
+    kind = field.kind
+    if len(sizes) == 1 and isinstance(kind, Int) and kind.size == 1 and not kind.names:
+        return _Bytes(buffer, field, base, sizes, strides, kind)
+    return _Axis(buffer, field, base, sizes, strides)
+
+
+class StateView:
+    """A state, seen through its schema: `s.field[i]` reads and writes its bytes. A field over axes that was asked for
+    once is an attribute from then on, which Python finds by itself."""
+
+    __slots__ = ("__dict__", "buffer", "layout")
 
     def __init__(self, layout: Layout, data: bytes | None = None) -> None:
         set_layout(self, layout)
@@ -425,7 +453,8 @@ class StateView:
         field, base, sizes, strides = found
         if not strides:
             return read(self.buffer, base, field.kind, name)
-        return _Axis(self.buffer, field, base, sizes, strides)
+        axis = self.__dict__[name] = _over(self.buffer, field, base, sizes, strides)
+        return axis
 
     def __setattr__(self, name: str, value: Any) -> None:
         found = self.layout.places.get(name)
