@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 import pytest
+from conftest import much
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Ru
     ("protocol", "network"),
     [("zab", ""), ("zab", "lossy"), ("zab", "unordered"), ("zab", "duplicating"), ("db19", ""), ("db19", "ordered")],
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=much(6, 4), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_the_simulator_and_the_explorer_agree(protocol: str, network: str, seed: int) -> None:
     trace = simulated_trace(faulty(seed, protocol, network))

@@ -18,6 +18,7 @@ from conftest import (
     VARIANTS,
     compiled,
     model,
+    much,
     python_names,
     python_successors,
     renamings,
@@ -54,12 +55,13 @@ def id_of(x: object) -> str:
 @pytest.mark.slow(seconds=1)
 def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> None:
     """On random reachable states both worlds have the same steps in the same order, each with the same state after it,
-    what the step says about itself (steps of the paper, event, error, message) included. Of each second configuration
+    what the step says about itself (steps of the paper, event, error, message) included. Of each fourth configuration
     the code is what long runs have, compiled thoroughly."""
     code = compiled(configuration)
-    if CONFIGURATIONS.index(configuration) % 2:
+    thorough = CONFIGURATIONS.index(configuration) % 4 == 1
+    if thorough:
         code.worked(math.inf, math.inf)
-    assert code.code.thorough or not CONFIGURATIONS.index(configuration) % 2
+    assert code.code.thorough or not thorough
     states = walked(configuration, STATES)
     assert len(states) > 100
     events, steps = set(), 0
@@ -283,27 +285,27 @@ def step_verdicts(configuration: Configuration) -> tuple[int, int]:
 # Configuration, symmetry, depth: small enough for the CPython world. None: to exhaustion.
 EXPLORED: tuple[tuple[Configuration, bool, int | None], ...] = (
     (Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0), False, None),
-    (CONFIGURATIONS[0], False, 23),
+    (CONFIGURATIONS[0], False, much(23, 20)),
     (CONFIGURATIONS[0], True, 18),
     (Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0), False, None),
     (SMALL, False, 18),
-    (SMALL, True, 32),
+    (SMALL, True, much(32, 26)),
     (CONFIGURATIONS[1], False, 5),
     (CONFIGURATIONS[1], True, 6),
-    (Configuration(nodes=2, txns=3, timeouts=0, crashes=0, losses=1), True, 20),
+    (Configuration(nodes=2, txns=3, timeouts=0, crashes=0, losses=1), True, much(20, 17)),
     (USUAL, False, 3),
-    (USUAL, True, 5),
+    (USUAL, True, much(5, 4)),
     (CONFIGURATIONS[3], False, 4),
-    (CONFIGURATIONS[3], True, 6),
-    (Configuration(nodes=3, txns=1, timeouts=0, crashes=0, losses=0), True, 31),
+    (CONFIGURATIONS[3], True, much(6, 5)),
+    (Configuration(nodes=3, txns=1, timeouts=0, crashes=0, losses=0), True, much(31, 25)),
     (CONFIGURATIONS[4], False, 2),
     (CONFIGURATIONS[4], True, 3),
     (CONFIGURATIONS[5], False, 4),
-    (CONFIGURATIONS[5], True, 5),
+    (CONFIGURATIONS[5], True, much(5, 4)),
     (CONFIGURATIONS[6], False, 5),
-    (CONFIGURATIONS[6], True, 8),
+    (CONFIGURATIONS[6], True, much(8, 7)),
     (CONFIGURATIONS[7], False, 6),
-    (CONFIGURATIONS[7], True, 8),
+    (CONFIGURATIONS[7], True, much(8, 7)),
 )
 
 
