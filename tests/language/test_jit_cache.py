@@ -20,7 +20,8 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from invariants import PROPERTIES
-from zabspec.language import jit
+from zabspec.language import jit, source
+from zabspec.language.loaded import digest_of
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
@@ -75,6 +76,24 @@ def test_another_configuration_is_another_entry(folder: Path, compilations: list
     assert len(list(folder.glob("*.o"))) == 2
     assert one[0] != other[0], "with two timeouts there are more states"
     assert explored() == one
+
+
+def test_the_same_text_in_another_folder_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of where a file is, the digest has what is said of it in an error: a project that is elsewhere, as on a worker of
+    a cluster, finds what was compiled here."""
+
+    def read(*folders: str, text: str = "def f(x):\n    return [x for _ in 'abc']\n") -> str:
+        (tmp_path.joinpath(*folders)).mkdir(parents=True, exist_ok=True)
+        return digest_of(import_text(tmp_path.joinpath(*folders), "text", text).f)
+
+    assert read("one", "inner") == read("two", "inner") != read("two", "other")
+    assert read("one", "inner") != read("three", "inner", text="def f(x):\n    return [x for _ in 'abd']\n")
+    found = set()
+    for top in ("here", "there"):
+        monkeypatch.setattr(source, "_TOP", f"{tmp_path / top}{os.sep}")
+        found.add(read(top, "ours", "inner"))
+        assert source.said_file(str(tmp_path / top / "ours" / "inner" / "text.py")) == "ours/inner/text.py"
+    assert len(found) == 1
 
 
 def damages(data: bytes) -> dict[str, bytes]:

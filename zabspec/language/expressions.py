@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import Any, Protocol
@@ -16,7 +15,7 @@ from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
 from zabspec.language.slots import slot_at
-from zabspec.language.source import LanguageError, annotated, definition
+from zabspec.language.source import LanguageError, annotated, definition, said_file
 
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitOr: "|",
@@ -25,7 +24,6 @@ BINARY = {
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 # The kernel's operations on words: name -> (argument types, result)
-TOP = os.path.abspath(__file__).removesuffix(os.path.join("zabspec", "language", "expressions.py"))
 KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
     "mulhi": ((t.INT, t.INT), t.INT),
     "shr": ((t.INT, t.INT), t.INT),
@@ -559,13 +557,6 @@ def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str])
     if len(params) > 1 and params[0][1] == t.STATE and params[1][0] in processes:
         return params[1][0]
     return None
-
-
-def said_file(path: str) -> str:
-    """A file of this project from where its packages lie; any other by its folder's name and its own."""
-    if path.startswith(TOP):
-        return path.removeprefix(TOP)
-    return os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
 
 
 def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 from zabspec.language.kinds import Kind
 from zabspec.language.schema import Layout
-from zabspec.language.source import text_digest
+from zabspec.language.source import said_file, text_digest
 
 __all__ = ["compiler_digest", "digest_of", "program_digest"]
 
@@ -133,10 +133,15 @@ _codes: dict[int, tuple[CodeType, str]] = {}  # by its address, as long as it li
 
 
 def code_digest(code: CodeType) -> str:
-    """A digest of a function's code, which never changes."""
+    """A digest of a function's code, which never changes. Of where its file is, it has what is said of that: no more
+    gets into what is compiled, so the same texts in another folder are the same."""
     known = _codes.get(id(code))
     if known is None:
-        known = _codes[id(code)] = code, hashlib.sha256(marshal.dumps(code, MARSHAL)).hexdigest()
+        file = code.co_filename
+        held = marshal.dumps(code, MARSHAL).replace(
+            marshal.dumps(file, MARSHAL), marshal.dumps(said_file(file), MARSHAL)
+        )
+        known = _codes[id(code)] = code, hashlib.sha256(held).hexdigest()
     return known[1]
 
 

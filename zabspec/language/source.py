@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
 
-__all__ = ["LanguageError", "annotated", "definition", "register_source", "text_digest"]
+__all__ = ["LanguageError", "annotated", "definition", "register_source", "said_file", "text_digest"]
 
 
 class LanguageError(Exception):
@@ -21,6 +21,7 @@ class LanguageError(Exception):
         self.file, self.line, self.reason = file, line, reason
 
 
+_TOP = os.path.abspath(__file__).removesuffix(os.path.join("zabspec", "language", "source.py"))
 HOLD_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of the nodes of statements
 
 
@@ -106,6 +107,14 @@ def text_digest(function: FunctionType) -> str:
         return text_of(function).digest
     except OSError:
         return ""
+
+
+def said_file(path: str) -> str:
+    """What is said of where a file is. One of this project: from where its packages lie; any other: its folder's name
+    and its own."""
+    if path.startswith(_TOP):
+        return path.removeprefix(_TOP)
+    return os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
 
 
 def annotated(node: ast.expr) -> str:
