@@ -1,9 +1,12 @@
 """What is done once for all processes of the tests, that each would do for itself otherwise.
 
-pytest rewrites the assertions of each file that it imports: of the tests, and of this project where it is installed,
-since it has a plugin. In a clean tree that is seconds of work, which every worker of pytest-xdist would do at the same
-time as the others. It is done before they begin, by pytest's own functions, which nobody promises: without them
-workers begin later, and that is all.
+pytest rewrites the assertions of each file of the tests that it imports. In a clean tree that is seconds of work, which
+every worker of pytest-xdist would do at the same time as the others. It is done before they begin, by pytest's own
+functions, which nobody promises: without them workers begin later, and that is all.
+
+The project's own packages are taken as they are, though pytest would rewrite them: what is compiled is kept under a key
+that has the code of the compiler, and rewritten code would be another's, so that every model that a test compiles, and
+a command or a task that it starts compiles as well, would be compiled twice.
 """
 
 from __future__ import annotations
@@ -14,11 +17,24 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from zabspec.language.jit import cache_folder
+from _pytest.assertion import rewrite as made
 
 PACKAGES = ("zabspec", "invariants", "traces", "checker", "zabcheck")
 TOP = Path(__file__).parent.parent
+
+
+def leave_packages() -> None:
+    """What is imported of the project from here on is not rewritten."""
+    for finder in sys.meta_path:
+        if isinstance(finder, made.AssertionRewritingHook):
+            with contextlib.suppress(Exception):
+                finder._must_rewrite.difference_update(PACKAGES)
+                finder._marked_for_rewrite_cache.clear()
+
+
+leave_packages()
+
+from zabspec.language.jit import cache_folder  # noqa: E402
 
 
 def keep_bytecode() -> None:
@@ -39,13 +55,8 @@ def rewrite(config: pytest.Config) -> None:
 
 def rewrite_files(config: pytest.Config) -> None:
     """Keep what pytest makes of each file where it looks for it, unless it is there."""
-    from _pytest.assertion import rewrite as made
-
     state = config.stash[made.assertstate_key]
-    names = ("tests", *(name for name in PACKAGES if state.hook and state.hook._is_marked_for_rewrite(name, state)))
-    files = sorted(
-        (path for name in names for path in (TOP / name).rglob("*.py")), key=lambda file: file.stat().st_size
-    )
+    files = sorted((TOP / "tests").rglob("*.py"), key=lambda file: file.stat().st_size)
     child = os.fork()
     for path in files[child == 0 :: 2]:
         folder = made.get_cache_dir(path)
