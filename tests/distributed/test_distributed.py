@@ -62,6 +62,7 @@ from traces.spark.java import find_java  # noqa: E402
 from traces.spark.session import session  # noqa: E402
 from traces.sweep.store import SOURCES  # noqa: E402
 from zabspec.language import Layout, derive  # noqa: E402
+from zabspec.language.jit import cache_folder  # noqa: E402
 from zabspec.model import Configuration, Model  # noqa: E402
 from zabspec.simulator.run import sources_digest  # noqa: E402
 
@@ -554,7 +555,11 @@ def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone
 def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, tmp_path: Path, name: str) -> None:
     wanted = local(*CASES[name])
     few = sorted(wanted["levels"])[-4]  # three levels are jobs
+    question(*CASES[name][:2])
+    compiled = set(cache_folder().iterdir())
     assert distributed(cluster, tmp_path, CASES[name], few) == wanted
+    if CASES[name][0] is not DISKS:  # a text of one's own has another key there
+        assert set(cache_folder().iterdir()) <= compiled, "the tasks found the code that there was"
 
 
 @pytest.mark.slow
