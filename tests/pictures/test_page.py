@@ -30,6 +30,7 @@ const mermaid = (await import("mermaid")).default;
 for (const text of JSON.parse(fs.readFileSync(0, "utf8"))) console.log((await mermaid.parse(text)).diagramType);
 """
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
+pytestmark = pytest.mark.slow(seconds=2)  # each alone: Chromium begins, and opens a page
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,6 @@ def shown(page: Browser) -> str:
 
 
 @needs_chromium
-@pytest.mark.slow(seconds=2)
 def test_keys_walk_through_the_steps(page: Browser, folder: Path) -> None:
     page.open(folder / "join-commit-all.html")
     assert shown(page) == "Step 21 of 21"  # a run that cannot be begins where it ends
@@ -217,7 +217,6 @@ def test_the_svg_opens_by_itself(page: Browser, folder: Path, name: str) -> None
 # --- Mermaid ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow(seconds=4)
 @pytest.mark.skipif(not NODE or shutil.which("node") is None, reason="no Mermaid here: see above, ZABCHECK_NODE")
 def test_mermaids_own_parser_reads_it() -> None:
     runs = [pictured(name) for name in PICTURED] + [
