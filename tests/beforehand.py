@@ -12,6 +12,7 @@ a command or a task that it starts compiles as well, would be compiled twice.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from pathlib import Path
@@ -49,8 +50,10 @@ def keep_bytecode() -> None:
 def rewrite(config: pytest.Config) -> None:
     """Rewrite what is imported, on two cores, if several workers are to begin."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        gc.disable()  # syntax is in no circle
         with contextlib.suppress(Exception):
             rewrite_files(config)
+        gc.enable()
 
 
 def rewrite_files(config: pytest.Config) -> None:

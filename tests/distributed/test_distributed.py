@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import importlib.util
 import itertools
 import json
 import os
@@ -25,7 +26,8 @@ from typing import Any
 import pytest
 
 np = pytest.importorskip("numpy")
-pytest.importorskip("pyspark")
+if importlib.util.find_spec("pyspark") is None:  # imported by what needs it: half a second, in every worker
+    pytest.skip("no pyspark here", allow_module_level=True)
 pytest.importorskip("pyarrow")
 
 from click.testing import CliRunner  # noqa: E402
