@@ -64,25 +64,40 @@ class Env:
         alive: when control is here, of all runs that entered the function.
         touched: the cells written since the function was entered.
         entered: when the function was entered, of all runs.
+        shared: another run may hold the same memory and the same cells written: both are copied before a change.
     """
 
-    __slots__ = ("alive", "entered", "local", "memory", "touched")
+    __slots__ = ("alive", "entered", "local", "memory", "shared", "touched")
 
     def __init__(
-        self, memory: Values, local: dict[str, Value], alive: Truth, touched: set[int], entered: Truth
+        self,
+        memory: Values,
+        local: dict[str, Value],
+        alive: Truth,
+        touched: set[int],
+        entered: Truth,
+        shared: bool = False,
     ) -> None:
         self.memory, self.local, self.alive, self.touched, self.entered = memory, local, alive, touched, entered
+        self.shared = shared
 
     def fork(self, test: Truth) -> Env:
         """A copy for the runs in which the test is true."""
-        return Env(self.memory.copy(), self.local.copy(), and_(self.alive, test), self.touched.copy(), self.entered)
+        self.shared = True
+        return Env(self.memory, self.local.copy(), and_(self.alive, test), self.touched, self.entered, True)
 
     def parted(self) -> Env:
         """The same, for a run that leaves here: nothing is done any more with what it leaves."""
-        return Env(self.memory, self.local, self.alive, self.touched, self.entered)
+        return Env(self.memory, self.local, self.alive, self.touched, self.entered, self.shared)
 
     def become(self, other: Env) -> None:
         self.memory, self.local, self.alive, self.touched = other.memory, other.local, other.alive, other.touched
+        self.shared = other.shared
+
+    def own(self) -> None:
+        """What is about to change is its alone."""
+        if self.shared:
+            self.memory, self.touched, self.shared = self.memory.copy(), self.touched.copy(), False
 
     @property
     def here(self) -> Truth:
@@ -108,6 +123,9 @@ class Expressions:
         self.cells = state_cells(layout)
         self.regions: list[Cells] = []
         self._calm: dict[int, bool] = {}
+        self._rests: dict[int, t.Logic] = {}
+        self._kinds: dict[int, Int] = {}  # of each expression that is a record's field
+        self._how: dict[type, Callable[..., Value]] = {}  # what runs an expression, or a statement, of a type
 
     # --- memory --------------------------------------------------------------------------------
 
@@ -128,6 +146,8 @@ class Expressions:
         return [(key + base, width) for key, width in cells_of(kind, self.regions[place], inner)]
 
     def write(self, env: Env, key: int, value: Bits | Truth) -> None:
+        if env.shared:
+            env.own()
         env.memory[key] = value
         env.touched.add(key)
 
@@ -232,9 +252,12 @@ class Expressions:
 
     def join(self, test: Truth, a: Env, c: Env, kinds: Mapping[str, t.AnyType]) -> Env:
         """The one run that two are: `a` where the test is true, else `c`."""
-        memory, touched = a.memory, a.touched | c.touched
-        for key in touched:
-            x, y = a.memory.get(key), c.memory.get(key)
+        if a.memory is not c.memory:
+            a.own()
+            a.touched |= c.touched
+        memory = a.memory
+        for key in a.touched if memory is not c.memory else ():
+            x, y = memory.get(key), c.memory.get(key)
             if x is not y:
                 if x is None or y is None:  # a message that only one side made
                     memory[key] = x if y is None else y  # type: ignore[assignment]
@@ -245,7 +268,7 @@ class Expressions:
             x = local.get(name)
             if x is not y:
                 local[name] = y if x is None else self.choose(test, x, y, kinds[name])
-        return Env(memory, local, or_(a.alive, c.alive), touched, a.entered)
+        return Env(memory, local, or_(a.alive, c.alive), a.touched, a.entered, a.shared)
 
     def width_of(self, key: int) -> int:
         place, inner = divmod(key, REGION << SLOTS)
@@ -312,7 +335,11 @@ class Expressions:
 
     def expr(self, e: t.Expr, env: Env) -> Value:
         """The value of an expression; what it changes, it changes in `env`."""
-        return getattr(self, f"on_{type(e).__name__}", self.unknown)(e, env)
+        kind = e.__class__
+        how = self._how.get(kind)
+        if how is None:
+            how = self._how[kind] = getattr(type(self), f"on_{kind.__name__}", type(self).unknown)
+        return how(self, e, env)
 
     def unknown(self, e: t.Expr, env: Env) -> Value:
         raise Untranslatable(f"the symbolic world has no {type(e).__name__}")
@@ -338,7 +365,7 @@ class Expressions:
     def on_Compare(self, e: t.Compare, env: Env) -> Value:
         left, right = self.expr(e.left, env), self.expr(e.right, env)
         kind = e.left.type
-        if kind == t.INT or isinstance(kind, t.NameType):
+        if kind is t.INT or kind == t.INT or isinstance(kind, t.NameType):
             return n.COMPARE[e.op](left, right)
         width = 0
         if isinstance(kind, t.RecordType):
@@ -359,10 +386,18 @@ class Expressions:
         value = self.expr(first, env)
         if not rest:
             return value
-        more = t.Logic(e.type, e.op, rest) if len(rest) > 1 else rest[0]
+        more = rest[0] if len(rest) == 1 else self.without_first(e)
         if e.op == "and":
             return self.either(value, more, None, t.BOOL, env)
         return self.either(value, None, more, t.BOOL, env)
+
+    def without_first(self, e: t.Logic) -> t.Logic:
+        """The rest of an `and` or an `or`, made once: `calm` knows an expression by its place in Python's memory,
+        which another may take as soon as nobody holds it any more."""
+        found = self._rests.get(id(e))
+        if found is None:
+            found = self._rests[id(e)] = t.Logic(e.type, e.op, e.parts[1:])
+        return found
 
     def on_Choice(self, e: t.Choice, env: Env) -> Value:
         return self.either(self.expr(e.test, env), e.then, e.other, e.type, env)
@@ -405,9 +440,11 @@ class Expressions:
         assert isinstance(e.value.type, t.RecordType)
         if not e.bits:
             return e.lo
-        kind = next(
-            k for name, k in e.value.type.record.fields.items() if k.bits and e.value.type.record.shift(name) == e.shift
-        )
+        kind = self._kinds.get(id(e))
+        if kind is None:
+            record = e.value.type.record
+            kind = next(k for name, k in record.fields.items() if k.bits and record.shift(name) == e.shift)
+            self._kinds[id(e)] = kind
         return n.number(extract(word, e.shift, e.bits), kind.lo, kind.hi)
 
     def on_MakeRecord(self, e: t.MakeRecord, env: Env) -> Value:

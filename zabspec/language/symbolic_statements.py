@@ -61,10 +61,12 @@ class SymbolicProgram(Expressions):
         bases: list[Value] = []
         for values in states:
             base = self.region(self.cells)
-            memory.update({key + (base << SLOTS): value for key, value in values.items()})
+            memory.update({key + (base << SLOTS): value for key, value in values.items()} if base else values)
             bases.append(base)
         env = Env(memory, {}, True, set(), True)
         value = self.run(self.program.functions[function], [*bases, *args], env)
+        if len(env.memory) == len(states[0]):  # there is nothing else: no other state, no message
+            return value, [env.memory]
         after = [{key: env.memory[key + (k * REGION << SLOTS)] for key in values} for k, values in enumerate(states)]
         return value, after
 
@@ -72,14 +74,15 @@ class SymbolicProgram(Expressions):
         """Run a function; what it changes, it changes in `env`."""
         frame = Frame(function)
         local = {name: value for (name, _), value in zip(function.params, args, strict=True)}
-        inner = Env(env.memory, local, True, set(), env.here)
+        inner = Env(env.memory, local, True, set(), env.here, env.shared)
         if function.paper_step is not None:
             self.enter(function, inner)
         if self.block(function.body, inner, frame):
             self.leave(inner, None, frame)
         assert frame.returned is not None
-        env.memory = frame.returned.memory
-        env.touched |= frame.returned.touched
+        if frame.returned.touched:
+            env.memory, env.shared = frame.returned.memory, frame.returned.shared
+            env.touched = env.touched | frame.returned.touched
         return frame.value
 
     def enter(self, function: t.Function, env: Env) -> None:
@@ -104,11 +107,14 @@ class SymbolicProgram(Expressions):
 
     def block(self, body: list[t.Stmt], env: Env, frame: Frame) -> bool:
         """Run statements; returns whether control goes on behind them."""
-        return all(self.statement(s, env, frame) for s in body)
-
-    def statement(self, s: t.Stmt, env: Env, frame: Frame) -> bool:
-        result: bool | None = getattr(self, f"do_{type(s).__name__}", self.not_here)(s, env, frame)
-        return result is not False
+        for s in body:
+            kind = s.__class__
+            how = self._how.get(kind)
+            if how is None:
+                how = self._how[kind] = getattr(type(self), f"do_{kind.__name__}", type(self).not_here)
+            if how(self, s, env, frame) is False:
+                return False
+        return True
 
     def not_here(self, s: t.Stmt, env: Env, frame: Frame) -> None:
         raise Untranslatable(f"the symbolic world has no {type(s).__name__}")

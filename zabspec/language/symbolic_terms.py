@@ -69,8 +69,7 @@ _known: dict[tuple[object, ...], Term] = {}
 
 
 def _make(op: str, args: tuple[Term | int | bool | str, ...], width: int) -> Term:
-    # a width tells True from 1, which Python's keys do not
-    key = (op, width, *((type(a), a) if type(a) is bool else a for a in args))
+    key = (op, width, args)
     found = _known.get(key)
     if found is None:
         found = _known[key] = Term(op, args, width, len(_known))
