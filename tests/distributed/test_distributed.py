@@ -536,11 +536,15 @@ def cluster(standalone: Standalone) -> Iterator[Cluster]:
 
 @pytest.mark.slow
 def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone: Standalone) -> None:
-    """The code that tasks run is what was sent, as files, the same as here."""
+    """The code that tasks run is what was sent, as files, the same as here; pyspark is not from Spark's archive."""
 
     def where(numbers: Iterator[int]) -> Iterator[str]:
+        import py4j
+        import pyspark
+
         import zabspec.simulator.run as module
 
+        assert not any(".zip" in str(one.__file__) for one in (py4j, pyspark)), (py4j, pyspark)
         for number in numbers:
             yield f"{module.__file__} {number} {module.sources_digest(*SOURCES)}"
 

@@ -211,6 +211,7 @@ def settings_for(master: str, folder: Path, brief: bool, memory: int | None, par
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
+        "spark.python.daemon.module": "traces.spark.daemon",
     }
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = str(partitions)
