@@ -33,6 +33,8 @@ from zabspec.worlds.steps import ACTION, ENVIRONMENT, MASKS, NUMBERED, PROCESSES
 
 __all__ = ["Finding", "Induction", "Move"]
 
+# A solver here is asked a hundred things, most of them easy, and z3 would simplify all it knows at each: later, then.
+LATER: Mapping[str, bool | int | float | str] = {"simplify.delay": 3000, "gc": "glue"}
 SWEEP = 5.0  # seconds for the question whether one definition stays as it was
 ALIKE = frozenset(c.holds.__name__ for c in datagrams.CLAUSES)  # they ask the same of each message in flight
 
@@ -211,7 +213,7 @@ class Induction:
     def solver(self, names: Iterable[str], *more: Truth, fine: bool = True) -> Solver:
         """A solver that knows what some of the clauses say of the state before a step; and, unless it is
         what is asked about, that asking which steps are possible meets no error."""
-        solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD")
+        solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD", parameters=LATER)
         if fine:
             solver.add(self.z3.truth(self.fine))
         solver.add(*self.legal, *(self.z3.truth(t) for name in names for t in self.known[name]))
