@@ -188,7 +188,7 @@ met = 0  # premises met in the runs of the protocol itself
 
 @pytest.mark.slow
 @settings(
-    max_examples=1500,
+    max_examples=much(1500, 700),
     deadline=None,
     derandomize=True,
     database=None,
