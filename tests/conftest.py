@@ -43,8 +43,13 @@ DEFAULT = judged("zab")
 
 beforehand.keep_bytecode()
 
-# Spark's own programs are short here: what compiles them thoroughly would cost more than it saves.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData")
+# Spark's own programs are short here: what compiles them thoroughly, or looks through their classes, costs more than it
+# saves.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+)
 
 # a room may use what a test file of another room makes
 sys.path += sorted({str(path.parent) for path in Path(__file__).parent.glob("*/test_*.py")})
