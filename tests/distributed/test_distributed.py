@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -519,7 +520,27 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]
 
 
 @pytest.fixture(scope="module")
-def cluster(standalone: Standalone) -> Iterator[Cluster]:
+def kept_there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workers' folder for compiled code: only they write there, while other tests run beside this one."""
+    folder = tmp_path_factory.mktemp("kept")
+    folder.chmod(0o700)
+    return folder
+
+
+def take_along(there: Path) -> set[str]:
+    """Give the workers what is compiled here; the names of all that they have then."""
+    here = cache_folder()
+    for name in os.listdir(here):
+        if name.endswith(".o") and not (there / name).exists():
+            try:
+                os.link(here / name, there / name)
+            except OSError:  # on another disk
+                shutil.copy2(here / name, there / name)
+    return set(os.listdir(there))
+
+
+@pytest.fixture(scope="module")
+def cluster(standalone: Standalone, kept_there: Path) -> Iterator[Cluster]:
     """One session for all, in which a task that is slow is run a second time elsewhere."""
     conf = {
         "spark.speculation": "true",
@@ -529,6 +550,7 @@ def cluster(standalone: Standalone) -> Iterator[Cluster]:
         "spark.speculation.quantile": "0.5",
         "spark.executor.memory": "512m",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executorEnv.ZABCHECK_CACHE": str(kept_there),
     }
     with session(standalone.master, conf=conf) as spark:
         yield Cluster(spark, worth=1)
@@ -558,14 +580,14 @@ def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, tmp_path: Path, name: str) -> None:
+def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Path, tmp_path: Path, name: str) -> None:
     wanted = local(*CASES[name])
     few = sorted(wanted["levels"])[-4]  # three levels are jobs
     question(*CASES[name][:2])
-    compiled = set(cache_folder().iterdir())
+    known = take_along(kept_there)
     assert distributed(cluster, tmp_path, CASES[name], few) == wanted
     if CASES[name][0] is not DISKS:  # a text of one's own has another key there
-        assert set(cache_folder().iterdir()) <= compiled, "the tasks found the code that there was"
+        assert set(os.listdir(kept_there)) == known, "the tasks found the code that there was"
 
 
 @pytest.mark.slow
