@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import FunctionType, ModuleType
-from typing import Any, Protocol
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from invariants import MODULES
 from invariants.inductive import datagrams
 from invariants.registry import STEP, Property
 from zabspec.language.frontend import FrontEnd
+from zabspec.language.kinds import Kind
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
-from zabspec.language.schema import Role
-from zabspec.model import Model
+from zabspec.language.schema import Role, Schema
+from zabspec.model import Configuration, Model
 from zabspec.own.authoring import ConfigError, said_at
+
+if TYPE_CHECKING:
+    from zabspec.own.open import OpenText
 
 __all__ = ["bound", "full_namespace", "refuse_scratch"]
 
@@ -74,13 +78,47 @@ def bound(model: Model) -> dict[str, Any]:
     """
     program, names = model.program, full_namespace(model)
     if model.protocol.text is not None:
-        front = FrontEnd(program.layout, names, program.types, program.handlers)
-        judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
-        for root in ("initialize", "enabled", "apply", *judging):
-            front.function(root)
-        claims = (Property.of_claim(c, "") for c in model.protocol.claims)
-        refuse_scratch(model, claims, front.program.reads)
+        asked = type(model), model.extension, model.configuration
+        made = Written(model.protocol.text, program.schema, program.types, program.handlers, texts_of(names))
+        if _in_language.get(asked) != made:  # as it is but for the first of many traces of a text
+            check_language(model, names)
+            _in_language[asked] = made
     return load(program.layout, names, program.types, program.steps)
+
+
+class Written(NamedTuple):
+    """All that says whether a text is in the language."""
+
+    text: OpenText  # equal if it is the same
+    schema: Schema
+    types: Mapping[str, Kind]
+    handlers: frozenset[str]
+    codes: dict[str, CodeType | int]
+
+
+def texts_of(names: Mapping[str, Any]) -> dict[str, CodeType | int]:
+    """The code of every function, and every number."""
+    out: dict[str, CodeType | int] = {name: value for name, value in names.items() if isinstance(value, int)}
+    return out | {name: value.__code__ for name, value in names.items() if isinstance(value, FunctionType)}
+
+
+_in_language: dict[tuple[type, str, Configuration], Written] = {}
+
+
+def check_language(model: Model, names: dict[str, Any]) -> None:
+    """Refuse a text of somebody's own that is outside the language.
+
+    Raises:
+        LanguageError: it is.
+        ConfigError: a property of it reads what is of a step.
+    """
+    program = model.program
+    front = FrontEnd(program.layout, names, program.types, program.handlers)
+    judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
+    for root in ("initialize", "enabled", "apply", *judging):
+        front.function(root)
+    claims = (Property.of_claim(c, "") for c in model.protocol.claims)
+    refuse_scratch(model, claims, front.program.reads)
 
 
 def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[str, frozenset[str]]) -> None:

@@ -20,7 +20,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from invariants import Property, properties_of
+from invariants import Property, binding, properties_of
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.own.unused import unused
@@ -246,6 +246,23 @@ def test_what_is_wrong_with_a_text_is_said_with_file_and_line(written, old: str,
         explored(written(old, new, text))
     assert re.search("tpc.py.*" + said, str(caught.value)), caught.value
     assert "\n" not in str(caught.value)
+
+
+def test_a_text_that_was_in_the_language_is_looked_at_again_where_it_has_changed(written, monkeypatch) -> None:
+    """In one process, as a notebook is one: the same place, the same name, another file or another function."""
+    asked: list[Model] = []
+    check = binding.check_language
+    monkeypatch.setattr(binding, "check_language", lambda model, names: (asked.append(model), check(model, names)))
+    path = written()
+    for _ in range(3):
+        binding.bound(Model(Configuration(str(path))))
+    assert len(asked) == 1
+    binding.bound(Model(Configuration(str(path), nodes=2)))
+    assert len(asked) == 2
+    wrong = written("s.phase[p] = ", "s.phase[p] = 0.5 * ")
+    os.utime(wrong, (1, 1))
+    with pytest.raises(LanguageError):
+        binding.bound(Model(Configuration(str(wrong))))
 
 
 def test_a_name_that_is_no_file(tmp_path: Path) -> None:
