@@ -8,14 +8,13 @@ message in flight, or of every two, is said of fewer where one is gone, so it ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from invariants.registry import Property
 from zabspec.language import derive
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.schema import Role
 from zabspec.model import Model
-from zabspec.own.generated import one_message
 
 __all__ = ["leaves_idle_out"]
 
@@ -35,9 +34,11 @@ def leaves_idle_out(model: Model, properties: Iterable[Property], front: FrontEn
     if not derive.skips(layout):
         return False
     mail = {f.name for f in layout.schema.fields if f.role is Role.NETWORK}
+    text = model.protocol.text
+    asks: Mapping[str, str] = text.through if text is not None else {}  # of every message, by what asks it
     looked_at: set[str] = set()
     for p in properties:
-        for name in (one_message(p.holds.__name__), p.witness.__name__):
+        for name in (asks.get(p.holds.__name__, p.holds.__name__), p.witness.__name__):
             front.function(name)
             looked_at |= front.program.reads[name]
     return not looked_at & mail

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
 
-OF_EVERY = "_of_every_message"  # ends the name of what asks a claim of all messages in flight
-
-__all__ = ["ELECTIONS", "asks_of_messages", "every_message", "name_of_every", "one_message", "world_text"]
+__all__ = ["ELECTIONS", "asks_of_messages", "every_message", "name_of_every", "world_text"]
 
 
 def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterable[str], start: str) -> str:
@@ -88,12 +86,7 @@ def asks_of_messages(function: FunctionType) -> bool:
 
 def name_of_every(function: FunctionType) -> str:
     """What asks a claim of every message is called."""
-    return function.__name__ + OF_EVERY
-
-
-def one_message(name: str) -> str:
-    """The name of the claim that a function asks of every message; of any other function its own."""
-    return name.removesuffix(OF_EVERY)
+    return f"{function.__name__}_of_every_message"
 
 
 def every_message(function: FunctionType, kinds: list[str]) -> str:
