@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from checker.explore import kernel
 from checker.explore.idle import leaves_idle_out
-from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, refuse_order, why_not_symmetric
+from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import derive, frontend, llvm_text
@@ -323,7 +323,6 @@ class Compiled:
 
     def _typed(self) -> TypedProgram:
         """Everything that is exported, and what it calls."""
-        refuse_order(self.model, self.properties)
         front = self.front_end()
         why = asymmetry(self.model, self.properties, front) if self.symmetry else ""
         if why:

@@ -15,7 +15,7 @@ from itertools import permutations
 from checker.explore.idle import leaves_idle_out
 from checker.explore.memory import Budget, peak_bytes
 from checker.explore.result import Exploration, Found, Limits
-from checker.explore.symmetry import Asymmetric, asymmetry, refuse_order
+from checker.explore.symmetry import Asymmetric, asymmetry, check_language
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, Property, keeps, meets
 from zabspec.language import derive
@@ -47,7 +47,7 @@ class Interpreter:
     """
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
-        refuse_order(model, properties)
+        check_language(model, properties)
         why = asymmetry(model, properties) if symmetry else ""
         if why:
             raise Asymmetric(why)

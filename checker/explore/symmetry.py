@@ -18,11 +18,9 @@ from typing import Any, Protocol
 from checker.bridge import masks
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
-from zabspec.language.bag_order import orders_of_bags
-from zabspec.language.derive import bags, in_order
+from zabspec.language.derive import in_order
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.schema import Layout
-from zabspec.language.source import LanguageError
 from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
 from zabspec.worlds import connections, inside, scratch, storage
@@ -33,8 +31,8 @@ __all__ = [
     "NotRenamings",
     "Stepped",
     "asymmetry",
+    "check_language",
     "found_in",
-    "refuse_order",
     "why_not_symmetric",
 ]
 
@@ -103,27 +101,16 @@ def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | No
     return f"the text tells processes apart: {found[0].sentence()}{more}"
 
 
-def refuse_order(model: Model, properties: Iterable[Property]) -> None:
-    """Refuse properties that depend on the order of messages in flight, where these have none.
+def check_language(model: Model, properties: Iterable[Property]) -> None:
+    """Type a model and its properties as a compiling engine does, for one that runs them as they are.
 
     Raises:
-        LanguageError: one does, with its line.
-    """
-    refuse_order_in(model, [name for p in properties for name in (p.holds.__name__, p.witness.__name__)])
-
-
-def refuse_order_in(model: Model, judged: Iterable[str]) -> None:
-    """The same of functions that judge a state, by their names.
-
-    Raises:
-        LanguageError: one does, with its line.
+        LanguageError: something is outside the language, or depends on the order of a bag; with its line.
     """
     program = model.program
-    if not bags(program.layout):
-        return
     front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
-    for found in orders_of_bags(front, list(judged)):
-        raise LanguageError(found.file, found.line, found.reason)
+    for root in ("initialize", "enabled", "apply", *(f.__name__ for p in properties for f in (p.holds, p.witness))):
+        front.function(root)
 
 
 class Stepped(Protocol):

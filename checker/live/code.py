@@ -10,7 +10,7 @@ from typing import Any
 
 from checker.explore import compiled
 from checker.explore.compiled import I64, PTR, Compiled
-from checker.explore.symmetry import DECODERS, Asymmetric, refuse_order_in
+from checker.explore.symmetry import DECODERS, Asymmetric
 from checker.live import graph, kernel
 from invariants.registry import Property
 from zabspec.language import derive, frontend
@@ -149,8 +149,6 @@ class LiveCode(Compiled):
             why = self.goals_asymmetry()
             if why:
                 raise Asymmetric(why)
-        if self.model.protocol.text is not None:
-            refuse_order_in(self.model, [goal.called for goal in self.phase.goals])
         program = super()._typed()
         self.refuse_what_is_gone(program)
         return program

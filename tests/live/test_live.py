@@ -371,7 +371,7 @@ def holds(s: State, p: Node)"""
         ("s.event == 17", "goal served reads event, which is of a step, and no state has it"),
         ("s.choices > 0", "goal served reads choices, which is of a step"),
         ("s.crashes_left > 0 and s.mode[p] == WAITING", "goal served reads crashes_left, which is spent from the"),
-        ("s.in_flight[0].source == p", "what is there is in no order, so that none is the first"),
+        ("s.in_flight[0].source == p", "which has no order, so that none is the first"),
     ],
 )
 def test_a_goal_that_reads_what_no_state_of_the_stable_phase_has_is_refused(

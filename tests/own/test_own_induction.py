@@ -182,10 +182,10 @@ def test_a_clause_may_ask_who_is_down(written) -> None:
 
 
 FIRST = '''@invariant
-def first_is_no_decision(s: State) -> bool:
+def no_decision(s: State) -> bool:
     """A clause that looks at places of a bag."""
     for k in range(len(s.in_flight)):
-        if k == 0 and s.in_flight[k].kind == DECISION:
+        if s.in_flight[k].kind == DECISION:
             return False
     return True
 

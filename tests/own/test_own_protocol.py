@@ -197,7 +197,7 @@ WRONG = (
     (
         JUDGING,
         f"    if s.in_flight[0].kind == VOTE:\n        return True\n{JUDGING}",
-        r":\d+: .*in no order, so that none",
+        r":\d+: the number 0 is no place in s.in_flight, which has no order",
     ),
     # budgets, fields, messages and kinds that there cannot be
     ('"refusals": 1', '"nodes": 2, "refusals": 1', r": s\.NODES is a constant already"),

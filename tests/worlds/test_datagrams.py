@@ -286,7 +286,7 @@ SCHEMA = Schema(
     3,
     (
         Field("x", Int(0, 100), Role.VOLATILE, (NODE,)),
-        Field("mail", Seq(UNION, 3, "--mail", bag=True), Role.NETWORK),
+        Field("mail", Seq(UNION, 3, "--mail"), Role.NETWORK),
         Field("steps", Int(0, 2**63 - 1), Role.SCRATCH),
         Field("error", Int(0, 2**32 - 1), Role.SCRATCH),
     ),

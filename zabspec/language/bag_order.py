@@ -1,96 +1,309 @@
-"""Whether what a text says of messages in flight depends on their order, which they have not.
+"""Refuse functions whose result depends on the order of a bag: it has none.
 
-Two states that differ in the order of a bag alone are one to an exploration, and which of them it judges is nobody's
-choice. So a loop through a bag has to come to the same in whichever order (`loops.py`, as of processes), and its
-place in the bag may be nothing but that: an index of it, or another place or not.
+Two states that differ in the order of a bag alone count as one, and which of the two an engine keeps is an accident. So
+a place in a bag is a sort of its own, as a process is (`scalarset.py`), and not a number. A place
+
+    comes from     a loop through the bag: `for k in range(len(s.bag))`, `for m in s.bag`
+    is used        to look there (`s.bag[k]`), for `==` and `!=` with a place of the same bag, and as an argument for a
+                   parameter that is itself a place of that bag (a parameter is one if the function uses it as one)
+
+Anything else is refused: arithmetic, constants, an order, a local name, a field, a message, a result. A loop through a
+bag has to come to the same in every order of its rounds (`loops.py`, as of processes). The front end asks this of every
+function but the world's own, so that no engine runs one that fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from zabspec.language import tree as t
-from zabspec.language.effects import Effects, EffectsOf
-from zabspec.language.frontend import FrontEnd
+from zabspec.language.effects import Effects, EffectsOf, alike, assigned_in
 from zabspec.language.kinds import Seq
 from zabspec.language.loops import in_loop
-from zabspec.language.scalarset import Asymmetry
 from zabspec.language.schema import Layout
+from zabspec.language.source import LanguageError
 
-__all__ = ["orders_of_bags"]
+__all__ = ["LazyEffects", "check_bags"]
 
 
-def orders_of_bags(front: FrontEnd, roots: Iterable[str]) -> list[Asymmetry]:
-    """Where functions, or those that they call, depend on the order of a bag.
+class LazyEffects(Mapping[str, Effects]):
+    """The effects of a program's functions, each worked out when it is first needed."""
+
+    def __init__(self, program: t.TypedProgram, layout: Layout) -> None:
+        self.program, self.layout = program, layout
+        self.known: dict[str, Effects] = {}
+
+    def of(self, function: t.Function) -> EffectsOf:
+        """What works out the effects of one function's statements."""
+        return EffectsOf(function, self.layout, self.program.functions, self)
+
+    def __getitem__(self, name: str) -> Effects:
+        if name not in self.known:
+            self.known[name] = self.of(self.program.functions[name]).outside()
+        return self.known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.program.functions)
+
+    def __len__(self) -> int:
+        return len(self.program.functions)
+
+
+def check_bags(function: t.Function, effects: LazyEffects) -> None:
+    """Check one function, and enter into it which of its parameters are places in a bag.
 
     Args:
-        front: of their program; it has typed nothing else.
-        roots: the functions asked about.
+        function: typed; those that it calls are in the program of `effects`, checked.
+        effects: of the program.
 
     Raises:
-        LanguageError: something is outside the language.
+        LanguageError: it depends on the order of a bag; with its line.
     """
-    for root in roots:
-        front.function(root)
-    found: list[Asymmetry] = []
-    effects: dict[str, Effects] = {}
-    for name, function in front.program.functions.items():
-        of = EffectsOf(function, front.layout, front.program.functions, effects)
-        effects[name] = of.outside()
-        for s in parts(function.body):
-            if isinstance(s, t.For) and any(of_bag(place, s.name, front.layout) for place in parts(s.body)):
-                found += in_loop(s, function, of, "message")
-                found += placed(s, function, front.layout)
-    return found
+    checker = _Places(function, effects)
+    checker.infer_parameters()
+    if not checker.is_concerned:
+        return
+    function.places = checker.parameters
+    checker.block(function.body)
+    for s in checker.through:
+        for found in in_loop(s, function, effects.of(function), "element"):
+            raise LanguageError(found.file, found.line, found.reason)
+
+
+@dataclass
+class _Round:
+    """A loop through a bag, while its body is checked."""
+
+    name: str
+    bag: t.Expr
+
+
+class _Places:
+    """Checks the places of one function.
+
+    Attributes:
+        parameters: which are places, and the bag of each, by the names that it has in the function.
+        through: the loops through bags.
+    """
+
+    def __init__(self, function: t.Function, effects: LazyEffects) -> None:
+        self.function, self.program = function, effects.program
+        self.assigned = frozenset(assigned_in(function.body))
+        self.parameters: dict[str, t.Expr] = {}
+        self.rounds: list[_Round] = []
+        self.through: list[t.For] = []
+        self.line = function.line
+
+    def fail(self, reason: str, line: int = 0) -> LanguageError:
+        return LanguageError(self.function.file, line or self.line, reason)
+
+    @property
+    def is_concerned(self) -> bool:
+        """Whether the function has to do with a bag at all."""
+        return any(
+            bool(self.parameters)
+            or (isinstance(e, t.Term) and e.bag is not None)
+            or (isinstance(e, t.For) and bag_through(e) is not None)
+            or isinstance(e, t.Remove)
+            or (isinstance(e, t.Call) and bool(self.program.functions[e.function].places))
+            for e in parts(self.function.body)
+        )
+
+    # --- parameters ---------------------------------------------------------------------------
+
+    def infer_parameters(self) -> None:
+        """Find the parameters that are used as places."""
+        params = dict(self.function.params)
+        for s in statements(self.function.body):
+            self.line = s.line
+            for index, bag in self.looks(s):
+                if not isinstance(index, t.Var) or index.name not in params:
+                    continue
+                known = self.parameters.setdefault(index.name, bag)
+                self.check_stays(bag, self.assigned)
+                if index.name in self.assigned or index.name in self.function.processes:
+                    raise self.fail(f"{index.name} is used as a place in {name_of(bag)}, and is given another value")
+                if not alike(known, bag):
+                    raise self.fail(f"{index.name} is used as a place in two bags, {name_of(known)} and {name_of(bag)}")
+
+    def remove(self, s: t.Remove) -> None:
+        """Which element is removed would be an accident."""
+        if isinstance(s.place.kind, Seq) and s.place.kind.bag:
+            raise self.fail(f"remove takes the element at a place, and {name_of(s.place)} is a bag, which has no order")
+
+    def looks(self, s: t.Stmt) -> Iterator[tuple[t.Expr, t.Expr]]:
+        """What a statement itself uses as a place, and the bag of each."""
+        for e in own_parts(s):
+            if isinstance(e, t.Term) and e.bag is not None:
+                yield e.index, e.bag
+            elif isinstance(e, t.Call):
+                yield from self.passed(e)
+
+    def passed(self, e: t.Call) -> Iterator[tuple[t.Expr, t.Expr]]:
+        """The arguments of a call that stand for places, and the bag of each as the caller names it."""
+        target = self.program.functions[e.function]
+        given = {name: value for (name, _), value in zip(target.params, e.args, strict=True)}
+        for name, bag in target.places.items():
+            yield given[name], named_by(bag, given)
+
+    def check_stays(self, bag: t.Expr, assigned: frozenset[str]) -> None:
+        """A bag is named by names and constants that stay the same as long as its places are used."""
+        for e in parts(bag):
+            if isinstance(e, t.Var) and e.name in assigned:
+                raise self.fail(f"{e.name} is given a value meanwhile, and says which bag {name_of(bag)} is")
+            if isinstance(e, (t.Load, t.Call)):
+                raise self.fail(f"which bag {name_of(bag)} is may change meanwhile: give its index a name first")
+
+    # --- statements ---------------------------------------------------------------------------
+
+    def block(self, body: list[t.Stmt]) -> None:
+        for s in body:
+            self.line = s.line
+            self.expressions(s)
+            match s:
+                case t.For():
+                    self.loop(s)
+                case t.If():
+                    self.block(s.then)
+                    self.block(s.other)
+                case t.While():
+                    self.block(s.body)
+
+    def loop(self, s: t.For) -> None:
+        bag = bag_through(s)
+        inside = frozenset(assigned_in(s.body))
+        for r in self.rounds:
+            if r.name == s.name:
+                raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs a name of its own")
+        if bag is None:
+            self.block(s.body)
+            return
+        if s.name in s.before or s.name in inside:
+            raise self.fail(f"{s.name} is a place in {name_of(bag)}, and has another value before or in this loop")
+        self.check_stays(bag, inside)
+        self.through.append(s)
+        self.rounds.append(_Round(s.name, bag))
+        self.block(s.body)
+        self.rounds.pop()
+
+    # --- expressions --------------------------------------------------------------------------
+
+    def expressions(self, s: t.Stmt) -> None:
+        """Check what a statement itself says, without the statements in it."""
+        if isinstance(s, t.Remove):
+            self.remove(s)
+        fine: set[int] = set()
+        for index, wanted in self.looks(s):
+            self.check_place(index, wanted)
+            fine.add(id(index))
+        for e in own_parts(s):
+            if isinstance(e, t.Compare) and e.op in ("==", "!="):
+                self.compare(e, fine)
+        for e in own_parts(s):
+            if isinstance(e, t.Var) and id(e) not in fine and (bag := self.bag_of(e)) is not None:
+                raise self.fail(
+                    f"{e.name} is a place in {name_of(bag)}, which has no order: it may be looked at, compared with "
+                    "another by == and !=, and passed as a place, no more"
+                )
+
+    def compare(self, e: t.Compare, fine: set[int]) -> None:
+        left, right = self.bag_of(e.left), self.bag_of(e.right)
+        if left is not None and right is not None:
+            if not alike(left, right):
+                raise self.fail(f"a place in {name_of(left)} is compared with one in {name_of(right)}")
+            fine |= {id(e.left), id(e.right)}
+
+    def check_place(self, index: t.Expr, bag: t.Expr) -> None:
+        """What stands where a place in a bag is wanted is one."""
+        found = self.bag_of(index)
+        if found is None:
+            label = f"the number {index.value}" if isinstance(index, t.Const) else "a number"
+            what = index.name if isinstance(index, t.Var) else label
+            raise self.fail(
+                f"{what} is no place in {name_of(bag)}, which has no order, so that none is the first: a place comes "
+                f"from a loop, `for k in range(len({name_of(bag)}))` or `for m in {name_of(bag)}`"
+            )
+        if not alike(found, bag):
+            raise self.fail(f"a place in {name_of(found)} is used to look into {name_of(bag)}")
+
+    def bag_of(self, e: t.Expr) -> t.Expr | None:
+        """The bag that a value is a place in."""
+        if not isinstance(e, t.Var) or e.type != t.INT:
+            return None
+        for r in reversed(self.rounds):
+            if r.name == e.name:
+                return r.bag
+        return self.parameters.get(e.name)
+
+
+# --- trees -----------------------------------------------------------------------------------------
+
+
+def bag_through(s: t.For) -> t.Expr | None:
+    """The bag that a loop goes through, each place once."""
+    match s:
+        case t.For(start=t.Const(value=0), stop=t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind)) as bag)) if kind.bag:
+            return bag
+    return None
 
 
 def parts(e: Any) -> Iterator[Any]:
-    """Every expression and statement in one, itself first."""
+    """Every expression and statement in one, itself first; the bag of a term is named by it, not a part of it."""
     if isinstance(e, (t.Expr, t.Stmt, t.Term)):
         yield e
-        for value in vars(e).values():
-            yield from parts(value)
+        for name, value in vars(e).items():
+            if name != "bag":
+                yield from parts(value)
     elif isinstance(e, (list, tuple)):
         for x in e:
             yield from parts(x)
 
 
-def of_bag(place: Any, name: str, layout: Layout) -> bool:
-    """Whether something is a place in a bag of the state, at the index of that name."""
-    if not isinstance(place, t.Memory) or place.base.type != t.STATE:
-        return False
-    for f in layout.schema.fields:
-        at = layout.strides(f)[0]
-        if isinstance(f.kind, Seq) and f.kind.bag and at <= place.offset < at + f.kind.size:
-            inside = place.terms[len(f.axes) : len(f.axes) + 1]
-            return bool(inside) and is_name(inside[0].index, name)
-    return False
+def own_parts(s: t.Stmt) -> Iterator[Any]:
+    """Every expression of a statement, without the statements in it."""
+    for value in vars(s).values():
+        if not (isinstance(value, list) and value and isinstance(value[0], t.Stmt)):
+            yield from parts(value)
 
 
-def is_name(e: Any, name: str) -> bool:
-    return isinstance(e, t.Var) and e.name == name
+def statements(body: list[t.Stmt]) -> Iterator[t.Stmt]:
+    """Every statement, at any depth."""
+    return (e for e in parts(body) if isinstance(e, t.Stmt))
 
 
-def placed(s: t.For, function: t.Function, layout: Layout) -> Iterator[Asymmetry]:
-    """Where a loop through a bag does more with its place than to look there, or to ask whether it is another's."""
-    fine: set[int] = set()
-    for e in parts(s.body):
-        if isinstance(e, t.Memory) and of_bag(e, s.name, layout):
-            fine |= {id(term.index) for term in e.terms}
-        elif (
-            isinstance(e, t.Compare)
-            and e.op in ("==", "!=")
-            and isinstance(e.left, t.Var)
-            and isinstance(e.right, t.Var)
-        ):
-            fine |= {id(e.left), id(e.right)}
-    for statement in (e for e in parts(s.body) if isinstance(e, t.Stmt)):
-        own = [v for v in vars(statement).values() if not isinstance(v, list)]
-        for e in parts(own):
-            if is_name(e, s.name) and id(e) not in fine:
-                why = (
-                    f"{s.name} is a place among messages in flight, which are in no order: it may be looked at, no more"
-                )
-                yield Asymmetry(function.file, statement.line, why)
-                return
+def named_by(e: Any, given: Mapping[str, t.Expr]) -> Any:
+    """An expression of a called function in the words of its caller: its parameters replaced by what is passed."""
+    if isinstance(e, t.Var):
+        return given.get(e.name, e)
+    if isinstance(e, (list, tuple)):
+        return type(e)(named_by(x, given) for x in e)
+    if not isinstance(e, (t.Expr, t.Term)) or not is_dataclass(e):
+        return e
+    made = copy.copy(e)
+    for f in fields(e):
+        setattr(made, f.name, named_by(getattr(e, f.name), given))
+    return flattened(made) if isinstance(made, t.Memory) else made
+
+
+def flattened(place: t.Memory) -> t.Memory:
+    """A place whose base is itself a place, as the front end writes it: one place."""
+    base = place.base
+    if not isinstance(base, t.Memory):
+        return place
+    terms = [*base.terms, *place.terms]
+    return t.Memory(place.type, base.base, base.offset + place.offset, terms, place.kind, base.field, base.state)
+
+
+def name_of(bag: t.Expr) -> str:
+    """What a sentence calls a bag."""
+    if isinstance(bag, t.Memory) and bag.field != "a sequence":
+        base = f"{bag.base.name}." if isinstance(bag.base, t.Var) and bag.base.type == t.STATE else ""
+        return base + bag.field + "".join(f"[{index_text(term.index)}]" for term in bag.terms)
+    return bag.name if isinstance(bag, t.Var) else "a bag"
+
+
+def index_text(e: t.Expr) -> str:
+    return e.name if isinstance(e, t.Var) else str(e.value) if isinstance(e, t.Const) else "..."

@@ -212,7 +212,7 @@ def mix(a: int, b: int) -> int:
 
 def bags(layout: Layout) -> list[tuple[int, Seq]]:
     """Where each bag lies, and its kind."""
-    return [(at, kind) for at, kind in channels(layout) if kind.bag]
+    return [(at, kind) for at, kind in channels(layout) if kind.merged]
 
 
 def skips(layout: Layout) -> bool:

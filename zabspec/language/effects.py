@@ -34,7 +34,7 @@ class Write:
     """A write, and how it changes what is there.
 
     `how`: `= c` for a constant, `+ c` for a constant added, `max`, `min`, `add`, `discard`, `append` to
-    a bag, `list` for a step that is listed; empty for any other.
+    a bag of messages, `list` for a step that is listed; empty for any other.
     """
 
     at: Access
@@ -183,7 +183,7 @@ class EffectsOf:
             case t.Clear():
                 how = "= empty"
             case t.Append():
-                how = "append" if isinstance(s.place.kind, Seq) and s.place.kind.bag else ""
+                how = "append" if isinstance(s.place.kind, Seq) and s.place.kind.merged else ""
                 out.take(self.of(s.value))
             case t.Remove():
                 out.take(self.of(s.index))

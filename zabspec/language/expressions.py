@@ -213,8 +213,6 @@ class Expressions:
         if base.type in (t.WORDS, t.BYTES):
             return t.Builtin(t.INT, "get", [base, self.integer(index)])
         if isinstance(base.type, t.SeqType):
-            if base.type.kind.bag and self.writes is not None and isinstance(index, ast.Constant):
-                raise self.fail(node, f"{ast.unparse(node)}: what is there is in no order, so that none is the first")
             return self.place_in(base, base.type.kind, self.integer(index), node)
         raise self.fail(node, f"a {base.type.name} has no index")
 
@@ -223,7 +221,7 @@ class Expressions:
         label = base.field if isinstance(base, t.Memory) else "a sequence"
         sure = isinstance(index, t.Const) and 0 <= index.value < kind.capacity
         site = 0 if sure else self.site(node, label, f"has no place beyond {kind.capacity - 1}")
-        term = t.Term(index, kind.element.size, kind.capacity, site)
+        term = t.Term(index, kind.element.size, kind.capacity, site, bag=base if kind.bag else None)
         if isinstance(base, t.Memory):
             return self.memory(
                 base.base, base.offset + kind.header, [*base.terms, term], kind.element, base.field, base.state
@@ -416,6 +414,8 @@ class Expressions:
 
     def comparison(self, op: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         if isinstance(left.type, t.SeqType) and isinstance(right.type, t.SeqType) and op in ("==", "!="):
+            if left.type.kind.bag or right.type.kind.bag:
+                raise self.fail(node, f"{op} compares sequences element by element, and a bag has no order")
             one_kind = left.type == right.type
             same = t.SameSeq(t.BOOL, left, right) if one_kind else alike_sequences(self, left, right, node)
             return t.Not(t.BOOL, same) if op == "!=" else same
@@ -455,8 +455,8 @@ class Expressions:
             state, p = self.expr(node.args[0]), self.integer(node.args[1])
             return t.Builtin(t.VOID, "forget", [state, p, t.Const(t.INT, site)])
         if name in KERNEL:
-            if self.is_handler:
-                raise self.fail(node, f"{name} is for kernels, not for protocols")
+            if self.is_handler or self.writes is not None:
+                raise self.fail(node, f"{name} is for kernels, not for protocols and their properties")
             wanted, result = KERNEL[name]
             if len(node.args) != len(wanted):
                 raise self.fail(node, f"{name} takes {len(wanted)} arguments")

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from zabspec.language import tree as t
+from zabspec.language.bag_order import LazyEffects, check_bags
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
@@ -22,6 +23,13 @@ from zabspec.language.statements import FunctionTyper
 from zabspec.language.structs import Struct
 
 __all__ = ["FrontEnd", "LanguageError", "register_source"]
+
+
+# The modules whose functions may know the places of a bag by number: what the world, its engines and the machinery of
+# the language are made of.
+OF_THE_WORLD = (
+    "zabspec.worlds.", "zabspec.simulator.", "zabspec.live.", "zabspec.language.", "zabspec.timed.", "checker.",
+)  # fmt: skip
 
 
 class FrontEnd:
@@ -47,6 +55,7 @@ class FrontEnd:
         self.handlers = frozenset(handlers)
         self.declares = any(hasattr(value, "acts") for value in namespace.values())  # what the world provides
         self.program = t.TypedProgram()
+        self.effects = LazyEffects(self.program, layout)
         self._busy: set[str] = set()
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
@@ -89,6 +98,8 @@ class FrontEnd:
             raise LanguageError(worker.file, worker.node.lineno, f"{worker.name} is recursive")
         self._busy.add(name)
         result = worker.run()
+        if python.__module__ is not None and not python.__module__.startswith(OF_THE_WORLD):  # None: derived text
+            check_bags(result, self.effects)
         self._busy.discard(name)
         self.program.functions[name] = result
         self.program.reads[name] = frozenset(worker.reads)

@@ -143,7 +143,8 @@ class Record(Kind):
 @dataclass(frozen=True)
 class Seq(Kind):
     """A sequence of at most `capacity` elements: its length, then the elements, unused ones zero.
-    `bag`: their order means nothing, so two states that differ in it alone have one fingerprint.
+    `bag`: their order means nothing, so that no function may depend on it (`bag_order.py`); two states that differ in
+    the order of a bag of messages alone have one fingerprint.
     `blocks`: others may wait for an element of a bag to be taken out, so that it may not as well stay."""
 
     element: Kind
@@ -151,6 +152,11 @@ class Seq(Kind):
     widen: str = ""
     bag: bool = False
     blocks: bool = False
+
+    @property
+    def merged(self) -> bool:
+        """Whether states that differ in the order of its elements alone have one fingerprint."""
+        return self.bag and isinstance(self.element, MessageUnion)
 
     @cached_property
     def header(self) -> int:

@@ -55,7 +55,7 @@ def left_in_state(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, s
     for name, writes in places.items():
         reads = [r for r in round_.reads if r.field in (name, UNKNOWN)]
         if name == UNKNOWN:
-            yield writes[0].line, f"what a round of the loop over {s.name} writes is not known"
+            yield writes[0].line, f"what a round of {loop_text(s)} writes is not known"
         elif not own(s.name, [w.at for w in writes], reads):
             ways = {w.how for w in writes}
             if "" in ways or len(ways) > 1:
@@ -65,7 +65,7 @@ def left_in_state(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, s
                     f"what {field_text(name)} holds depends on the order in which a loop visits {plural(what)}",
                 )
             elif reads:
-                yield writes[0].line, f"the loop over {s.name} reads {field_text(name)}, which its other rounds write"
+                yield writes[0].line, f"{loop_text(s)} reads {field_text(name)}, which its other rounds write"
 
 
 def own(loop: str, writes: Sequence[Access], reads: Sequence[Access]) -> bool:
@@ -85,7 +85,7 @@ def left_in_names(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, s
             line = next((line for how, line in writes if not how), writes[0][1])
             yield line, f"what {name} holds depends on the order in which a loop visits {plural(what)}"
         elif name in round_.names_read:
-            yield writes[0][1], f"the loop over {s.name} reads {name}, which its other rounds write"
+            yield writes[0][1], f"{loop_text(s)} reads {name}, which its other rounds write"
 
 
 # --- loops that end early ------------------------------------------------------------------------
@@ -118,15 +118,15 @@ def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iter
         if isinstance(end, t.Return):
             value = repr(end.value.value) if isinstance(end.value, t.Const) else "" if end.value else "return"
         if not value:
-            yield end.line, f"what the loop over {s.name} returns depends on which {what} it visits first"
+            yield end.line, f"what {loop_text(s)} returns depends on which {what} it visits first"
         told = [fixed(r, effects) for r, d, k in zip(block, done, kept, strict=True) if d.writes or k]
         if "" in told:
-            yield end.line, f"what the loop over {s.name} does before it ends depends on which {what} it visits first"
+            yield end.line, f"what {loop_text(s)} does before it ends depends on which {what} it visits first"
         said.add((value, tuple(sorted(told))))
     if len(said) > 1:
-        yield blocks[-1][-1].line, f"the loop over {s.name} ends in more than one way: which depends on its order"
+        yield blocks[-1][-1].line, f"{loop_text(s)} ends in more than one way: which depends on its order"
     if blocks and (len(round_.writes) > writes or len(lasting(s, round_)) > names):
-        yield blocks[0][-1].line, f"the loop over {s.name} may end before it has done what it does for each {what}"
+        yield blocks[0][-1].line, f"{loop_text(s)} may end before it has done what it does for each {what}"
 
 
 def fixed(s: t.Stmt, effects: EffectsOf) -> str:
@@ -149,6 +149,11 @@ def invariant(index: t.Expr, effects: EffectsOf) -> bool:
 def place_of(place: t.Memory) -> str:
     names = (i.index.name if isinstance(i.index, t.Var) else str(getattr(i.index, "value", "")) for i in place.terms)
     return f"{place.field} {place.offset} {' '.join(names)}"
+
+
+def loop_text(s: t.For) -> str:
+    """What a sentence calls a loop; one through a sequence has a name that no text can say."""
+    return "this loop" if "." in s.name else f"the loop over {s.name}"
 
 
 def plural(what: str) -> str:

@@ -81,11 +81,19 @@ def is_in(typer: Typer, item: ast.expr, container: t.Expr, node: ast.expr) -> t.
     parts: list[t.Expr] = []
     for k in range(kind.capacity):
         there = t.Compare(t.BOOL, "<", t.Const(t.INT, k), t.SeqLength(t.INT, container))
-        equal = typer.comparison("==", value, typer.element(container, t.Const(t.INT, k), node), node)
+        equal = typer.comparison("==", value, of_any_order(typer.element(container, t.Const(t.INT, k), node)), node)
         parts.append(t.Logic(t.BOOL, "and", [there, equal]))
     length = t.Compare(t.BOOL, ">", t.SeqLength(t.INT, container), t.Const(t.INT, 0))
     known = [itself(value)] if not isinstance(value, t.Const) else []
     return t.Logic(t.BOOL, "and", [*known, length, t.Logic(t.BOOL, "or", [*parts, t.Const(t.BOOL, 0)])])
+
+
+def of_any_order(element: t.Expr) -> t.Expr:
+    """An element at a constant place, where every place is asked: the order of a bag does not matter then."""
+    place = element.place if isinstance(element, t.Load) else element
+    assert isinstance(place, t.Memory)
+    place.terms[-1].bag = None
+    return element
 
 
 def is_among(typer: Typer, item: ast.expr, given: list[ast.expr], node: ast.expr) -> t.Expr:

@@ -120,6 +120,7 @@ class Term(Node):
     bound: int
     site: int
     process: bool = False  # the axis is one of processes
+    bag: Expr | None = None  # the bag that it is a place in
 
 
 @dataclass(eq=False, repr=False)
@@ -428,6 +429,7 @@ class Function(Node):
     body: list[Stmt]
     paper_step: str | None = None
     processes: frozenset[str] = frozenset()  # parameters annotated as processes, and "return" if the result is
+    places: dict[str, Expr] = field(default_factory=dict)  # parameters that are places in a bag, and which
 
 
 @dataclass(frozen=True)

@@ -239,6 +239,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         for part, kind in m.fields.items():
             check_name(name, f"field of {m.name}", part, parts)
             check_kind(name, f"{m.name}.{part}", kind)
+            if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
+                raise ProtocolError(f"{name}: {m.name}.{part} is a bag, which a field of the state alone can be")
 
 
 def own_names(view: type) -> set[str]:
@@ -272,6 +274,8 @@ def check_kind(name: str, what: str, given: Any) -> None:
             raise ProtocolError(f"{name}: {what} takes {kind.bits} bits, and a kind has at most {MOST_BITS}")
         if isinstance(kind, SetOf) and kind.count < 1:
             raise ProtocolError(f"{name}: {what} is a set that nothing can be in")
+        if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
+            raise ProtocolError(f"{name}: {what} has bags as elements, and a bag is a field of its own")
         if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
             raise ProtocolError(f"{name}: {what} has room for {kind.capacity}: it must be 1 to 255")
         if isinstance(kind, Record):
