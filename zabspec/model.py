@@ -15,7 +15,7 @@ from zabspec.own.authoring import ConfigError
 from zabspec.own.generated import ELECTIONS
 from zabspec.own.vetting import check_fields
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.worlds import actor, connections, inside, ordered, scratch
+from zabspec.worlds import actor, inside, ordered, scratch
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.scratch import step_fields
 from zabspec.worlds.steps import BUDGETS, KINDS, StepKind
@@ -52,6 +52,7 @@ class Configuration:
     channel: int = 0  # 0: derived from the protocol
     budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
     start: str = ""  # the state that runs begin in, of those that the protocol declares
+    promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/ordered.py`)
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
@@ -72,6 +73,8 @@ class Configuration:
                 raise ConfigError(f"--{name} must be {low} to {high}, not {value}")
         self._check_budgets(found)
         self._check_declared(found)
+        if not found.promises(self.variant):
+            object.__setattr__(self, "promises", True)  # there are none: one question, however it is asked
         if not 0 <= self.max_epoch <= 200:
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:
@@ -121,7 +124,18 @@ class Configuration:
         return sum(getattr(self, name) for name in BUDGETS)
 
     def as_dict(self) -> dict[str, str | int]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "promises" or not value}
+
+    @cached_property
+    def merged_by_promise(self) -> Mapping[str, str]:
+        """The hooks of `worlds/ordered.py` that merge or reorder steps, each with the variant or file that has it.
+
+        What such a hook promises (no property sees a step that is left out) is not derived from the protocol: it is its
+        author's word.
+        """
+        found = PROTOCOLS[self.protocol]
+        hooks = found.promises(self.variant) if self.promises else {}
+        return {name: whose for name, whose in hooks.items() if self.network == "fifo" or name in ordered.ANY_NETWORK}
 
 
 class Model:
@@ -269,8 +283,7 @@ class Model:
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
         """The world's text, with what the protocol has in its place."""
-        said = self.protocol.overrides(self.configuration.variant).keys() if self.protocol.text is not None else ()
-        order = (ordered,) if self.world.text is connections and ordered.ORDERING & set(said) else ()
+        order = (ordered,) if self.configuration.promises and self.protocol.promises(self.configuration.variant) else ()
         return (inside, self.world.text, *order, *self.protocol.oracle)
 
     @property

@@ -174,7 +174,7 @@ def question(source: str | None, options: Mapping[str, Any]) -> tuple[Configurat
     if source is None:
         from checker.symbolic.granted import sized
 
-        return sized(configured(options, literal=False)), ()
+        return sized(configured({**options, "reduction": "none"}, literal=False)), ()
     context = click.get_current_context()
     for p in context.command.params:
         given = p.name and context.get_parameter_source(p.name) is click.core.ParameterSource.COMMANDLINE

@@ -400,7 +400,11 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
             variant = ",".join(filter(None, (variant_of(protocol.name, release), variant)))
         values["variant"] = protocol.combined(variant, options.get("repair", ""))
         return Configuration(
-            **values, literal=literal, max_epoch=options["max_epoch"] or 0, channel=options["channel"] or 0
+            **values,
+            literal=literal,
+            max_epoch=options["max_epoch"] or 0,
+            channel=options["channel"] or 0,
+            promises=options.get("reduction") != "none",
         )
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None

@@ -25,7 +25,7 @@ def export_model(trace: Path | None, form: str, output: Path | None, options: Ma
         raise click.UsageError("--model writes a model, and a trace is given: one of the two")
     if form != "tla":
         raise click.UsageError(f"a model goes --to tla, not to {form}")
-    configuration = configured(options, literal=False)
+    configuration = configured({**options, "reduction": "none"}, literal=False)
     properties = chosen_properties(options["names"], configuration.protocol)
     name = "Model" if output is None else output.stem
     if output is not None:

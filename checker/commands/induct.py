@@ -180,7 +180,7 @@ def configuration_of(options: dict[str, Any]) -> Configuration:
         if options["network"] not in ("", "fifo"):
             raise click.UsageError("the clauses are of the paper's channels: --network fifo, or none given")
         options = options | {name: n for name, n in USUAL.items() if options[name] is None}
-    asked = configured(options, literal=False)
+    asked = configured({**options, "reduction": "none"}, literal=False)
     return asked if options["confirm"] else sized(asked)
 
 

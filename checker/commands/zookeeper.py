@@ -79,6 +79,8 @@ def zookeeper(
     found = sum(one.found for one in asked)
     more = f"; {len(undecided)} came to no verdict" if undecided else ""
     click.echo(f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}")
+    if not split:
+        click.echo(f"{merged_by_promise()}; --split has each step by itself")
     return VIOLATED if changed else NO_VERDICT if undecided else HELD
 
 
@@ -100,6 +102,7 @@ def whole_matrix(file: Path, time_limit: float | None, stop_after: float | None)
     known = sum(not c.trouble for c in cells.values())
     hours = sum(c.seconds for c in cells.values()) / 3600
     click.echo(f"{known} of {len(rows) * (len(head) - 2)} cells are known, in {hours:.2f} hours of a core")
+    click.echo(merged_by_promise())
     return HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
 
 
@@ -133,7 +136,10 @@ def whole_residue(number: str, time_limit: float | None, as_json: bool) -> int:
             }
             for x in found
         ]  # fmt: skip
-        answer = {"zabcheck": installed_version(), "release": release, "lines": lines, "exit_code": code}
+        answer = {
+            "zabcheck": installed_version(), "release": release, "merged_by_promise": merged_by_promise(),
+            "lines": lines, "exit_code": code,
+        }  # fmt: skip
         click.echo(json.dumps(answer, indent=1))
         return code
     table(
@@ -147,7 +153,16 @@ def whole_residue(number: str, time_limit: float | None, as_json: bool) -> int:
         ],
     )  # fmt: skip
     click.echo(f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed")
+    click.echo(merged_by_promise())
     return code
+
+
+def merged_by_promise() -> str:
+    """What every answer about merged steps rests on."""
+    from checker.report.promises import PAGE
+    from checker.zookeeper.record import MERGED
+
+    return f"holds: with steps merged by promise of variant {MERGED} ({PAGE})"
 
 
 def told(one: object) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from checker.report.promises import promise_text
+
 if TYPE_CHECKING:
     from checker.live.report import LiveReport
     from checker.report.report import Counterexample, Report
@@ -51,6 +53,7 @@ class Found:
         seconds: how long it took.
         cpu_seconds: of all cores, compilation and replay included; an equal part of what several checks share.
         counterexamples: by property.
+        promised: what of the steps is merged by promise, as a sentence's part; empty: nothing.
     """
 
     sentence: str
@@ -70,6 +73,7 @@ class Found:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
+    promised: str = ""
 
 
 def found_by_exploring(report: Report) -> Found:
@@ -91,6 +95,7 @@ def found_by_exploring(report: Report) -> Found:
         r.complete,
         seconds=r.seconds + r.compile_seconds,
         counterexamples=report.counterexamples,
+        promised=promise_text(report.configuration).removeprefix("; "),
     )
 
 
@@ -117,6 +122,7 @@ def found_by_living(report: LiveReport) -> Found:
         exhausted=live.complete and live.exploration.complete,
         unit="step",
         seconds=live.seconds + live.compile_seconds,
+        promised=promise_text(report.configuration).removeprefix("; "),
         counterexamples={name: s.counterexample for name, s in report.starving.items()},
     )
 

@@ -137,7 +137,8 @@ def found(o: Outcome) -> str:
     if f.unsettled:
         return "-"
     tested = len(set(f.met))
-    return f"holds ({tested} of {len(f.properties)})" if tested else "premises not reached"
+    promised = ", merged by promise" if f.promised else ""
+    return f"holds ({tested} of {len(f.properties)}){promised}" if tested else "premises not reached"
 
 
 def notes_of(o: Outcome) -> list[str]:
@@ -148,6 +149,8 @@ def notes_of(o: Outcome) -> list[str]:
         if shown is not None and shown.why and not d.known:
             out.append(f"  {shown.why}")
     out += [f"{name}: {reason}" for reason in o.reasons if o.status != NOT_RUN]
+    if o.found is not None and o.found.promised:
+        out.append(f"{name}: {o.found.promised}")
     if o.new and o.found is not None:
         out += [f"  what is expected is said by: {o.check.expect.source}"]
     return out

@@ -9,6 +9,7 @@ from typing import Any
 
 from checker.explore.result import Limits
 from checker.live.run import Live
+from checker.report.promises import promise_json
 from checker.report.report import (
     HOLDS,
     NO_VERDICT,
@@ -211,6 +212,7 @@ class LiveReport:
             "sentence": self.sentence,
             "exit_code": self.exit_code,
             "configuration": self.configuration.as_dict(),
+            "merged_by_promise": promise_json(self.configuration),
             "derived": {"epochs": self.epochs},
             "limits": {
                 "depth": self.limits.depth,

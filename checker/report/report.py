@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.explore.reaching import reaching
 from checker.explore.result import Exploration, Limits
+from checker.report.promises import PAGE, promise_json, promise_text
 from invariants.registry import Property
 from traces.explain.folding import aligned, folded, note
 from zabspec.model import ConfigError, Configuration, Model
@@ -58,7 +59,7 @@ def bounds_of(c: Configuration) -> str:
             counts[budget.one] = c.budget[budget.name]
     bounds = [plural(v, k) for k, v in counts.items()]
     bounds += [f"{name} {n}" for name, n in c.budget.items() if name not in BUDGETS]
-    return f"{name}, {', '.join(bounds)}, network {c.network}{f', from {c.start}' if c.start else ''}"
+    return f"{name}, {', '.join(bounds)}, network {c.network}{f', from {c.start}' if c.start else ''}{promise_text(c)}"
 
 
 @dataclass(frozen=True)
@@ -347,6 +348,11 @@ class Report:
         if self.never_taken and self.exploration.step_counts:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
         out += self.unused
+        if self.configuration.merged_by_promise:
+            out.append(
+                "which steps are merged is the author's promise, and not derived from the protocol; --reduction none "
+                f"explores every step ({PAGE})"
+            )
         if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
             out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
         done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]
@@ -461,6 +467,7 @@ class Report:
             "sentence": self.sentence,
             "exit_code": self.exit_code,
             "configuration": self.configuration.as_dict(),
+            "merged_by_promise": promise_json(self.configuration),
             "derived": {
                 "epochs": self.epochs,
                 "channel_to_leader": self.channels[0],

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from checker.report.promises import promise_json
 from checker.report.report import bounds_of, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
 from traces.explain.folding import aligned
@@ -147,6 +148,7 @@ class SearchReport:
             "search": w.mode,
             "seed": w.seed,
             "configuration": self.configuration.as_dict(),
+            "merged_by_promise": promise_json(self.configuration),
             "threads": w.threads,
             "walks": w.walks,
             "steps": w.steps,

@@ -25,7 +25,8 @@ from zabspec.protocols import (
     zab_variants,
 )
 from zabspec.worlds import over_connections, over_datagrams
-from zabspec.worlds.steps import BUDGETS
+from zabspec.worlds.ordered import ORDERING
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
@@ -185,6 +186,20 @@ class Protocol:
                 raise ConfigError(f"budget {name} must be 0 to {MOST_OF_BUDGET}, not {number or 'nothing'}")
             own[name] = int(number)
         return ",".join(f"{name}={n}" for name, n in own.items())
+
+    def promises(self, variant: str) -> Mapping[str, str]:
+        """The hooks by which it merges or reorders steps on its author's word (`worlds/ordered.py`), each with the
+        variant that has it, or with its file."""
+        if self.text is None or self.world.name != CONNECTIONS:
+            return {}
+        found = {
+            name: self.text.source
+            for name in sorted(ORDERING)
+            if isinstance(getattr(self.text.module, name, None), FunctionType)
+        }
+        for name in filter(None, variant.split(",")):
+            found |= dict.fromkeys(sorted(ORDERING & self.variants[name].overrides.keys()), f"variant {name}")
+        return found
 
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
         """The functions of a variant, or of several, as `combined` takes them; none for the protocol itself ("").

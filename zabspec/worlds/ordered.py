@@ -7,6 +7,9 @@ of w, if there is one, that ends the term of p (it crashes, or learns of a loss)
 without t are the same. If there is none, they differ by t alone, of which no property sees anything that it has not
 seen in s. So what w breaks, t and w break. Nothing is added either: every run is one of the text without this order.
 
+None of this is derived from the protocol: that a step is one of these is its author's promise. So a verdict names the
+hooks that are in force (`Configuration.merged_by_promise`), and `--reduction none` explores without them.
+
 A connection that is lost when its first end learns of it: what the other end sent meanwhile, this end does not receive,
 as it learns of the loss; what it sent itself, the other end may leave unread, as it will learn of the loss too."""
 
@@ -41,12 +44,14 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["ORDERING"]
+__all__ = ["ANY_NETWORK", "ORDERING"]
 
 # What a text says of the order of steps: where it says nothing, these functions are not there.
 ORDERING = frozenset(
     {"takes_first", "hears_first", "leaves_first", "admits_first", "loses_when_learned", "is_changed_by_crash"}
 )
+
+ANY_NETWORK = frozenset({"loses_when_learned", "is_changed_by_crash"})  # the others are for FIFO channels
 
 
 def enabled(s: State, out: Words) -> None:
