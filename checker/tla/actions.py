@@ -79,6 +79,7 @@ class Actions(Control):
         return let([(called, value)], self.emitting(rest, env.named(s.name, Text(called))))
 
     def emitting_if(self, s: t.If, env: Env) -> Node:
+        self.refuse_left(s, self.live.left(s))
         known = self.static(s.test, env)
         if known is not None:
             return self.emitting(s.then if known else s.other, env)
@@ -93,6 +94,7 @@ class Actions(Control):
 
     def emitting_for(self, s: t.For, env: Env) -> Node:
         """The steps that a loop lists: of some round, or of the only one that can list any."""
+        self.refuse_left(s, self.live.carried(s))
         over = self.over(s, env)
         if over is None:
             return FALSE
@@ -104,6 +106,11 @@ class Actions(Control):
         name = self.fresh.name(s.name)
         inside = self.emitting(s.body, env.named(s.name, Text(name)))
         return inside if inside == FALSE else Quantified("\\E", name, over, inside)
+
+    def refuse_left(self, s: t.Stmt, names: Sequence[str]) -> None:
+        """Steps are listed as a disjunction, in which no part leaves a local name to the next."""
+        if names:
+            raise Untranslatable(f"{self.where(s)}: {names[0]} is given a value among steps that are listed")
 
     def lists_any(self, body: Sequence[t.Stmt], env: Env) -> bool:
         """Whether statements may list a step, as far as can be told here; nothing is kept of it."""

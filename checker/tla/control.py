@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from checker.tla.env import Env, Next, Value, Ways, walk
+from checker.tla.env import Env, Fresh, Next, Ways, Word, walk
 from checker.tla.places import place_of
 from checker.tla.statements import MINUS, Statements
 from checker.tla.syntax import FALSE, TRUE, If, Let, Many, Node, Quantified, Text, conj, disj, either, flat, let, words
-from checker.tla.values import named
 from zabspec.language import tree as t
+from zabspec.language.liveness import Liveness
 
 __all__ = ["Control", "falls_through", "gathered"]
 
@@ -35,35 +35,33 @@ class Control(Statements):
                 return self.shared(s, test, env, after, ways)
             answer = self.expr(test, env)
             return either(answer, self.block(s.then, env, after, ways), self.block(s.other, env, after, ways))
-        states = self.changed_states(both)
-        env_names = [n for n in assigned(both) if self.read_outside(n, s)]
-        if not states and not env_names:
-            return after(env)
+        states, names = self.changed_states(both), self.live.left(s)
+        if not states and not names:
+            return after(self.without(env, both))
 
         def joined(at: Env) -> Node:
             answer = self.expr(test, at)
             sides = [
-                self.block(part, at, lambda on: self.together(on, states, env_names), ways)
-                for part in (s.then, s.other)
+                self.block(part, at, lambda on: self.together(on, states, names), ways) for part in (s.then, s.other)
             ]
-            return self.parted(either(answer, *sides), states, env_names, at, after)
+            return self.parted(either(answer, *sides), states, names, self.without(at, both), after)
 
         return self.made(states, env, joined)
 
     def shared(self, s: t.If, test: t.Expr, env: Env, after: Next, ways: Ways) -> Node:
         """Both sides go on, and one of them may not: what comes then stands once, and is named."""
-        states = self.changed_states([*s.then, *s.other])
-        locals_ = [n for n in assigned([*s.then, *s.other]) if self.read_outside(n, s)]
-        if not states and not locals_ and len(flat(after(env)).text) < 60:
+        both = [*s.then, *s.other]
+        states, names = self.changed_states(both), self.live.left(s)
+        joined = self.without(env, both)
+        if not states and not names and len(flat(after(joined)).text) < 60:
             answer = self.expr(test, env)
             return either(answer, self.block(s.then, env, after, ways), self.block(s.other, env, after, ways))
         called = self.fresh.name("after")
-        inner, params = self.within(env, states, locals_)
+        inner, params = self.within(joined, states, names)
         body = after(inner)
 
         def go(on: Env) -> Node:
-            args = [on.now(state) for state in states] + [self.value_text(on.names[name]) for name in locals_]
-            return Text(f"{called}({', '.join(args)})" if args else called)
+            return self.called_with(called, on, states, names)
 
         answer = self.expr(test, env)
         sides = [self.block(part, env, go, ways) for part in (s.then, s.other)]
@@ -83,25 +81,41 @@ class Control(Statements):
                 found.add(s.args[0].name)
         return sorted(found)
 
-    def read_outside(self, name: str, s: t.Stmt) -> bool:
-        """Whether a local name is read anywhere in the function but in one statement."""
-        inside = {id(e) for e in walk(s)}
-        return any(isinstance(e, t.Var) and e.name == name and id(e) not in inside for e in walk(self.current.body))
+    @property
+    def live(self) -> Liveness:
+        """Which local names of the function that is translated are read where."""
+        name = self.current.name
+        if name not in self.live_in:
+            self.live_in[name] = Liveness(self.current)
+        return self.live_in[name]
 
-    @staticmethod
-    def value_text(value: Value) -> str:
+    def without(self, env: Env, body: Sequence[t.Stmt]) -> Env:
+        """Where control is behind statements that may or may not be done: what they may have stored of what a step says
+        about itself is not known there."""
+        return env.forgetting(self.said_by(body))
+
+    def value_text(self, name: str, env: Env) -> str:
+        """What a local name is, as text."""
+        value = env.names[name]
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
         if isinstance(value, int):
-            return str(value)
-        if value is None:
-            return "0"
-        return flat(value).text  # type: ignore[arg-type]
+            kind = self.current.locals.get(name, t.INT)
+            return "NOBODY" if value == -1 and self.is_process(t.Var(kind, name), env) else str(value)
+        assert not isinstance(value, Word), f"{name} is a step word"
+        assert value is not None, f"{name} has no value in a module"
+        return flat(value).text
+
+    @staticmethod
+    def labels(states: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+        """By local name what its part of a record of states and names is called."""
+        fresh = Fresh({f"state{k or ''}" for k in range(len(states))})
+        return {name: fresh.name(name) for name in names}
 
     def together(self, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
         """What a side leaves, as one value."""
         parts = [(f"state{k or ''}", env.now(state)) for k, state in enumerate(states)]
-        parts += [(named(name), self.value_text(env.names.get(name))) for name in names]
+        parts += [(label, self.value_text(name, env)) for name, label in self.labels(states, names).items()]
         if len(parts) == 1:
             return Text(parts[0][1], " " in parts[0][1] and parts[0][1][0] not in "[{(")
         return Text("[" + ", ".join(f"{name} |-> {value}" for name, value in parts) + "]")
@@ -115,14 +129,14 @@ class Control(Statements):
         called = self.fresh.name("r")
         for k, state in enumerate(states):
             env = env.at(state, f"{called}.state{k or ''}")
-        for name in names:
-            env = env.named(name, Text(f"{called}.{named(name)}"))
+        for name, label in self.labels(states, names).items():
+            env = env.named(name, Text(f"{called}.{label}"))
         return let([(called, whole_)], after(env))
 
     def do_While(self, s: t.While, env: Env, after: Next, ways: Ways) -> Node:
         """One operator that calls itself while the test holds."""
-        states = self.changed_states(s.body)
-        names = [n for n in assigned(s.body) if n in env.names]
+        states, names = self.changed_states(s.body), self.live.carried(s)
+        env = self.without(env, s.body)
         called = self.fresh.name("loop")
 
         def begun(at: Env) -> Node:
@@ -151,8 +165,12 @@ class Control(Statements):
 
     def called_with(self, called: str, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
         """A call of an operator of this one with what it goes on from."""
-        args = [env.now(state) for state in states] + [self.value_text(env.names[name]) for name in names]
+        args = self.given_on(env, states, names)
         return Text(f"{called}({', '.join(args)})" if args else called)
+
+    def given_on(self, env: Env, states: Sequence[str], names: Sequence[str]) -> list[str]:
+        """What an operator that takes states and names is given."""
+        return [env.now(state) for state in states] + [self.value_text(name, env) for name in names]
 
     # --- loops --------------------------------------------------------------------------------------
 
@@ -174,8 +192,8 @@ class Control(Statements):
         if over is None:
             return after(env)
         inside = list(walk(s.body))
-        states = self.changed_states(s.body)
-        names = [n for n in assigned(s.body) if n in s.before and n in env.names]
+        states, names = self.changed_states(s.body), self.live.carried(s)
+        env = self.without(env, s.body)
         returned = [x for x in inside if isinstance(x, t.Return)]
         leaves = any(isinstance(x, t.Break) for x in inside)
         if not states and not names and not leaves:
@@ -206,12 +224,12 @@ class Control(Statements):
     def folded(self, s: t.For, over: str, states: list[str], names: list[str], env: Env, after: Next) -> Node:
         """A loop whose every round goes on from what the one before left."""
         called, item = self.fresh.name("s" if states and not names else "acc"), self.fresh.name(s.name)
-        inner = env.named(s.name, Text(item))
-        single = len(states) + len(names) == 1
+        inner, single = env, len(states) + len(names) == 1
         for k, state in enumerate(states):
             inner = inner.at(state, called if single else f"{called}.state{k or ''}")
-        for name in names:
-            inner = inner.named(name, Text(called if single else f"{called}.{named(name)}"))
+        for name, label in self.labels(states, names).items():
+            inner = inner.named(name, Text(called if single else f"{called}.{label}"))
+        inner = inner.named(s.name, Text(item))
 
         def round_(on: Env) -> Node:
             return self.together(on, states, names)
@@ -239,16 +257,15 @@ class Control(Statements):
         params = [left, *own]
 
         def again(on: Env) -> Node:
-            args = [on.now(state) for state in states] + [self.value_text(on.names[name]) for name in names]
-            return Text(f"{called}({', '.join([f'{left} {MINUS} {{{item}}}', *args])})")
+            args = [f"{left} {MINUS} {{{item}}}", *self.given_on(on, states, names)]
+            return Text(f"{called}({', '.join(args)})")
 
         body = self.block(s.body, inner.named(s.name, Text(item)), again, Ways(ways.back, after, again))
         end = after(inner)
         first = "Pick" if over == "Node" else "Least"
         step = either(Text(f"{left} = {{}}", True), end, let([(item, Text(f"{first}({left})"))], body))
         head = f"RECURSIVE {called}({', '.join('_' for _ in params)}) {called}({', '.join(params)})"
-        begin = [env.now(state) for state in states] + [self.value_text(env.names[name]) for name in names]
-        return Let(((head, step),), Text(f"{called}({', '.join([over, *begin])})"))
+        return Let(((head, step),), Text(f"{called}({', '.join([over, *self.given_on(env, states, names)])})"))
 
 
 def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node | None:
@@ -295,11 +312,6 @@ def folding(each: str, begin: str, over: str) -> str:
         return f"OverNodes({each}, {begin})"
     low, _, high = over.partition("..")
     return f"Through({each}, {begin}, {low}, {high})"
-
-
-def assigned(body: Sequence[t.Stmt]) -> list[str]:
-    """The local names that statements give a value."""
-    return list(dict.fromkeys(s.name for s in walk(list(body)) if isinstance(s, t.Assign)))
 
 
 def falls_through(body: Sequence[t.Stmt]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,6 +58,12 @@ class Env:
     def changed(self, state: str, name: str, change: str) -> Env:
         return replace(self, pending={**self.pending, state: (*self.pending.get(state, ()), (name, change))})
 
+    def forgetting(self, names: Collection[str]) -> Env:
+        """Where nothing is known of some of what a step says about itself."""
+        if not names or not any(name in self.aside for name in names):
+            return self
+        return replace(self, aside={name: value for name, value in self.aside.items() if name not in names})
+
     def now(self, state: str) -> str:
         """The state as it is now, its pending changes made."""
         base = self.states[state]
@@ -95,7 +101,7 @@ class Fresh:
     used: set[str]
 
     def name(self, wanted: str) -> str:
-        wanted = named(wanted) if wanted.strip("_") else "unused"  # TLA+ has no name without a letter
+        wanted = named(wanted) if wanted.strip("_") else "unused"
         found, k = wanted, 1
         while found in self.used:
             k += 1

@@ -220,6 +220,8 @@ class Expressions(Facts):
         if op in (">", ">="):
             left, right, op = right, left, {">": "<", ">=": "<="}[op]
         name = f"{named(record.name)}_precedes"
+        while name in self.taken:
+            name += "_"
         if name not in self.operators:
             body: Node = FALSE
             for f in reversed(list(record.fields)):

@@ -8,9 +8,10 @@ from typing import Any
 from checker.tla.env import Env, Fresh, Operator, Value, Word, fixed, walk
 from checker.tla.places import place_of
 from checker.tla.syntax import Text
-from checker.tla.values import WORDS_OF_TLA, named
+from checker.tla.values import BOUND, WORDS_OF_TLA, named, node
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, NodeId
+from zabspec.language.liveness import Liveness
 from zabspec.language.scalarset import PROCESS, Sorts
 from zabspec.language.schema import Field, Layout, Role
 
@@ -35,15 +36,19 @@ class Facts:
         self.operators: dict[str, Operator] = {}
         self.enumerated: dict[str, int] = {}
         fields = {f.name for f in layout.schema.fields}
-        self.reserved = WORDS_OF_TLA | fields
+        processes = {node(p).text for p in range(nodes)}
+        self.taken = set(WORDS_OF_TLA | processes | fields)  # what no operator and no local name may be called
         self.names: dict[str, str] = {}
-        taken = set(self.reserved)
+        everywhere = Fresh(set(self.taken | BOUND))
         for name in program.functions:
-            self.names[name] = named(name) if named(name) not in taken else f"do_{named(name)}"
-            taken.add(self.names[name])
-        self.taken = taken
+            plain = named(name)
+            self.names[name] = everywhere.name(plain if plain not in everywhere.used else f"do_{plain}")
+        self.taken |= set(self.names.values())
         self.constants = self.enumerations()
+        self.taken |= set(self.constants.values())
         self.writers = self.fixpoint(self.writes_itself)
+        self.says = self.said()
+        self.live_in: dict[str, Liveness] = {}
         self.sorts = {name: Sorts(f, program, nodes, lambda _: "") for name, f in program.functions.items()}
         self.loops = {name: {id(s) for s in sorts.loops_over_processes} for name, sorts in self.sorts.items()}
         self.touched: dict[str, set[str]] = {}
@@ -61,7 +66,7 @@ class Facts:
         for f in self.layout.schema.fields:
             if isinstance(f.kind, Int):
                 for k, name in enumerate(f.kind.names):
-                    if name.isidentifier() and name not in self.taken:
+                    if name.isidentifier() and name == named(name) and name not in self.taken | BOUND:
                         found.setdefault(name, set()).add(k + f.kind.lo)
         return {(name, next(iter(values))): name for name, values in found.items() if len(values) == 1}
 
@@ -75,6 +80,31 @@ class Facts:
             elif isinstance(s, t.Builtin) and s.op == "forget":
                 return True
         return False
+
+    def said(self) -> dict[str, set[str]]:
+        """By function what it, or one that it calls, may store of what a step says about itself and no state has."""
+        functions = self.program.functions
+        found = {name: self.said_itself(f.body) for name, f in functions.items()}
+        calls = {name: {e.function for e in walk(f.body) if isinstance(e, t.Call)} for name, f in functions.items()}
+        while True:
+            more = {name: found[name].union(*(found[c] for c in calls[name])) for name in functions}
+            if more == found:
+                return found
+            found = more
+
+    def said_itself(self, body: Any) -> set[str]:
+        """The same of statements, but not of the functions that they call."""
+        places = (
+            place_of(s.place, self.layout).field
+            for s in walk(body)
+            if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove))
+        )
+        return {f.name for f in places if f is not None and f.role is Role.SCRATCH and not self.kept(f.name)}
+
+    def said_by(self, body: Any) -> set[str]:
+        """The same of statements or expressions, with the functions that they call."""
+        called = (self.says[e.function] for e in walk(body) if isinstance(e, t.Call))
+        return self.said_itself(body).union(*called)
 
     def fixpoint(self, asked: Callable[[t.Function], bool]) -> set[str]:
         """The functions of which something is true, or of one that they call."""

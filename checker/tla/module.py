@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -12,22 +12,24 @@ from typing import Any
 from checker.explore.idle import leaves_idle_out
 from checker.explore.symmetry import asymmetry
 from checker.tla.actions import Actions
-from checker.tla.env import ROOT, Operator, Untranslatable, fixed
+from checker.tla.env import ROOT, Fresh, Operator, Untranslatable, fixed
 from checker.tla.syntax import Node, definition
-from checker.tla.values import message_type, named, node, type_of, value_of, whole
+from checker.tla.values import BOUND, message_type, named, node, type_of, value_of, whole
+from checker.tla.views import refuse_stale_views
 from invariants.binding import full_namespace
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import reference
 from zabspec.language.derive import bags
 from zabspec.language.frontend import FrontEnd
-from zabspec.language.kinds import Int, Kind, MessageUnion, Seq
-from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.kinds import Int, Kind, MessageUnion, Record, Seq
+from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.model import Model
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
 # What the operators below are made of; each is written where one asks for it.
 PRELUDE = (
+    ("NoMessage", 'NoMessage == [kind |-> "NONE"]'),
     ("Max", "Max(a, b) == IF a < b THEN b ELSE a"),
     ("Min", "Min(a, b) == IF a < b THEN a ELSE b"),
     ("RemoveAt", "RemoveAt(q, k) == SubSeq(q, 1, k - 1) \\o SubSeq(q, k + 1, Len(q))"),
@@ -76,6 +78,12 @@ class Module:
         return self.configuration + ("SYMMETRY Symmetry\n" if symmetry and self.symmetric else "")
 
 
+# modules that TLC has: one of ours under such a name would be read in its place
+STANDARD = frozenset(
+    re.findall(
+        r"\w+", "Bags FiniteSets Integers Json Naturals Randomization RealTime Reals Sequences TLC TLCExt Toolbox"
+    )
+)
 # what an invariant of a module cannot say
 NOT_OF_STATES = {
     STEP: "it is of steps, not of states",
@@ -96,6 +104,9 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     """
     if model.fails:
         raise Untranslatable("disks are not exported: what is written and not forced has no text in TLA+")
+    if name in STANDARD or name != named(name):
+        raise Untranslatable(f"a module may not be called {name}: TLA+ has that name")
+    check_names(model.program.layout)
     kept = [p for p in properties if p.of not in NOT_OF_STATES]
     left_out = tuple((p.name, NOT_OF_STATES[p.of]) for p in properties if p.of in NOT_OF_STATES)
     carried: frozenset[str] = frozenset()
@@ -107,20 +118,49 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
         if read <= carried:
             break
         carried |= read
-    configuration = configuration_of(model, kept, bool(bags(made.layout)), symmetric)
+    configuration = configuration_of(model, made.stated.values(), bool(bags(made.layout)), symmetric)
     text = text_of(model, made, kept, name, left_out, symmetric)
     return Module(name, text, configuration, left_out, symmetric and not bags(made.layout))
+
+
+def check_names(layout: Layout) -> None:
+    """Check that TLA+ has the names of the fields, and that of a message no two parts have one.
+
+    Raises:
+        Untranslatable: it has not.
+    """
+    for f in layout.schema.fields:
+        if f.name != named(f.name):
+            raise Untranslatable(f"the field {f.name} has a name that TLA+ has for something else")
+        kind = f.kind.element if isinstance(f.kind, Seq) else f.kind
+        if isinstance(kind, Record):
+            once([*kind.fields], kind.name)
+        if isinstance(kind, MessageUnion):
+            for m in kind.messages:
+                once(["kind", *m.fields, *kind.envelope], m.name)
+                if not m.name.isascii():
+                    raise Untranslatable(f"the message {m.name} has a name that TLA+ cannot write")
+
+
+def once(parts: Sequence[str], of: str) -> None:
+    """Check that no two parts of a record have one name in the module."""
+    names = [named(part) for part in parts]
+    for part, name in zip(parts, names, strict=True):
+        if names.count(name) > 1:
+            raise Untranslatable(f"{of}.{part} has a name that another part of it has in a module")
 
 
 class Translated(Actions):
     """Attributes:
     next_state: the next-state relation.
     invariants: by property the operator that states it.
+    stated: by property what the invariant is called.
     docs: by function what its text says of it.
     """
 
     next_state: Node
     invariants: dict[str, Operator]
+    stated: dict[str, str]
     docs: dict[str, str]
 
 
@@ -131,10 +171,13 @@ def translated(model: Model, properties: Sequence[Property], carried: frozenset[
     front.program.steps = program.steps
     for root in ("enabled", "apply", *(p.holds.__name__ for p in properties)):
         front.function(root)
+    refuse_stale_views(front.program, program.layout)
     made = Translated(front.program, program.layout, model.configuration.nodes, carried)
     made.docs = {n: f.__doc__ or "" for n, f in full_namespace(model).items() if isinstance(f, FunctionType)}
     made.next_state = made.actions(leaves_idle_out(model, properties, front))
     made.invariants = {p.name: made.operator(p.holds.__name__) for p in properties}
+    fresh = Fresh(set(made.taken | made.operators.keys() | BOUND))
+    made.stated = {p.name: fresh.name(invariant_name(p.name)) for p in properties}
     return made
 
 
@@ -156,7 +199,9 @@ def text_of(
     out += [f"\\* {line}" for line in textwrap.wrap("Written by zabcheck of " + ", ".join(said) + ".", 110)]
     out += [f"\\* Not stated here: {p}: {why}." for p, why in left_out]
     out += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
-    out += [f"CONSTANTS {', '.join([*nodes, 'NOBODY'])}", f"Node == {{{', '.join(nodes)}}}", ""]
+    # where the text tells processes apart they are numbers, and it may calculate with them: nobody is one as well
+    out += [f"CONSTANTS {', '.join([*nodes, *(['NOBODY'] if symmetric else [])])}"]
+    out += [f"Node == {{{', '.join(nodes)}}}", *([] if symmetric else ["NOBODY == -1"]), ""]
     out += [f"{word} == {value}" for word, value in sorted(made.enumerated.items(), key=lambda x: (x[1], x[0]))]
     out += ["", "\\* A record of all there is: an operator below takes it, and gives back the one after what it does."]
     out += [f"VARIABLE {ROOT}"]
@@ -179,7 +224,7 @@ def text_of(
     out += ["TypeOK ==", *(f"  /\\ {type_of(f, f'{ROOT}.')}" for f in state), ""]
     for p in properties:
         operator = made.invariants[p.name]
-        out.append(f"{invariant_name(p.name)} == {operator.name}({', '.join(ROOT for _ in operator.params)})")
+        out.append(f"{made.stated[p.name]} == {operator.name}({', '.join(ROOT for _ in operator.params)})")
     if symmetric and not bags(made.layout):
         out += ["", "\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
     if bags(made.layout):
@@ -194,7 +239,7 @@ def prelude(symmetric: bool, nodes: Sequence[str], below: str) -> Iterator[str]:
     for p in nodes:
         rounds = f"Round({rounds}, {p})"
     which, pick = ("any, the text comes to the same", "TRUE") if symmetric else ("the first", "\\A y \\in S : x <= y")
-    asked = set(re.findall(r"\w+(?=\()", below))
+    asked = set(re.findall(r"\w+(?=\()|\bNoMessage\b", below))
     for name, text in PRELUDE:
         if name in asked or (name in ("Max", "Min") and asked & {"BitAnd", "BitOr"}):
             yield text.format(which=which, pick=pick, rounds=rounds) if name in ("Pick", "OverNodes") else text
@@ -221,14 +266,23 @@ def invariant_name(name: str) -> str:
 
 def initial(model: Model, made: Translated, f: Field) -> str:
     """The value of a field in the initial state."""
-    layout, s = model.program.layout, model.program.initial()
 
     def said(kind: Kind, value: Any) -> str:
         if isinstance(kind, Int) and kind.names:
             return made.enumerated_value(kind, int(value)).text
         return value_of(kind, value, model.configuration.nodes).text
 
-    buffer = bytearray(s.key() + bytes(layout.total))
+    return held(model.program.layout, model.program.initial().key(), f, said)
+
+
+def held(layout: Layout, data: bytes, f: Field, said: Callable[[Kind, Any], str]) -> str:
+    """What a field holds in a state, as an expression.
+
+    Args:
+        data: the state.
+        said: one value of a kind, as an expression.
+    """
+    buffer = bytearray(data + bytes(layout.total))
     values = {index: said(f.kind, reference.read(buffer, at, f.kind, f.name)) for index, at in layout.elements(f.name)}
     if len(set(values.values())) == 1:
         return whole(f.axes, next(iter(values.values())), "|->")
@@ -258,11 +312,11 @@ def view(state: Sequence[Field]) -> list[str]:
     ]
 
 
-def configuration_of(model: Model, properties: Sequence[Property], has_view: bool, symmetric: bool) -> str:
+def configuration_of(model: Model, stated: Iterable[str], has_view: bool, symmetric: bool) -> str:
     """The .cfg file."""
     out = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", "INVARIANT TypeOK"]
-    out += [f"INVARIANT {invariant_name(p.name)}" for p in properties]
-    nodes = range(model.configuration.nodes)
-    out += ["CONSTANT NOBODY = NOBODY", *(f"CONSTANT p{p} = {f'p{p}' if symmetric else p}" for p in nodes)]
+    out += [f"INVARIANT {name}" for name in stated]
+    out += ["CONSTANT NOBODY = NOBODY"] if symmetric else []
+    out += [f"CONSTANT p{p} = {f'p{p}' if symmetric else p}" for p in range(model.configuration.nodes)]
     out += ["VIEW View"] if has_view else []
     return "\n".join(out) + "\n"

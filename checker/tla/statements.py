@@ -70,6 +70,9 @@ class Statements(Expressions):
         call = self.first_change(e)
         if call is None:
             return self.ready([e], env, lambda at: then(at, e))
+        earlier = self.read_before(e, call)
+        if earlier:
+            return self.as_it_was(e, earlier, env, lambda at, now: self.hoisted(now, at, then))
         f = self.program.functions[call.function]
         state = self.state_of(f)
         given = next(a for (name, _), a in zip(f.params, call.args, strict=True) if name == state)
@@ -83,6 +86,30 @@ class Statements(Expressions):
             return let([(result, value)], self.hoisted(substituted(e, call, known), on, then))
 
         return self.ready([call], env, called)
+
+    def read_before(self, e: Any, call: t.Call) -> list[t.Expr]:
+        """What is evaluated before a call that changes the state, and reads the state."""
+        return [x for x in evaluated_before(e, call) or () if any(map(self.reads_state, walk(x)))]
+
+    @staticmethod
+    def reads_state(e: Any) -> bool:
+        return isinstance(e, t.Call) or (isinstance(e, t.Memory) and e.base.type == t.STATE)
+
+    def as_it_was(self, e: Any, parts: Sequence[t.Expr], env: Env, then: Any) -> Node:
+        """What comes then with an expression, parts of which are evaluated here: what follows changes the state."""
+
+        def named_(at: Env) -> Node:
+            names, now = [], e
+            for part in parts:
+                if isinstance(part.type, (t.SeqType, t.MessageType)):
+                    raise Untranslatable(f"{self.where(part)}: what a call is given is changed by a later argument")
+                process = self.is_process(part, at)
+                called = self.fresh.name("was")
+                names.append((called, self.expr(part, at, process)))
+                now = substituted(now, part, Known(part.type, Text(called), process))
+            return let(names, then(at, now))
+
+        return self.ready(parts, env, named_)
 
     def first_change(self, e: Any, sure: bool = True) -> t.Call | None:
         """The first call in an expression that changes the state, as it is evaluated."""
@@ -114,6 +141,8 @@ class Statements(Expressions):
         return self.statement(s, env, lambda at: self.block(rest, at, after, ways), ways)
 
     def statement(self, s: t.Stmt, env: Env, after: Next, ways: Ways) -> Node:
+        if isinstance(s, (t.Assign, t.Store, t.Copy, t.Append, t.Return)):
+            env = env.forgetting(self.said_by(s.value))
         return getattr(self, f"do_{type(s).__name__}", self.not_here)(s, env, after, ways)
 
     def not_here(self, s: t.Stmt, env: Env, after: Next, ways: Ways) -> Node:
@@ -222,13 +251,16 @@ class Statements(Expressions):
         e = s.value
         if isinstance(e, t.Builtin) and e.op == "forget":
             return self.ready([e], env, lambda at: self.forgotten(e, at, after))
+        if isinstance(e, t.Call) and e.function in self.writers and self.first_change(list(e.args)) is not None:
+            return self.argued(e, env, after, ways)
+        if isinstance(e, t.Call) and e.function in self.writers and self.acting:
+            f = self.program.functions[e.function]
+            if any(self.is_known(a, env) for a in e.args):
+                return self.inline(f, e, env, after)
+        env = env.forgetting(self.said_by(e))
         if not isinstance(e, t.Call) or e.function not in self.writers:
             return after(env)
         f = self.program.functions[e.function]
-        if self.first_change(list(e.args)) is not None:
-            return self.argued(e, env, after, ways)
-        if self.acting and any(self.is_known(a, env) for a in e.args):
-            return self.inline(f, e, env, after)
         state = self.given(f, e)
         return self.ready([e], env, lambda at: self.after_call(state, self.called(f, e, at), at, after, f))
 
@@ -249,6 +281,10 @@ class Statements(Expressions):
         """A call, some argument of which changes the state: the arguments come first."""
         call = self.first_change(list(e.args))
         assert call is not None
+        earlier = self.read_before(e.args, call)
+        if earlier:
+            return self.as_it_was(e, earlier, env, lambda at, now: self.argued(now, at, after, ways))
+        env = env.forgetting(self.said_by(call))
         f = self.program.functions[call.function]
         state = self.given(f, call)
 
@@ -325,6 +361,33 @@ class Statements(Expressions):
 
 
 UNION, MINUS = "\\union", "\\"
+
+
+def evaluated_before(e: Any, call: t.Call) -> list[t.Expr] | None:
+    """What is evaluated of an expression before a call within it, in order; none: the call is not in it."""
+    if e is call:
+        return []
+    if isinstance(e, t.SetHas):  # Python evaluates what is looked for before the set
+        parts: list[Any] = [e.item, e.value]
+    elif isinstance(e, t.Term):
+        parts = [e.index]
+    elif isinstance(e, t.Expr):
+        parts = list(vars(e).values())
+    elif isinstance(e, (list, tuple)):
+        parts = list(e)
+    else:
+        return None
+    found: list[t.Expr] = []
+    for part in parts:
+        inner = evaluated_before(part, call)
+        if inner is not None:
+            return [*found, *inner]
+        if isinstance(part, t.Expr):
+            found.append(part)
+        elif isinstance(part, (list, tuple)):
+            found += [x for x in part if isinstance(x, t.Expr)]
+            found += [x for y in part if isinstance(y, tuple) for x in y if isinstance(x, t.Expr)]
+    return None
 
 
 def substituted(e: Any, old: Any, new: Any) -> Any:

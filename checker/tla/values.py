@@ -10,29 +10,47 @@ from checker.tla.syntax import Text
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field
 
-__all__ = ["WORDS_OF_TLA", "domain", "message_type", "named", "set_of", "type_of", "zero"]
+__all__ = ["BOUND", "WORDS_OF_TLA", "domain", "message_type", "named", "set_of", "type_of", "zero"]
 
-# What a module may not call anything of its own: keywords, and what the modules that it extends define.
-WORDS_OF_TLA = frozenset(
+# What is no name in TLA+.
+KEYWORDS = frozenset(
     re.findall(
         r"\w+",
         """
-        ACTION ASSUME ASSUMPTION AXIOM Any Append Assert BOOLEAN BY Bag BitAnd BitOr CASE CHOOSE CONSTANT
-        CONSTANTS COROLLARY Cardinality DEF DEFINE DEFS DOMAIN ELSE ENABLED EXCEPT EXTENDS FALSE Forget
-        HAVE HIDE Head IF IN INSTANCE Idle Infinity Init Int IsFiniteSet IsMessage JavaTime LAMBDA LEMMA LET LOCAL
-        Least Len MODULE Max Min NEW NOBODY Nat Next NoMessage Node OBVIOUS OMITTED OTHER OverNodes PICK
-        PROOF PROPOSITION PROVE Permutations Pick Print PrintT QED RECURSIVE RandomElement Real RemoveAt
-        SF_ STATE STRING SUBSET SUFFICES SelectSeq Seq SortSeq Spec SubSeq Symmetry TAKE TEMPORAL
-        THEN THEOREM TLCEval TLCGet TLCSet TRUE Tail Through ToString TypeOK UNCHANGED UNION USE VARIABLE
-        VARIABLES View WF_ WITH WITNESS state
+        ACTION ASSUME ASSUMPTION AXIOM BOOLEAN BY CASE CHOOSE CONSTANT CONSTANTS COROLLARY DEF DEFINE DEFS DOMAIN ELSE
+        ENABLED EXCEPT EXTENDS FALSE HAVE HIDE IF IN INSTANCE LAMBDA LEMMA LET LOCAL MODULE NEW OBVIOUS OMITTED ONLY
+        OTHER PICK PROOF PROPOSITION PROVE QED RECURSIVE SF_ STATE STRING SUBSET SUFFICES TAKE TEMPORAL THEN THEOREM
+        TRUE UNCHANGED UNION USE VARIABLE VARIABLES WF_ WITH WITNESS
         """,
     )
 )
+# What a module may not call anything of its own: keywords, what the modules that it extends define, and our own names.
+WORDS_OF_TLA = KEYWORDS | frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Any Append Assert Bag BitAnd BitOr Cardinality Forget Head Idle Infinity Init Int IsFiniteSet IsMessage JavaTime
+        Least Len Max Min NOBODY Nat Next NoMessage Node OverNodes Permutations Pick Print PrintT RandomElement Real
+        RemoveAt SelectSeq Seq SortSeq Spec SubSeq Symmetry TLCEval TLCGet TLCSet Tail Through ToString TypeOK View
+        choice next state
+        """,
+    )
+)
+# What the texts of ours bind within themselves: an operator that is called so would be defined twice there.
+BOUND = frozenset([*"abkmpqstxyS", "from", "left", "to", "Round", *(f"{n}{k}" for n in "ik" for k in range(10))])
 
 
 def named(name: str) -> str:
-    """A name as TLA+ takes it."""
-    return re.sub(r"\W", "_", name)
+    """A name as TLA+ takes it: of ASCII letters, digits and underscores, a letter among them, and no keyword."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else other(c) for c in name)
+    if plain in KEYWORDS or plain.startswith(("WF_", "SF_")):
+        return f"x_{plain}"
+    return plain if any(c.isalpha() for c in plain) else f"x{plain}"
+
+
+def other(c: str) -> str:
+    """A character that no name has."""
+    return "_" if c.isascii() else f"u{ord(c):04x}"
 
 
 def domain(axis: str | int) -> str:
@@ -86,7 +104,7 @@ def message_type(union: MessageUnion) -> list[str]:
             said = in_range(k, f"m.{named(n)}")
             parts.append(f"({said})" if isinstance(k, Seq) else said)
         out.append("  \\/ " + " /\\ ".join(parts))
-    return out
+    return out if union.messages else ["IsMessage(m) == FALSE"]
 
 
 def type_of(f: Field, of: str) -> str:

@@ -20,8 +20,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from zabspec.language import tree as t
-from zabspec.language.effects import Effects, EffectsOf, alike, assigned_in
+from zabspec.language.effects import Effects, EffectsOf, alike
 from zabspec.language.kinds import Seq
+from zabspec.language.liveness import Liveness, given
 from zabspec.language.loops import in_loop
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError
@@ -91,7 +92,7 @@ class _Places:
 
     def __init__(self, function: t.Function, effects: LazyEffects) -> None:
         self.function, self.program = function, effects.program
-        self.assigned = frozenset(assigned_in(function.body))
+        self.assigned = frozenset(given(function.body))
         self.parameters: dict[str, t.Expr] = {}
         self.rounds: list[_Round] = []
         self.through: list[t.For] = []
@@ -174,14 +175,14 @@ class _Places:
 
     def loop(self, s: t.For) -> None:
         bag = bag_through(s)
-        inside = frozenset(assigned_in(s.body))
+        inside = frozenset(given(s.body))
         for r in self.rounds:
             if r.name == s.name:
                 raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs a name of its own")
         if bag is None:
             self.block(s.body)
             return
-        if s.name in s.before or s.name in inside:
+        if s.name in Liveness(self.function).head(s) or s.name in inside:
             raise self.fail(f"{s.name} is a place in {name_of(bag)}, and has another value before or in this loop")
         self.check_stays(bag, inside)
         self.through.append(s)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 
 from zabspec.language import tree as t
 from zabspec.language.kinds import Seq
+from zabspec.language.liveness import Liveness, given
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Access", "Effects", "EffectsOf", "Write"]
@@ -73,8 +74,9 @@ class EffectsOf:
     ) -> None:
         self.function, self.layout, self.functions, self.called = function, layout, functions, called
         self.line = function.line
-        assigned = set(assigned_in(function.body))
+        assigned = set(given(function.body))
         self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
+        self.live = Liveness(function)
         self.loops: list[str] = []
         self.aliases: dict[str, set[Access]] = {}
 
@@ -335,22 +337,6 @@ def alike(a: object, b: object) -> bool:
     if type(a) is not type(b) or not isinstance(a, (t.Expr, t.Term)):
         return a == b
     return all(alike(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "site")
-
-
-def assigned_in(body: Iterable[t.Stmt]) -> Iterable[str]:
-    """The names that statements give a value."""
-    for s in body:
-        match s:
-            case t.Assign():
-                yield s.name
-            case t.For():
-                yield s.name
-                yield from assigned_in(s.body)
-            case t.While():
-                yield from assigned_in(s.body)
-            case t.If():
-                yield from assigned_in(s.then)
-                yield from assigned_in(s.other)
 
 
 def picks(test: t.Compare, kept: t.Assign) -> str:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
-from zabspec.language.effects import assigned_in, inside
+from zabspec.language.effects import inside
 from zabspec.language.kinds import Int
+from zabspec.language.liveness import given
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Case", "Touch", "Walk", "footprints"]
@@ -270,7 +271,7 @@ class Walk:
             return
         depth = len(self.path)
         self.path.append(one | other)
-        changed = [*assigned_in(s.body), s.name]
+        changed = [*given(s.body), s.name]
         for name in changed:
             before = names.get(name, (None, frozenset()))
             names[name] = (None, before[1])

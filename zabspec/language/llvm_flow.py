@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from zabspec.language import tree as t
+from zabspec.language.liveness import Liveness, given
 from zabspec.language.llvm_slots import SlotEmitter
 
-__all__ = ["FlowEmitter", "given", "llvm_type"]
+__all__ = ["FlowEmitter", "llvm_type"]
 
 RARE = ", !prof !0"
 BY_REFERENCE = (t.SeqType, t.MessageType, t.StructType)
@@ -30,22 +31,6 @@ def llvm_type(kind: t.AnyType) -> str:
     if isinstance(kind, t.Type):
         return TYPES[kind]
     return "ptr" if isinstance(kind, BY_REFERENCE) else "i64"
-
-
-def given(body: Sequence[t.Stmt]) -> Iterator[str]:
-    """The names that statements give a value, as often as they stand there."""
-    for s in body:
-        match s:
-            case t.Assign():
-                yield s.name
-            case t.If():
-                yield from given(s.then)
-                yield from given(s.other)
-            case t.For():
-                yield s.name
-                yield from given(s.body)
-            case t.While():
-                yield from given(s.body)
 
 
 class FlowEmitter(SlotEmitter):
@@ -69,6 +54,7 @@ class FlowEmitter(SlotEmitter):
         self.closed = False
         self.here = "%entry"
         self.often = Counter(given(function.body))
+        self.live = Liveness(function)
         self.names = {name: f"%p.{name}" for name, _ in function.params if name not in self.often}
         self.kinds = {**function.locals, **dict(function.params)}
         self.kept: set[str] = set()  # names that lie in memory
@@ -244,7 +230,7 @@ class FlowEmitter(SlotEmitter):
             self.names[s.name] = now
             if isinstance(s.start, t.Const) and s.start.value >= 0 and isinstance(s.stop, t.Const):
                 self.below[now] = s.stop.value
-        if not own or s.name in s.before:  # it may be read where its value is another round's
+        if not own or s.name in self.live.head(s):  # it may be read where its value is another round's
             self.emit(f"store i64 {now}, ptr {self.place_of(s.name)}")
         self.loops.append((again, after))
         self.block(s.body)

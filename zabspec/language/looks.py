@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
-from zabspec.language.effects import assigned_in
 from zabspec.language.footprints import Names, Reach, Symbol, Touch, Value, Walk
+from zabspec.language.liveness import given
 from zabspec.language.schema import Layout, Role
 
 __all__ = ["Looks"]
@@ -94,7 +94,7 @@ class Looks(Walk):
         if when is None:
             sides = [dict(names), dict(names)]
             then, other = self.made(s.then, sides[0]), self.made(s.other, sides[1])
-            for name in assigned_in([s]):
+            for name in given([s]):
                 names[name] = (None, frozenset())
             return [t.If(s.line, s.test, then, other)]
         if when is TRUE:
@@ -104,7 +104,7 @@ class Looks(Walk):
         return [t.If(s.line, when, [t.Return(s.line, TRUE)], []), *self.made(decided, names)]
 
     def round(self, s: t.For, names: Names) -> t.For:
-        for name in (*assigned_in(s.body), s.name):
+        for name in (*given(s.body), s.name):
             names[name] = (None, frozenset())  # what has a value has it from what is the process's own
         inner = dict(names)
         inner[s.name] = (Symbol(f"{s.name} of {s.line}"), frozenset())

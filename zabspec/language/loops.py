@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 
 from zabspec.language import tree as t
 from zabspec.language.effects import UNKNOWN, Access, Effects, EffectsOf, Write
+from zabspec.language.liveness import Liveness
 from zabspec.language.scalarset import Asymmetry
 
 __all__ = ["in_loop"]
@@ -35,13 +36,13 @@ def in_loop(s: t.For, function: t.Function, effects: EffectsOf, what: str = "pro
     round_ = effects.body(s)
     found = list(early_ends(s, round_, effects, what))
     if not any(ends_in(s.body)):
-        found = [*left_in_state(s, round_, what), *left_in_names(s, round_, what)]
+        found = [*left_in_state(s, round_, what), *left_in_names(s, round_, effects.live, what)]
     return [Asymmetry(function.file, line or s.line, why) for line, why in found]
 
 
-def lasting(s: t.For, round_: Effects) -> list[tuple[str, str, int]]:
-    """The local names that a round leaves behind: those that have a value before the loop."""
-    return [written for written in round_.names_written if written[0] in s.before]
+def lasting(s: t.For, round_: Effects, live: Liveness) -> list[tuple[str, str, int]]:
+    """The local names that a round leaves to a later one, or to what follows the loop."""
+    return [written for written in round_.names_written if written[0] in live.head(s)]
 
 
 # --- loops that go through -----------------------------------------------------------------------
@@ -74,10 +75,10 @@ def own(loop: str, writes: Sequence[Access], reads: Sequence[Access]) -> bool:
     return any(all(a.keys[k] == loop for a in (*writes, *reads)) for k in range(axes))
 
 
-def left_in_names(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, str]]:
+def left_in_names(s: t.For, round_: Effects, live: Liveness, what: str) -> Iterable[tuple[int, str]]:
     """What of the local names depends on the order."""
     names: dict[str, list[tuple[str, int]]] = {}
-    for name, how, line in lasting(s, round_):
+    for name, how, line in lasting(s, round_, live):
         names.setdefault(name, []).append((how, line))
     for name, writes in names.items():
         ways = {how for how, _ in writes}
@@ -112,7 +113,7 @@ def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iter
     said, writes, names = set(), 0, 0
     for block in blocks:
         done = [effects.statement(r) for r in block]
-        kept = [lasting(s, d) for d in done]
+        kept = [lasting(s, d, effects.live) for d in done]
         writes, names = writes + sum(len(d.writes) for d in done), names + sum(map(len, kept))
         end, value = block[-1], "break"
         if isinstance(end, t.Return):
@@ -125,7 +126,7 @@ def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iter
         said.add((value, tuple(sorted(told))))
     if len(said) > 1:
         yield blocks[-1][-1].line, f"{loop_text(s)} ends in more than one way: which depends on its order"
-    if blocks and (len(round_.writes) > writes or len(lasting(s, round_)) > names):
+    if blocks and (len(round_.writes) > writes or len(lasting(s, round_, effects.live)) > names):
         yield blocks[0][-1].line, f"{loop_text(s)} may end before it has done what it does for each {what}"
 
 

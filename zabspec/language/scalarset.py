@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from zabspec.language import tree as t
 from zabspec.language.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.liveness import Liveness
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Asymmetry", "Sorts", "in_layout"]
@@ -80,6 +81,7 @@ class Sorts:
         self, function: t.Function, program: t.TypedProgram, nodes: int, refused: Callable[[str], str]
     ) -> None:
         self.function, self.program, self.nodes, self.refused = function, program, nodes, refused
+        self.live = Liveness(function)
         self.line = function.line
         self.asymmetries: list[Asymmetry] = []
         self.names: dict[str, Sort] = {
@@ -109,12 +111,14 @@ class Sorts:
     def conclude(self, loop: Loop) -> None:
         """What is known of a loop when the whole function has been read."""
         name, line = loop.statement.name, loop.statement.line
-        left = name in loop.statement.before and name in self.read_outside
+        left = name in self.live.after(loop.statement)
         if loop.sort.found().kind == PROCESS:
             if not loop.whole:
                 self.tell(f"a loop over processes, of {name}, is not over range(s.NODES)", line)
             if left:
-                self.tell(f"{name}, which a loop over processes leaves behind, is used", self.read_outside[name])
+                self.tell(
+                    f"{name}, which a loop over processes leaves behind, is used", self.read_outside.get(name, line)
+                )
         elif left:
             self.alike(self.name(name), Sort(NUMBER), f"{name} holds a process here and a number elsewhere")
 

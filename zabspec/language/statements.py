@@ -107,8 +107,7 @@ class FunctionTyper(Sentences):
                 self.declare(name, t.INT, node)
                 if self.is_handler:
                     self.largest[name] = self.bound(bounds[-1], node)
-                before = self.assigned or frozenset()
-                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name), before)]
+                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name))]
             case ast.For(target=ast.Name(id=name), orelse=[]):
                 return [self.each(node, name)]
             case ast.For():
@@ -149,21 +148,21 @@ class FunctionTyper(Sentences):
         constants = self.front.layout.schema.constants
         must_stay(self, node, node.iter, {name, *assigned_names(node.body)}, constants)
         through = self.expr(node.iter)
-        line, zero, before = node.lineno, t.Const(t.INT, 0), self.assigned or frozenset()
+        line, zero = node.lineno, t.Const(t.INT, 0)
         if isinstance(through.type, t.SetType):
-            if name in before or any(name == p for p, _ in self.params):
+            if name in (self.assigned or ()) or any(name == p for p, _ in self.params):
                 raise self.fail(node, f"{name} has a value already: a loop through a set needs another name")
             self.declare(name, t.INT, node)
             self.largest[name] = through.type.kind.count
             asked = t.SetHas(t.BOOL, through, t.Var(t.INT, name))
             body = t.If(line, asked, self.loop(node.body, name), [])
-            return t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body], before)
+            return t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body])
         if isinstance(through.type, t.SeqType):
             at = f"at.{line}.{node.col_offset}"
             self.declare(at, t.INT, node)
             element = self.element(through, t.Var(t.INT, at), node)
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
-            return t.For(line, at, zero, t.SeqLength(t.INT, through), inside, before)
+            return t.For(line, at, zero, t.SeqLength(t.INT, through), inside)
         raise self.fail(node, f"a loop goes through range(...), a sequence or a set, not a {through.type.name}")
 
     def loop(

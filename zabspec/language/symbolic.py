@@ -11,12 +11,13 @@ in `symbolic_statements.py` the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Seq, bits_for
+from zabspec.language.liveness import Liveness
 from zabspec.language.schema import Layout, Role
 from zabspec.language.symbolic_memory import (
     REGION,
@@ -123,6 +124,7 @@ class Expressions:
         self.cells = state_cells(layout)
         self.regions: list[Cells] = []
         self._calm: dict[int, bool] = {}
+        self._live: dict[str, Liveness] = {}  # by function
         self._rests: dict[int, t.Logic] = {}
         self._kinds: dict[int, Int] = {}  # of each expression that is a record's field
         self._how: dict[type, Callable[..., Value]] = {}  # what runs an expression, or a statement, of a type
@@ -250,8 +252,8 @@ class Expressions:
 
     # --- where control divides -----------------------------------------------------------------
 
-    def join(self, test: Truth, a: Env, c: Env, kinds: Mapping[str, t.AnyType]) -> Env:
-        """The one run that two are: `a` where the test is true, else `c`."""
+    def join(self, test: Truth, a: Env, c: Env, kinds: Mapping[str, t.AnyType], live: Collection[str] = ()) -> Env:
+        """The one run that two are: `a` where the test is true, else `c`; of local names those that are still read."""
         if a.memory is not c.memory:
             a.own()
             a.touched |= c.touched
@@ -263,11 +265,11 @@ class Expressions:
                     memory[key] = x if y is None else y  # type: ignore[assignment]
                 else:
                     memory[key] = ite(test, x, y, self.width_of(key))
-        local = a.local
+        local = {}
         for name, y in c.local.items():
-            x = local.get(name)
-            if x is not y:
-                local[name] = y if x is None else self.choose(test, x, y, kinds[name])
+            if name in live:  # then both sides give it a value, or it had one before
+                x = a.local[name]
+                local[name] = x if x is y else self.choose(test, x, y, kinds[name])
         return Env(memory, local, or_(a.alive, c.alive), a.touched, a.entered, a.shared)
 
     def width_of(self, key: int) -> int:

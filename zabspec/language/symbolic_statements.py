@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.kinds import Seq, SetOf, bits_for
+from zabspec.language.liveness import Liveness
 from zabspec.language.symbolic import Env, Expressions, Ref, Untranslatable, Value
 from zabspec.language.symbolic_memory import REGION, SLOTS, Values
 from zabspec.language.symbolic_terms import (
@@ -27,18 +30,25 @@ MOST_TURNS = 256  # of a `while`, before it is given up
 class Frame:
     """A function being run: its result so far, and the loops that are open."""
 
-    def __init__(self, function: t.Function) -> None:
+    def __init__(self, function: t.Function, live: Liveness) -> None:
         self.function = function
         self.kinds = dict(function.params) | function.locals
+        self.live = live
         self.returned: Env | None = None
         self.value: Value = None
         self.loops: list[Loop] = []
 
 
 class Loop:
-    """The runs that left a loop, and those that left this turn of it."""
+    """The runs that left a loop, and those that left this turn of it.
 
-    def __init__(self) -> None:
+    Attributes:
+        after: the local names that are read behind it.
+        head: those that are read from the next turn on.
+    """
+
+    def __init__(self, s: t.For | t.While, live: Liveness) -> None:
+        self.after, self.head = live.after(s), live.head(s)
         self.broken: Env | None = None
         self.continued: Env | None = None
 
@@ -72,7 +82,9 @@ class SymbolicProgram(Expressions):
 
     def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
         """Run a function; what it changes, it changes in `env`."""
-        frame = Frame(function)
+        if function.name not in self._live:
+            self._live[function.name] = Liveness(function)
+        frame = Frame(function, self._live[function.name])
         local = {name: value for (name, _), value in zip(function.params, args, strict=True)}
         inner = Env(env.memory, local, True, set(), env.here, env.shared)
         if function.paper_step is not None:
@@ -233,7 +245,7 @@ class SymbolicProgram(Expressions):
         if on == [True, True]:
             whole = (then.alive, other.alive) == entered
             alive = env.alive
-            env.become(self.join(test, then, other, frame.kinds))
+            env.become(self.join(test, then, other, frame.kinds, frame.live.after(s)))
             if whole:
                 env.alive = alive
         elif on[0]:
@@ -244,7 +256,7 @@ class SymbolicProgram(Expressions):
 
     def do_For(self, s: t.For, env: Env, frame: Frame) -> bool:
         start, stop = self.expr(s.start, env), self.expr(s.stop, env)
-        loop = Loop()
+        loop = Loop(s, frame.live)
         frame.loops.append(loop)
         on = True
         for k in range(n.span(start)[0], n.span(stop)[1]):
@@ -261,7 +273,7 @@ class SymbolicProgram(Expressions):
                 if goes:
                     whole = turn.alive is and_(env.alive, inside)
                     alive = env.alive
-                    env.become(self.join(inside, turn, skipped, frame.kinds))
+                    env.become(self.join(inside, turn, skipped, frame.kinds, loop.head))
                     if whole:
                         env.alive = alive
                 else:
@@ -273,13 +285,13 @@ class SymbolicProgram(Expressions):
         return self.close(on, env, loop, frame)
 
     def do_While(self, s: t.While, env: Env, frame: Frame) -> bool:
-        loop = Loop()
+        loop = Loop(s, frame.live)
         frame.loops.append(loop)
         on = True
         for _ in range(MOST_TURNS):
             test = self.expr(s.test, env)
             if isinstance(test, Term):
-                loop.broken = self.both(loop.broken, env.fork(not_(test)), frame)
+                loop.broken = self.both(loop.broken, env.fork(not_(test)), frame, loop.after)
                 env.become(env.fork(test))
                 on = env.alive is not False
             elif not test:
@@ -299,7 +311,7 @@ class SymbolicProgram(Expressions):
         again: Env | None = loop.continued
         loop.continued = None
         if again is not None:
-            env.become(self.both(again, env, frame) if on else again)
+            env.become(self.both(again, env, frame, loop.head) if on else again)
             return True
         return on
 
@@ -307,21 +319,21 @@ class SymbolicProgram(Expressions):
         """Control goes on behind a loop, from its end and from its breaks."""
         if loop.broken is None:
             return on
-        env.become(self.both(loop.broken, env, frame) if on else loop.broken)
+        env.become(self.both(loop.broken, env, frame, loop.after) if on else loop.broken)
         return True
 
-    def both(self, a: Env | None, c: Env, frame: Frame) -> Env:
-        """Two runs of one function, never both alive, as one."""
-        return c if a is None else self.join(a.alive, a, c, frame.kinds)
+    def both(self, a: Env | None, c: Env, frame: Frame, live: Collection[str]) -> Env:
+        """Two runs of one function, never both alive, as one; `live`: the local names that are still read."""
+        return c if a is None else self.join(a.alive, a, c, frame.kinds, live)
 
     def do_Break(self, s: t.Break, env: Env, frame: Frame) -> bool:
         loop = frame.loops[-1]
-        loop.broken = self.both(loop.broken, env.parted(), frame)
+        loop.broken = self.both(loop.broken, env.parted(), frame, loop.after)
         return False
 
     def do_Continue(self, s: t.Continue, env: Env, frame: Frame) -> bool:
         loop = frame.loops[-1]
-        loop.continued = self.both(loop.continued, env.parted(), frame)
+        loop.continued = self.both(loop.continued, env.parted(), frame, loop.head)
         return False
 
     def do_Return(self, s: t.Return, env: Env, frame: Frame) -> bool:

@@ -388,7 +388,6 @@ class For(Stmt):
     start: Expr
     stop: Expr
     body: list[Stmt]
-    before: frozenset[str] = frozenset()  # the local names that have a value when it begins
 
 
 @dataclass(eq=False, repr=False)

@@ -1,0 +1,207 @@
+"""The liveness of local names: against every path through small functions, and on shapes that back ends ask about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zabspec.language import tree as t
+from zabspec.language.liveness import Liveness
+from zabspec.language.liveness import given as given_by
+
+NAMES = ("a", "b", "c")
+ROUNDS = 2  # of a loop: a path that repeats no point goes through the same statement once before its end, once after
+
+
+def var(name: str) -> t.Expr:
+    return t.Var(t.INT, name)
+
+
+def add(*names: str) -> t.Expr:
+    """An expression that reads names."""
+    out: t.Expr = t.Const(t.INT, 1)
+    for name in names:
+        out = t.Binary(t.INT, "+", out, var(name))
+    return out
+
+
+def set_(name: str, *read: str) -> t.Assign:
+    return t.Assign(1, name, add(*read))
+
+
+def when(*read: str, then: list[t.Stmt], other: list[t.Stmt] | None = None) -> t.If:
+    return t.If(1, add(*read), then, other or [])
+
+
+def loop(name: str, *body: t.Stmt, stop: tuple[str, ...] = ()) -> t.For:
+    return t.For(1, name, t.Const(t.INT, 0), add(*stop), list(body))
+
+
+def function(*body: t.Stmt) -> t.Function:
+    return t.Function("f", "f.py", 1, [], t.INT, {}, list(body))
+
+
+# --- every path ----------------------------------------------------------------------------------
+
+# a path: what happens on it, one after the other; ("read", name), ("write", name), or ("end", a statement's number)
+Path = tuple[tuple[str, object], ...]
+ON, OUT, AGAIN, BACK = "on", "out", "again", "back"  # where control is when statements are over
+
+
+def read(e: t.Expr) -> Path:
+    match e:
+        case t.Var():
+            return (("read", e.name),)
+        case t.Binary():
+            return read(e.left) + read(e.right)
+    return ()
+
+
+def paths(body: list[t.Stmt]) -> Iterator[tuple[Path, str]]:
+    if not body:
+        yield (), ON
+        return
+    first, rest = body[0], body[1:]
+    for done, where in of_one(first):
+        if where != ON:
+            yield done, where
+            continue
+        for more, end in paths(rest):
+            yield (*done, ("end", id(first)), *more), end
+
+
+def of_one(s: t.Stmt) -> Iterator[tuple[Path, str]]:
+    match s:
+        case t.Assign():
+            yield (*read(s.value), ("write", s.name)), ON
+        case t.If():
+            for side in (s.then, s.other):
+                for done, where in paths(side):
+                    yield read(s.test) + done, where
+        case t.For():
+            for done, where in rounds(s, (("write", s.name),), (), ROUNDS):
+                yield read(s.start) + read(s.stop) + done, where
+        case t.While():
+            for done, where in rounds(s, (), read(s.test), ROUNDS):
+                yield done, where
+        case t.Return():
+            yield read(s.value) if s.value is not None else (), BACK
+        case t.Break():
+            yield (), OUT
+        case t.Continue():
+            yield (), AGAIN
+
+
+def rounds(s: t.For | t.While, begin: Path, asked: Path, left: int) -> Iterator[tuple[Path, str]]:
+    decided: Path = (("head", id(s)), *asked)
+    yield decided, ON
+    if not left:
+        return
+    for done, where in paths(s.body):
+        whole = (*decided, *begin, *done)
+        if where == OUT:
+            yield whole, ON
+        elif where == BACK:
+            yield whole, BACK
+        else:
+            for more, end in rounds(s, begin, asked, left - 1):
+                yield (*whole, *more), end
+
+
+def by_paths(f: t.Function) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
+    """What is live behind each statement and at the head of each loop, by following every path."""
+    after: dict[int, set[str]] = {}
+    heads: dict[int, set[str]] = {}
+    for path, _ in paths(f.body):
+        live: set[str] = set()
+        for what, which in reversed(path):
+            if what == "read":
+                live.add(str(which))
+            elif what == "write":
+                live.discard(str(which))
+            else:
+                (after if what == "end" else heads).setdefault(which, set()).update(live)  # type: ignore[call-overload]
+    return after, heads
+
+
+def statements(body: list[t.Stmt]) -> Iterator[t.Stmt]:
+    for s in body:
+        yield s
+        if isinstance(s, t.If):
+            yield from statements([*s.then, *s.other])
+        elif isinstance(s, (t.For, t.While)):
+            yield from statements(s.body)
+
+
+names = st.sampled_from(NAMES)
+some = st.lists(names, max_size=2)
+
+
+def blocks(depth: int, inside: bool) -> st.SearchStrategy[list[t.Stmt]]:
+    kinds: list[st.SearchStrategy[t.Stmt]] = [
+        st.builds(lambda n, r: set_(n, *r), names, some),
+        st.builds(lambda n, r: set_(n, *r), names, some),
+        st.builds(lambda r: t.Return(1, add(*r)), some),
+    ]
+    if inside:
+        kinds += [st.builds(lambda: t.Break(1)), st.builds(lambda: t.Continue(1))]
+    if depth:
+        inner, looped = blocks(depth - 1, inside), blocks(depth - 1, True)
+        kinds += [
+            st.builds(lambda r, a, b: when(*r, then=a, other=b), some, inner, inner),
+            st.builds(lambda n, r, body: loop(n, *body, stop=tuple(r)), names, some, looped),
+            st.builds(lambda r, body: t.While(1, add(*r), body), some, looped),
+        ]
+    return st.lists(st.one_of(kinds), max_size=3)
+
+
+@settings(max_examples=300, deadline=None)
+@given(blocks(2, False))
+def test_what_is_live_is_what_some_path_reads(body: list[t.Stmt]) -> None:
+    f = function(*body)
+    live, (after, heads) = Liveness(f), by_paths(f)
+    for s in statements(f.body):
+        if id(s) in after:  # control comes there
+            assert live.after(s) == after[id(s)], s
+        if id(s) in heads:
+            assert isinstance(s, (t.For, t.While))
+            assert live.head(s) == heads[id(s)], s
+            assert live.carried(s) == [n for n in dict.fromkeys(given_by([s])) if n in heads[id(s)]]
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+def test_a_name_that_only_a_later_round_reads_is_carried_through_the_if_that_sets_it() -> None:
+    """seen = 0; for p: if a: if seen: ...; seen = seen + 1"""
+    inner = when("a", then=[when("seen", then=[set_("a", "a")]), set_("seen", "seen")])
+    around = loop("p", inner)
+    live = Liveness(function(set_("a"), set_("seen"), around))
+    assert live.left(inner) == ["a", "seen"]
+    assert live.carried(around) == ["a", "seen"]
+
+
+def test_a_name_that_every_round_sets_first_is_not_carried() -> None:
+    around = loop("p", set_("x", "p"), set_("y", "x"))
+    live = Liveness(function(set_("x"), set_("y"), around, t.Return(1, add("y"))))
+    assert live.carried(around) == ["y"]
+    assert live.left(around) == ["y"]
+
+
+def test_the_name_of_a_loop_outlives_it_where_it_is_read_behind() -> None:
+    last, dead = loop("k", set_("x")), loop("k", set_("x"))
+    live = Liveness(function(set_("k"), last, dead, t.Return(1, add("k"))))
+    assert live.carried(dead) == ["k"]
+    assert live.carried(last) == ["k"], "the second loop may have no round"
+    again = loop("k", set_("x"))
+    assert Liveness(function(set_("k"), again, set_("k"), t.Return(1, add("k")))).carried(again) == []
+
+
+def test_what_is_read_behind_a_break_is_live_there() -> None:
+    end = when("a", then=[set_("found", "k"), t.Break(1)])
+    around = loop("k", end, set_("a", "k"))
+    live = Liveness(function(set_("a"), set_("found"), around, t.Return(1, add("found"))))
+    assert live.left(end) == ["found"]
+    assert live.carried(around) == ["found", "a"]

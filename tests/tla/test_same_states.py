@@ -1,0 +1,106 @@
+"""The module is the model: TLC reaches exactly the interpreter's states, whatever shapes a protocol is written in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from same_states import compared
+from test_tla import JAR, needs_tlc
+
+from checker.tla.env import Untranslatable
+from checker.tla.module import Module, module_of
+from checker.tla.values import message_type, named
+from invariants import properties_of
+from zabspec.language.kinds import MessageUnion
+from zabspec.model import Configuration, Model
+
+HERE = Path(__file__).parent
+SHAPES = (HERE / "shapes.py").read_text(encoding="utf-8")
+BEFORE = "def someone(s: State)"
+STEP = """@environment_step(when=ready, everywhere=True)
+def one_more(s: State) -> None:
+{}
+    s.turn = 39
+
+
+"""
+
+
+@needs_tlc
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("text", ["shapes", "alike"])
+def test_tlc_reaches_the_same_states(text: str) -> None:
+    """A state that the interpreter does not reach would break an invariant, one that TLC does not, the count."""
+    theirs, states = compared(JAR, Configuration(str(HERE / f"{text}.py")))
+    assert (theirs.violated, theirs.ended) == ("", True)
+    assert theirs.distinct == states
+
+
+def written(tmp_path: Path, *lines: str, old: str = "", new: str = "") -> Module:
+    """The module of the shapes with one step more, and a piece of the text replaced."""
+    body = STEP.format("\n".join(f"    {line}" for line in lines))
+    path = tmp_path / "shapes.py"
+    assert old in SHAPES
+    path.write_text(SHAPES.replace(old, new).replace(BEFORE, (body if lines else "") + BEFORE), encoding="utf-8")
+    return module_of(Model(Configuration(str(path))), properties_of(str(path)), "Shapes")
+
+
+def test_what_a_module_defines_it_defines_once(tmp_path: Path) -> None:
+    """Names of users, of enumerations, of invariants, of TLA+ and of our own."""
+    text = written(tmp_path).text
+    heads = [line.partition("(")[0].split()[0] for line in text.splitlines() if " ==" in line and line[0].isalpha()]
+    assert sorted(heads) == sorted(set(heads))
+    for name in ("do_p0", "do_next", "Max__own", "IF__own", "Next2", "P0"):
+        assert any(head.startswith(name) for head in heads), name
+    assert "\nturn == " not in text, "an enumeration's value that is called like a field"
+    assert "INVARIANT Next2\n" in written(tmp_path).configuration
+
+
+VIEWS = {
+    "a sequence that grows": ["shown = s.items", "s.items.append(1)", "s.out = len(shown)"],
+    "one that a later round reads": [
+        "shown = s.items", "for p in range(2):", "    s.out += len(shown)", "    s.items.append(p)",
+    ],
+    "by a call": ["shown = s.items", "s.out = grown(s) + len(shown)"],
+    "given to a helper": ["seen_twice(s, s.items)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", VIEWS.values(), ids=VIEWS.keys())
+def test_a_view_that_is_read_after_a_change_is_refused(tmp_path: Path, lines: list[str]) -> None:
+    """In Python it shows the change; a value of TLA+ would not."""
+    helpers = (
+        "def grown(s: State) -> int:\n    s.items.append(1)\n    return 1\n\n\n"
+        "def seen_twice(s: State, seen: Items) -> None:\n    s.items.append(1)\n    s.out = len(seen)\n\n\n"
+    )
+    with pytest.raises(Untranslatable, match=r"items is changed while (shown|seen) shows what it has"):
+        written(tmp_path, *lines, old="def ready(", new=f"{helpers}def ready(")
+
+
+def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
+    written(tmp_path, "shown = s.items", "s.out = len(shown)", "s.items.append(1)")
+
+
+def test_a_field_that_tla_has_no_name_for_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.py"
+    path.write_text(SHAPES.replace('"items"', '"CHOOSE"').replace("s.items", "s.CHOOSE"), encoding="utf-8")
+    with pytest.raises(Untranslatable, match="the field CHOOSE has a name"):
+        module_of(Model(Configuration(str(path))), (), "Shapes")
+
+
+@pytest.mark.parametrize("name", ["Integers", "Sequences", "TLC", "MODULE", "größe"])
+def test_a_module_is_not_called_like_one_of_tlc(name: str) -> None:
+    with pytest.raises(Untranslatable, match=f"a module may not be called {name}"):
+        module_of(Model(Configuration(str(HERE / "shapes.py"))), (), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("IN", "x_IN"), ("WF_now", "x_WF_now"), ("__", "x__"), ("größe", "gru00f6u00dfe"), ("p", "p")]
+)
+def test_a_name_is_one_of_tla(name: str, said: str) -> None:
+    assert named(name) == said
+
+
+def test_where_there_are_no_messages_nothing_is_one() -> None:
+    assert message_type(MessageUnion(())) == ["IsMessage(m) == FALSE"]
