@@ -14,8 +14,11 @@ from checker.commands.common import Cannot, check_writable, complain, near, prot
 
 if TYPE_CHECKING:
     from checker.live.code import LiveCode
+    from checker.live.fair_runs import Waits
+    from checker.live.lasso import Told
     from checker.live.report import LiveReport, Starving
-    from checker.live.run import Live, LiveRun, Waits
+    from checker.live.run import Live, LiveRun
+    from traces import Trace
     from zabspec.live.goals import Goal
     from zabspec.model import Configuration, Model
 
@@ -27,6 +30,7 @@ NOT_OF_GOALS = (
     "symbolic", "junit", "html",
 )  # fmt: skip
 SAID = {"names": "property", "required": "require-witness"}
+MOST_REFUSED = 100  # runs to a goal that the other worlds refuse, before there is no verdict
 MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up whom it follows, and the leader begins again
 
 
@@ -196,33 +200,32 @@ def assumed(model: Model, code: LiveCode) -> list[str]:
 
 
 def starving(run: LiveRun, waits: Waits, model: Model, options: Mapping[str, Any]) -> Starving:
-    """The run in which somebody waits for ever, held against the other worlds, and saved."""
+    """The run in which somebody waits for ever, checked against the other worlds, and saved. A run that they do not
+    confirm is passed over for the next one."""
+    from itertools import chain, islice
+
     from checker.commands.explore import trace_path
-    from checker.live.lasso import lasso_of
     from checker.live.report import Starving
     from checker.report.report import Counterexample
-    from traces import TraceError, build_trace, to_text, verify, write_trace
-    from traces.record.fair import hold_fair
-    from traces.replay.replay import replay
-    from zabspec.model import ConfigError
-    from zabspec.model import Model as AnyModel
+    from traces import TraceError, to_text, write_trace
 
-    goal = waits.goal
-    told = lasso_of(run, waits)
-    digest = ""
-
-    def starved(found: Counterexample) -> Starving:
-        return Starving(told.configuration, told.schedule, told.lasso, found, waits.components)
-
-    try:
-        lasting = AnyModel(told.configuration)
-        trace = replace(build_trace(lasting, None, told.schedule), lasso=told.lasso)
-        verify(trace)
-        hold_fair(lasting, told.schedule, told.lasso, model.configuration.budget)
-        digest = replay(trace).sha256
-    except (TraceError, ConfigError) as problem:
+    goal, first = waits.goal, None
+    for found in islice(chain([waits], run.live.others[waits.goal.name]), MOST_REFUSED):
+        run.live.found[goal.name] = found
+        told, trace, digest, problem = confirmed(run, found, model)
+        if trace is not None:
+            break
         trouble = f"the run to {goal.name} is not one in which somebody waits for ever ({problem}): please report it"
-        return starved(Counterexample(trouble=trouble, replayed=False))
+        first = first or Starving(
+            told.configuration, told.schedule, told.lasso, Counterexample(trouble=trouble, replayed=False)
+        )
+    else:
+        assert first is not None
+        return first
+
+    def starved(counterexample: Counterexample) -> Starving:
+        return Starving(told.configuration, told.schedule, told.lasso, counterexample)
+
     text = to_text(trace)
     path = trace_path({**options, "keep_going": False}, run.live.found, goal.name)
     if path is None:
@@ -232,3 +235,24 @@ def starving(run: LiveRun, waits: Waits, model: Model, options: Mapping[str, Any
         return starved(Counterexample(text, "", str(path), digest=digest, trace=trace))
     trouble = f"the run to {goal.name} could not be written to {path}"
     return starved(Counterexample(text, trouble=trouble, digest=digest, trace=trace))
+
+
+def confirmed(run: LiveRun, waits: Waits, model: Model) -> tuple[Told, Trace | None, str, str]:
+    """A run in steps of the model, its trace if the CPython world and the simulator confirm it, the digest of the
+    simulator's dump, and why they do not."""
+    from checker.live.lasso import lasso_of
+    from traces import TraceError, build_trace, verify
+    from traces.record.fair import hold_fair
+    from traces.replay.replay import replay
+    from zabspec.model import ConfigError
+    from zabspec.model import Model as AnyModel
+
+    told = lasso_of(run, waits)
+    try:
+        lasting = AnyModel(told.configuration)
+        trace = replace(build_trace(lasting, None, told.schedule), lasso=told.lasso)
+        verify(trace)
+        hold_fair(lasting, told.schedule, told.lasso, model.configuration.budget)
+        return told, trace, replay(trace).sha256, ""
+    except (TraceError, ConfigError) as problem:
+        return told, None, "", str(problem)

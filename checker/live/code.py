@@ -10,6 +10,7 @@ from typing import Any
 
 from checker.explore import compiled
 from checker.explore.compiled import I64, PTR, Compiled
+from checker.explore.memory import Block
 from checker.explore.symmetry import DECODERS, Asymmetric
 from checker.live import graph, kernel
 from invariants.registry import Property
@@ -214,6 +215,21 @@ class LiveCode(Compiled):
         raw = ctypes.string_at(self.out, n * (total + 8))
         pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
         return [(int.from_bytes(piece[:8], "little"), piece[8 : 8 + size]) for piece in pieces]
+
+    @property
+    def overtakes(self) -> bool:
+        """Whether each message is to be received, and not only some of each channel."""
+        return any(f.each for f in IN_WORLDS[self.model.world.name].fair)
+
+    def node_state(self, g: graph.Graph, data: Block, v: int) -> bytes:
+        """The state of a node.
+
+        Args:
+            data: the packed states of the graph.
+        """
+        to = self.state(b"")
+        self.unpack_node(data.address, g.at[v], to)
+        return bytes(to[: self.layout.size])
 
     def waiting(self, data: bytes, named: int) -> int:
         """The goals that wait in a state, a bit for each and its process."""

@@ -10,12 +10,14 @@ from zabspec.language.structs import Struct, size, word, words
 from zabspec.language.wrapping import mulhi
 
 __all__ = [
-    "CLASS_AT", "TARGET", "UNFAIR", "Components", "Graph", "Ways", "all_waits", "fair_components", "fill_ways",
-    "no_components", "rehash_nodes",
+    "CLASSES", "CLASS_AT", "PLACE_AT", "TARGET", "UNFAIR", "Components", "Graph", "Ways", "all_waits",
+    "fair_components", "fill_ways", "no_components", "rehash_nodes",
 ]  # fmt: skip
 
 UNFAIR = 63  # the class of steps that need never be taken
 CLASS_AT = 40
+PLACE_AT = 46
+CLASSES = 63  # the bits of a class, once it is shifted down
 TARGET = (1 << CLASS_AT) - 1
 
 
@@ -46,7 +48,7 @@ class Graph(Struct):
     edge_end = words(nodes_most)
     ahead = words(nodes_most, width=4)  # the nodes that are to be expanded, the last first
     height = word()  # how many these are
-    edge = words(edges_most)  # target, and class << CLASS_AT
+    edge = words(edges_most)  # target, class << CLASS_AT, and << PLACE_AT the place of the message received
     mark = words(places)  # fingerprints
     node_at = words(places, width=4)  # and whose they are
 
@@ -171,8 +173,9 @@ def judge_component(g: Graph, c: Components, base: int, height: int, asked: int)
         e = first_edge(g, v)
         while e < g.edge_end[v]:
             if c.component[g.edge[e] & TARGET] == c.component[v]:
-                if (g.edge[e] >> CLASS_AT) != UNFAIR:
-                    taken = taken | (1 << (g.edge[e] >> CLASS_AT))
+                kind = (g.edge[e] >> CLASS_AT) & CLASSES
+                if kind != UNFAIR:
+                    taken = taken | (1 << kind)
             e = e + 1
         k = k + 1
     if (always & (-1 ^ taken)) == 0:

@@ -9,7 +9,7 @@ Names not defined here are the program's, the explorer's kernel's, those of `zab
 
 from __future__ import annotations
 
-from checker.live.graph import CLASS_AT, UNFAIR, Graph
+from checker.live.graph import CLASS_AT, PLACE_AT, UNFAIR, Graph
 from zabspec.language.lang import Bytes, Node, State, Words
 
 NODE_SALT = -7046029254386353131  # the state's fingerprint and who is named are one
@@ -191,7 +191,7 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
             if stable_lasts(child, named):
                 w = node_of(child, named, data, g)
                 if w >= 0:
-                    g.edge[g.edges] = w | (kind << CLASS_AT)
+                    g.edge[g.edges] = w | (kind << CLASS_AT) | ((load_word(out, at) & 255) << PLACE_AT)
                     g.edges = g.edges + 1
             else:
                 g.left_out = g.left_out + 1

@@ -1,90 +1,25 @@
-"""A fair run that stays in a component: the loop in the graph, and the run told in steps of the model.
-
-The loop is made short, and not said to be the shortest there is: going through every class that has to be taken, by the
-shortest way to the next, is a tour, and tours are not searched for.
-"""
+"""A fair run of the graph, in steps of the model."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from checker.live.graph import CLASS_AT, TARGET, UNFAIR, Components, Graph
+from checker.live.graph import UNFAIR
+from checker.live.loop import class_at
 from traces.record.lasso import Lasso
 from zabspec.language.derive import Permutations, in_order
+from zabspec.language.reference import StateView
 from zabspec.live.phase import class_of
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 
 if TYPE_CHECKING:
-    from checker.live.run import LiveRun, Waits
+    from checker.live.fair_runs import Waits
+    from checker.live.run import LiveRun
 
-__all__ = ["Told", "lasso_of", "loop_at"]
-
-Edge = tuple[int, int]  # its number, and where it leads
-
-
-def edges_in(g: Graph, c: Components, v: int) -> Iterator[tuple[int, int, int]]:
-    """The edges of a node within its component: number, target, class."""
-    for e in range(g.edge_begin[v], g.edge_end[v]):
-        w = g.edge[e] & TARGET
-        if c.component[w] == c.component[v]:
-            yield e, w, g.edge[e] >> CLASS_AT
-
-
-def way(g: Graph, c: Components, v: int, wanted: int, at: int) -> list[Edge]:
-    """The shortest way from a node on within its component that does justice to a class: over an edge of it, or to a
-    node in which it is not possible; or, without a class (-1), the shortest way with an edge to the node `at`."""
-    before: dict[int, tuple[int, Edge]] = {}
-    ahead = deque([v])
-    seen = {v}
-    while ahead:
-        u = ahead.popleft()
-        for e, w, kind in edges_in(g, c, u):
-            done = w == at if wanted < 0 else kind == wanted or not g.possible[w] >> wanted & 1
-            if done:
-                out = [(e, w)]
-                while u != v:
-                    u, edge = before[u]
-                    out.insert(0, edge)
-                return out
-            if w not in seen:
-                seen.add(w)
-                before[w] = (u, (e, w))
-                ahead.append(w)
-    raise AssertionError("the component is not fair, or no component")
-
-
-def unjust(g: Graph, at: int, loop: Sequence[Edge], asked: int) -> int:
-    """The classes that a run which ends in this loop does not do justice to: always possible, and never taken."""
-    always = asked & g.possible[at]
-    for e, w in loop:
-        always &= g.possible[w]
-        kind = g.edge[e] >> CLASS_AT
-        if kind != UNFAIR:
-            always &= ~(1 << kind)
-    return always
-
-
-def loop_at(g: Graph, c: Components, at: int, asked: int) -> tuple[Edge, ...]:
-    """A loop through a node of a fair component that does justice to every class; empty: the run may end there."""
-    if not unjust(g, at, (), asked):
-        return ()
-    tour: list[Edge] = []
-    here = at
-    while left := unjust(g, at, tour, asked):
-        part = way(g, c, here, (left & -left).bit_length() - 1, at)
-        tour += part
-        here = part[-1][1]
-    if here != at:
-        tour += way(g, c, here, -1, at)
-    plain = way(g, c, at, -1, at)
-    return tuple(plain if not unjust(g, at, plain, asked) and len(plain) <= len(tour) else tour)
-
-
-# --- told in steps of the model ------------------------------------------------------------------
+__all__ = ["Told", "lasso_of"]
 
 
 @dataclass(frozen=True)
@@ -119,19 +54,15 @@ def lasso_of(run: LiveRun, found: Waits) -> Told:
     p = Permutations(code.nodes).all[renaming]
     back = {p[k]: k for k in range(code.nodes)}
     real = back[named] if named >= 0 else -1
+    walked: list[Edge] = [Edge(v) for v in found.path[1:]]
+    at = found.path[-1]
+    for e, w in found.loop:
+        walked.append(Edge(w, class_at(g, e), found.mail.received(at, e)))
+        at = w
     words: list[int] = []
-    walked: list[tuple[int, int]] = []  # class (-1: any) and node
-    walked += [(-1, v) for v in found.path[1:]]
-    walked += [(g.edge[e] >> CLASS_AT, w) for e, w in found.loop]
     x = code.stable(state)
-    for kind, v in walked:
-        wanted = in_order(code.layout, node_state(run, found, v))
-        x, word = next(
-            (after, word)
-            for word, after in code.stable_steps(x, real)
-            if in_order(code.layout, code.stable(after, renaming)) == wanted
-            and kind in (-1, class_number(run, word, p))
-        )
+    for edge in walked:
+        x, word = step_of(run, found, x, real, edge, renaming)
         words.append(word)
     schedule = (*prefix, *words)
     named_now = real if named >= 0 else None
@@ -160,17 +91,42 @@ def state_after(run: LiveRun, words: Sequence[int]) -> bytes:
     return bytes(state[: code.layout.size])
 
 
-def node_state(run: LiveRun, found: Waits, v: int) -> bytes:
-    """A node's state."""
+@dataclass(frozen=True)
+class Edge:
+    """An edge of the graph: the node that it leads to, its class (-1: whichever), and the message received, if any."""
+
+    to: int
+    kind: int = -1
+    message: bytes = b""
+
+
+def step_of(run: LiveRun, found: Waits, x: bytes, named: int, edge: Edge, renaming: int) -> tuple[bytes, int]:
+    """The step from a state that an edge stands for, and the state after it.
+
+    Args:
+        named: who is named, as the state has it.
+        renaming: that makes the states of the run those of the graph.
+    """
     code = run.code
-    to = code.state(b"")
-    code.unpack_node(found.data.address, found.graph.at[v], to)
-    return bytes(to[: code.layout.size])
+    p = Permutations(code.nodes).all[renaming]
+    wanted = in_order(code.layout, code.node_state(found.graph, found.data, edge.to))
+    flight: Sequence[Any] = ()
+    if edge.message:
+        flight = StateView(code.layout, code.stable(x, renaming)).in_flight  # a renaming keeps the places
+    for word, after in code.stable_steps(x, named):
+        if edge.kind not in (-1, class_number(run, word, p)):
+            continue
+        if edge.message and bytes(flight[word & 255].raw()) != edge.message:
+            continue
+        if in_order(code.layout, code.stable(after, renaming)) == wanted:
+            return after, word
+    raise AssertionError("no step of the model is the edge")
 
 
 def renaming_to(run: LiveRun, found: Waits, state: bytes, which: int) -> int:
     """The renaming that makes a state the first one of the path, its budgets aside; `which` is tried first."""
-    code, wanted = run.code, in_order(run.code.layout, node_state(run, found, found.path[0]))
+    code = run.code
+    wanted = in_order(code.layout, code.node_state(found.graph, found.data, found.path[0]))
     every = range(len(Permutations(code.nodes).all)) if code.symmetry else (0,)
     for k in (which, *every):
         if in_order(code.layout, code.stable(state, k)) == wanted:

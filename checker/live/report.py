@@ -39,7 +39,6 @@ class Starving:
     schedule: Sequence[int]
     lasso: Lasso
     counterexample: Counterexample
-    components: int
 
     @property
     def steps(self) -> int:

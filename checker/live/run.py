@@ -4,28 +4,19 @@ for fair runs in it in which somebody waits for ever."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from checker.explore.breadth_first import Explorer, LevelGroup
 from checker.explore.memory import Block, Budget, LimitReached, peak_bytes
 from checker.explore.result import Exploration, Limits
 from checker.live.code import LiveCode
-from checker.live.graph import (
-    Components,
-    Graph,
-    Ways,
-    all_waits,
-    fair_components,
-    fill_ways,
-    no_components,
-    rehash_nodes,
-)
-from checker.live.lasso import loop_at
+from checker.live.fair_runs import FairRuns, Waits
+from checker.live.graph import Graph, rehash_nodes
 from zabspec.language.kernels import machine
 from zabspec.live.goals import Goal
 
-__all__ = ["Live", "LiveRun", "Waits"]
+__all__ = ["Live", "LiveRun"]
 
 FIRST = 1 << 12  # nodes of a graph at first
 EDGES_A_NODE = 4
@@ -42,27 +33,6 @@ KEPT = (
 Tell = Callable[["Live"], None]
 
 
-@dataclass(frozen=True)
-class Waits:
-    """A fair run in which a process waits for ever, in the graph.
-
-    Attributes:
-        goal, process: what waits, and who.
-        path: the nodes from one in which the stable phase begins to the one in which the loop does.
-        loop: the edges of the loop (by their numbers) and where each leads, in order; empty: nothing more need happen.
-        components: how many fair components there are in which it waits.
-        graph, data: where it was found.
-    """
-
-    goal: Goal
-    process: int
-    path: tuple[int, ...]
-    loop: tuple[tuple[int, int], ...]
-    components: int
-    graph: Graph
-    data: Block
-
-
 @dataclass
 class Live:
     """What was found.
@@ -74,6 +44,7 @@ class Live:
         left_out: steps after which what is assumed is no longer so.
         waited: the goals that somebody waits for somewhere.
         found: by goal, the shortest fair run found in which somebody waits for ever.
+        others: by goal, the fair runs that follow it.
         followed: of these, those found by following one way of receiving alone, and not known to be short.
         error: a value would have left its range in the stable phase.
         stopped: why it was cut short.
@@ -88,6 +59,7 @@ class Live:
     left_out: int = 0
     waited: set[str] = field(default_factory=set)
     found: dict[str, Waits] = field(default_factory=dict)
+    others: dict[str, Iterator[Waits]] = field(default_factory=dict)
     followed: tuple[str, ...] = ()
     error: str = ""
     stopped: str = ""
@@ -287,65 +259,19 @@ class LiveRun:
     # --- the search ------------------------------------------------------------------------------
 
     def search(self) -> None:
-        """Look for fair components in which a goal waits."""
+        """Look for fair runs in which somebody waits for ever."""
         self.note_counts()
-        g, live, n = self.graph, self.live, self.code.nodes
-        components = Components(nodes=max(1, g.nodes))
-        ways: Ways | None = None
-        waited = machine(all_waits)(g)
-        for k, goal in enumerate(self.code.phase.goals):
-            if goal not in self.goals:
+        live = self.live
+        runs = FairRuns(self.code, self.graph, self.data, self.fair)
+        for number, goal in enumerate(self.code.phase.goals):
+            if goal not in self.goals or not runs.waits(number):
                 continue
-            best: Waits | None = None
-            for p in range(n):
-                bit = 1 << (k * n + p)
-                if not waited & bit:
-                    continue
-                live.waited.add(goal.name)
-                machine(no_components)(components)
-                if not machine(fair_components)(g, components, bit, self.fair):
-                    continue
-                ways = ways or self.ways()
-                found = self.shortest(goal, p, components, ways)
-                if best is None or cost(found) < cost(best):
-                    best = found
+            live.waited.add(goal.name)
+            others = runs.of(goal, number)
+            best = next(others, None)
             if best is not None:
-                live.found[goal.name] = best
+                live.found[goal.name], live.others[goal.name] = best, others
                 live.followed = tuple(name for name in live.followed if name != goal.name)
-
-    def ways(self) -> Ways:
-        """The shortest ways to all nodes."""
-        g = self.graph
-        w = Ways(nodes=g.nodes)
-        begins = [v for v, origin in enumerate(g.origin.memory[: g.nodes].tolist()) if origin]
-        depth = g.depth.memory[: g.nodes].tolist()
-        begins.sort(key=depth.__getitem__)
-        for k, v in enumerate(begins):
-            w.begins[k] = v
-        machine(fill_ways)(g, w, len(begins))
-        return w
-
-    def shortest(self, goal: Goal, p: int, c: Components, w: Ways) -> Waits:
-        """The shortest of the fair runs found in which a process waits for ever."""
-        g = self.graph
-        fair = c.fair.memory[: g.nodes]
-        length = w.length.memory
-        inside = sorted((v for v in range(g.nodes) if fair[v]), key=length.__getitem__)
-        nearest = inside[0]
-        ends = next((v for v in inside if not g.possible[v] & self.fair), None)
-        loop = loop_at(g, c, nearest, self.fair)
-        at = nearest
-        if ends is not None and length[ends] <= length[nearest] + len(loop):
-            at, loop = ends, ()
-        path = [at]
-        while w.via[path[0]]:
-            path.insert(0, w.via[path[0]] - 1)
-        return Waits(goal, p, tuple(path), loop, c.count, g, self.data)
-
-
-def cost(found: Waits) -> tuple[int, int]:
-    """How long a run is told."""
-    return len(found.path) + len(found.loop), len(found.path)
 
 
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:

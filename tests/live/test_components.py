@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checker.live.graph import CLASS_AT, UNFAIR, Components, Graph, Ways, fair_components, fill_ways, no_components
-from checker.live.lasso import loop_at, unjust
+from checker.live.loop import NoMail, loop_at, overtaken, unjust
 from zabspec.language.kernels import machine
 
 EXAMPLES = 10_000 if os.environ.get("ZABCHECK_EVERY") else 200
@@ -130,7 +130,7 @@ def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Smal
     g = small.graph()
     _, fair, c = found(g, True)
     for v in fair:
-        loop = loop_at(g, c, v, ALL)
+        loop = loop_at(g, c, v, ALL, NoMail())
         at = v
         for e, w in loop:
             assert g.edge_begin[at] <= e < g.edge_end[at]
@@ -138,7 +138,7 @@ def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Smal
             assert small.waits[w]
             at = w
         assert at == v
-        assert not unjust(g, v, loop, ALL)
+        assert not unjust(g, v, loop, ALL, NoMail())
 
 
 @pytest.mark.slow(seconds=1)
@@ -167,3 +167,73 @@ def test_a_class_that_need_not_be_taken_makes_a_component_fair() -> None:
     assert machine(fair_components)(g, c, 1, ALL) == 0
     no_components(c)
     assert machine(fair_components)(g, c, 1, ALL & ~1) == 1
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Of each node what may be received there, and of each edge what it receives."""
+
+    there: list[frozenset[bytes]]
+    edges: list[bytes]
+
+    def receivable(self, v: int) -> frozenset[bytes]:
+        return self.there[v]
+
+    def received(self, v: int, e: int) -> bytes:
+        return self.edges[e]
+
+
+MAIL = CLASSES - 1  # the class of receipts
+
+
+@st.composite
+def with_mail(draw: st.DrawFn) -> tuple[Small, Graph, Letters]:
+    """A graph in which each receipt is of a message that is there."""
+    small = draw(small_graphs(4))
+    n = len(small.waits)
+    there = draw(st.lists(st.frozensets(st.sampled_from([b"x", b"y"])), min_size=n, max_size=n))
+    edges = [(a, b, kind) for a, b, kind in small.edges if kind != MAIL or there[a]]
+    mail = 1 << MAIL
+    possible = [(p | mail if there[v] else p & ~mail) for v, p in enumerate(small.possible)]
+    small = Small(possible, small.waits, small.begins, edges)
+    g = small.graph()
+    received = [b""] * g.edges
+    for v in range(n):
+        for e in range(g.edge_begin[v], g.edge_end[v]):
+            if g.edge[e] >> CLASS_AT == MAIL:
+                received[e] = draw(st.sampled_from(sorted(there[v])))
+    return small, g, Letters(there, received)
+
+
+def is_fair_to_mail(g: Graph, mail: Letters, inside: set[int]) -> bool:
+    edges = [e for v in inside for e in range(g.edge_begin[v], g.edge_end[v])]
+    met = {mail.edges[e] for e in edges if g.edge[e] & (1 << CLASS_AT) - 1 in inside}
+    return is_fair(g, inside) and frozenset.intersection(*(mail.there[v] for v in inside)) <= met
+
+
+@pytest.mark.slow(seconds=2)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(with_mail())
+def test_no_message_is_overtaken_for_ever_in_a_component_that_is_fair_or_in_its_loop(
+    drawn: tuple[Small, Graph, Letters],
+) -> None:
+    """The naive reading again: of all sets of nodes that a run may stay in, one is fair to each message."""
+    small, g, mail = drawn
+    waiting = [v for v in range(g.nodes) if small.waits[v]]
+    some: set[int] = set()
+    for size in range(1, len(waiting) + 1):
+        for chosen in combinations(waiting, size):
+            inside: nx.DiGraph[int] = nx.DiGraph()
+            inside.add_nodes_from(chosen)
+            inside.add_edges_from((a, b) for a, b, _ in small.edges if a in chosen and b in chosen)
+            if nx.is_strongly_connected(inside) and is_fair_to_mail(g, mail, set(chosen)):
+                some |= set(chosen)
+    _, fair, c = found(g, True)
+    components: dict[int, list[int]] = {}
+    for v in fair:
+        components.setdefault(c.component[v], []).append(v)
+    kept = {v for nodes in components.values() if not overtaken(g, c, nodes, mail) for v in nodes}
+    assert kept >= some
+    assert bool(kept) == bool(some)
+    for v in kept:
+        assert not unjust(g, v, loop_at(g, c, v, ALL, mail), ALL, mail)

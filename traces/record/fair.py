@@ -3,9 +3,8 @@ part in it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from invariants.binding import full_namespace
@@ -18,17 +17,13 @@ from zabspec.live.goals import Goal
 from zabspec.live.phase import FairClass, StablePhase, class_of, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
-from zabspec.worlds.steps import BUDGETS, HEARTBEAT, NUMBERED, RECEIVE
+from zabspec.worlds.steps import BUDGETS, HEARTBEAT, NUMBERED
 
-__all__ = ["NotFair", "Overtaken", "StableWorld", "certify", "closes", "hold_fair", "without_budgets"]
+__all__ = ["NotFair", "StableWorld", "certify", "closes", "hold_fair", "without_budgets"]
 
 
 class NotFair(TraceError):
     """A run is not what it is said to be: one sentence says how."""
-
-
-class Overtaken(NotFair):
-    """It is, but that a message is overtaken by others for ever."""
 
 
 class StableWorld:
@@ -38,6 +33,7 @@ class StableWorld:
         self.model, self.phase = model, phase
         program = model.program
         names = {**phase.constants, **full_namespace(model), **phase.functions}
+        self.each = {f.name for f in IN_WORLDS[model.world.name].fair if f.each}
         self.names: dict[str, Any] = reference.load(program.layout, names, program.types, program.steps)
 
     @property
@@ -60,10 +56,17 @@ class StableWorld:
     def possible(self, s: StateView, named: int) -> frozenset[FairClass]:
         """The classes of fair steps that are possible, or due."""
         names, bare = self.names, without_budgets(s)
-        found = (class_of(self.model, word) for word in self.choices(s, named))
+        found = (self.class_in(s, word) for word in self.choices(s, named))
         due = {FairClass("own", p) for p in self.nodes if names["stable_waits"](bare, p, named)}
         due |= {FairClass("heartbeat", p) for p in self.nodes if names["stable_beat_due"](bare, p)}
         return frozenset(c for c in found if c is not None) | due
+
+    def class_in(self, s: StateView, word: int) -> FairClass | None:
+        """The class of a step that is possible in a state: of a receipt from a bag, that of its message."""
+        found = class_of(self.model, word)
+        if found is not None and found.kind in self.each:
+            return replace(found, message=bytes(s.in_flight[word & 255].raw()))
+        return found
 
     def begins(self, s: StateView, named: int) -> bool:
         return bool(self.names["stable_begins"](without_budgets(s), named))
@@ -192,8 +195,6 @@ class Loop:
     possible: list[frozenset[FairClass]] = field(default_factory=list)
     taken: set[FairClass | None] = field(default_factory=set)
     states: list[StateView] = field(default_factory=list)
-    mail: list[Counter[bytes]] = field(default_factory=list)
-    arrived: Counter[bytes] = field(default_factory=Counter)
 
     def add(self, world: StableWorld, goal: Goal, s: StateView, process: int, named: int, k: int) -> None:
         """See a state, after so many steps.
@@ -208,9 +209,7 @@ class Loop:
 
     def take(self, world: StableWorld, s: StateView, word: int) -> None:
         """See the step that is taken in it."""
-        self.taken.add(class_of(world.model, word))
-        self.mail.append(in_flight(s))
-        self.arrived.update(message_of(s, word))
+        self.taken.add(world.class_in(s, word))
 
     def judge(self, actions: Sequence[str]) -> None:
         """
@@ -222,19 +221,3 @@ class Loop:
         if always := frozenset.intersection(*self.possible) - self.taken:
             said = "; ".join(sorted(c.said(actions) for c in always))
             raise NotFair(f"lasso: the run is not fair: for ever possible and never done: {said}")
-        if self.mail and any(all(m[x] for m in self.mail) and not self.arrived[x] for x in self.mail[0]):
-            raise Overtaken("lasso: a message is overtaken by others for ever")
-
-
-def in_flight(s: StateView) -> Counter[bytes]:
-    """The messages that may overtake each other: those on their way to processes that are up."""
-    if "in_flight" not in s.layout.fields:
-        return Counter()
-    return Counter(bytes(m.raw()) for m in s.in_flight if m.ahead == 0)
-
-
-def message_of(s: StateView, word: int) -> list[bytes]:
-    """The message that a step receives."""
-    if "in_flight" not in s.layout.fields or word >> 24 & 255 != RECEIVE:
-        return []
-    return [bytes(s.in_flight[word & 255].raw())]

@@ -28,12 +28,15 @@ class FairClass:
         process: who takes them.
         peer: who is at the other end.
         which: of actions, which.
+        message: the bytes of the message that is received, where each message is a class of its own; empty: they are
+            not told apart.
     """
 
     kind: str
     process: int
     peer: int = -1
     which: int = 0
+    message: bytes = b""
 
     def renamed(self, p: Sequence[int]) -> FairClass:
         """The class when process i is called p[i]."""
@@ -45,7 +48,8 @@ class FairClass:
         if self.kind == ACTED:
             return f"p{self.process} does {actions[self.which]}"
         said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
-        return said[self.kind].format(p=f"p{self.process}", q=f"p{self.peer}")
+        words = said[self.kind].format(p=f"p{self.process}", q=f"p{self.peer}")
+        return f"{words} one message, which others overtake" if self.message else words
 
 
 @dataclass(frozen=True)

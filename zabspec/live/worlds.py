@@ -1,4 +1,9 @@
-"""What each world says of its stable phase: its rules, and the classes of steps that are taken sooner or later."""
+"""The stable phase of each world: its rules, and the one definition of fairness (docs/live.md, "Fairness").
+
+A run of the stable phase is fair if no obligation is enabled for ever from some moment on, and never met after it.
+The obligations are the classes of `Fair`: a class is enabled in a state in which one of its steps is possible, or due,
+and met by a step of it. Where `each` says so, each message is a class of its own.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +37,8 @@ class Fair:
         kinds: their kinds of step.
         pairs: whether there is a class for each process and its peer; if not, for each process.
         receives: whether they are receipts.
+        each: whether each message that may be received is a class of its own: where messages overtake each other,
+            receiving something of a channel is not enough. Messages with equal content are one.
         said: what is not done for ever where a class of them is unfair, of the process p and its peer q.
     """
 
@@ -40,6 +47,7 @@ class Fair:
     said: str
     pairs: bool = False
     receives: bool = False
+    each: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ OVER_DATAGRAMS = StableWorld(
     fair=(
         Fair("own", (ELECTION_TIMEOUT,), OWN),
         Fair("heartbeat", (HEARTBEAT,), "{p} sends a heartbeat"),
-        Fair("channel", (RECEIVE,), "{p} receives from {q}", pairs=True, receives=True),
+        Fair("channel", (RECEIVE,), "{p} receives from {q}", pairs=True, receives=True, each=True),
     ),
 )
 

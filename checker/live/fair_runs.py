@@ -1,0 +1,190 @@
+"""The fair runs in the graph of the stable phase in which a process waits for ever, one after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import merge
+
+from checker.explore.memory import Block
+from checker.live.code import LiveCode
+from checker.live.graph import PLACE_AT, Components, Graph, Ways, all_waits, fair_components, fill_ways, no_components
+from checker.live.loop import Edge, Mail, NoMail, class_at, loop_at, overtaken
+from zabspec.language.kernels import machine
+from zabspec.language.reference import StateView
+from zabspec.live.goals import Goal
+from zabspec.live.worlds import IN_WORLDS
+
+__all__ = ["Bag", "FairRuns", "Waits"]
+
+KEPT_NODES = 1 << 14  # whose messages are kept
+
+
+@dataclass(frozen=True)
+class Waits:
+    """A fair run in which a process waits for ever, in the graph.
+
+    Attributes:
+        goal, process: what waits, and who.
+        path: the nodes from one in which the stable phase begins to the one in which the loop does.
+        loop: the edges of the loop (by their numbers) and where each leads, in order; empty: nothing more need happen.
+        graph, data: where it was found.
+        mail: the messages of that graph.
+    """
+
+    goal: Goal
+    process: int
+    path: tuple[int, ...]
+    loop: tuple[Edge, ...]
+    graph: Graph
+    data: Block
+    mail: Mail
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """How long the run is to read."""
+        return len(self.path) + len(self.loop), len(self.path)
+
+
+class Bag:
+    """The messages of a graph that may overtake each other, read from its packed states.
+
+    Args:
+        code: the model.
+        graph, data: the nodes, and their states.
+        fair: the classes that are to be fair, as bits.
+    """
+
+    def __init__(self, code: LiveCode, graph: Graph, data: Block, fair: int) -> None:
+        self.code, self.graph, self.data = code, graph, data
+        rows = [f for f in IN_WORLDS[code.model.world.name].fair if f.each]
+        self.kinds = {kind for f in rows for kind in f.kinds}
+        names = {f.name for f in rows}
+        self.pairs = {(c.process, c.peer): k for k, c in enumerate(code.classes) if c.kind in names and fair >> k & 1}
+        self.classes = set(self.pairs.values())
+        self.at = lru_cache(maxsize=KEPT_NODES)(self.messages)
+
+    def messages(self, v: int) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
+        """Of a node the messages that may be received, and all that are in flight, by their places."""
+        state = self.code.node_state(self.graph, self.data, v)
+        flight = tuple(bytes(m.raw()) for m in StateView(self.code.layout, state).in_flight)
+        words = [word for word, _ in self.code.stable_steps(state, self.graph.name[v] - 1)]
+        receipts = (word for word in words if word >> 24 & 255 in self.kinds)
+        fair = (word for word in receipts if (word >> 16 & 255, word >> 8 & 255) in self.pairs)
+        return frozenset(flight[word & 255] for word in fair), flight
+
+    def receivable(self, v: int) -> frozenset[bytes]:
+        return self.at(v)[0]
+
+    def received(self, v: int, e: int) -> bytes:
+        if class_at(self.graph, e) not in self.classes:
+            return b""
+        return self.at(v)[1][self.graph.edge[e] >> PLACE_AT & 255]
+
+
+class FairRuns:
+    """The search for fair runs in one graph.
+
+    Args:
+        code: the model.
+        graph, data: the nodes and edges, and the packed states.
+        fair: the classes that are to be fair, as bits.
+    """
+
+    def __init__(self, code: LiveCode, graph: Graph, data: Block, fair: int) -> None:
+        self.code, self.graph, self.data, self.fair = code, graph, data, fair
+        self.mail: Mail = Bag(code, graph, data, fair) if code.overtakes else NoMail()
+        self.waited = int(machine(all_waits)(graph))
+        self.components = Components(nodes=max(1, graph.nodes))
+        self.found_for = 0  # the bit that the components are of
+        self.ways: Ways | None = None
+
+    def of(self, goal: Goal, number: int) -> Iterator[Waits]:
+        """The fair runs in which somebody waits for a goal, those that are short to read first.
+
+        Args:
+            number: of the goal, among all that the protocol has.
+        """
+        n = self.code.nodes
+        bits = [(p, 1 << (number * n + p)) for p in range(n)]
+        runs = [self.of_process(goal, p, bit) for p, bit in bits if self.waited & bit]
+        yield from merge(*runs, key=lambda found: found.cost)
+
+    def waits(self, number: int) -> bool:
+        """Whether somebody waits for a goal somewhere."""
+        n = self.code.nodes
+        return bool(self.waited >> (number * n) & (1 << n) - 1)
+
+    def of_process(self, goal: Goal, p: int, bit: int) -> Iterator[Waits]:
+        """Those in which one process waits: of each fair component a loop at its nearest node, and each end."""
+        if not self.fair_components(bit):
+            return
+        ways = self.all_ways()
+        length, fair = ways.length.memory, self.components.fair.memory
+        inside = sorted((v for v in range(self.graph.nodes) if fair[v]), key=length.__getitem__)
+        ends = deque(v for v in inside if not self.graph.possible[v] & self.fair)
+        loops = self.loops(inside, bit)
+        nearest = next(loops, None)
+        while nearest or ends:
+            if nearest is None or (ends and length[ends[0]] <= nearest[0]):
+                yield self.run(goal, p, ends.popleft(), ())
+                continue
+            loop = self.fair_loop(nearest[1], nearest[2], bit)
+            while loop and ends and length[ends[0]] <= nearest[0] + len(loop):
+                yield self.run(goal, p, ends.popleft(), ())
+            if loop:
+                yield self.run(goal, p, nearest[1], loop)
+            nearest = next(loops, None)
+
+    def fair_components(self, bit: int) -> int:
+        """Find the components that are fair by their classes; returns how many there are."""
+        if self.found_for != bit:
+            machine(no_components)(self.components)
+            machine(fair_components)(self.graph, self.components, bit, self.fair)
+            self.found_for = bit
+        return int(self.components.count)
+
+    def loops(self, inside: list[int], bit: int) -> Iterator[tuple[int, int, list[int]]]:
+        """The components in which a run does not end: how far the nearest node is, which it is, and all nodes (none
+        where no message overtakes another)."""
+        assert self.found_for == bit
+        component, length = self.components.component.memory, self.all_ways().length.memory
+        nodes: dict[int, list[int]] = {}
+        keeps = not isinstance(self.mail, NoMail)
+        for v in inside:
+            known = nodes.setdefault(component[v], [])
+            if keeps or not known:
+                known.append(v)
+        for known in list(nodes.values()):
+            if self.graph.possible[known[0]] & self.fair:
+                yield length[known[0]], known[0], known
+
+    def fair_loop(self, v: int, nodes: list[int], bit: int) -> tuple[Edge, ...]:
+        """A loop through a node of a component that meets every obligation; empty: there is none, since a message of
+        it is overtaken for ever."""
+        self.fair_components(bit)
+        if overtaken(self.graph, self.components, nodes, self.mail):
+            return ()
+        return loop_at(self.graph, self.components, v, self.fair, self.mail)
+
+    def run(self, goal: Goal, p: int, at: int, loop: tuple[Edge, ...]) -> Waits:
+        """The run by the shortest way to a node, with what it does from there on."""
+        via, path = self.all_ways().via, [at]
+        while via[path[-1]]:
+            path.append(via[path[-1]] - 1)
+        return Waits(goal, p, tuple(reversed(path)), loop, self.graph, self.data, self.mail)
+
+    def all_ways(self) -> Ways:
+        """The shortest ways to all nodes."""
+        if self.ways is None:
+            g = self.graph
+            self.ways = w = Ways(nodes=g.nodes)
+            begins = [v for v, origin in enumerate(g.origin.memory[: g.nodes].tolist()) if origin]
+            depth = g.depth.memory[: g.nodes].tolist()
+            begins.sort(key=depth.__getitem__)
+            for k, v in enumerate(begins):
+                w.begins[k] = v
+            machine(fill_ways)(g, w, len(begins))
+        return self.ways

@@ -1,0 +1,272 @@
+"""Small protocols that tell readings of fairness apart."""
+
+from __future__ import annotations
+
+TEXT = '''"""A process waits for B."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Bool, Int, Message, MessageName, Node, State, action, declare, goal, receives, safety, send, volatile,
+)
+
+A, B, C = (MessageName(n) for n in ("A", "B", "C"))
+
+
+def state(size):
+    return [volatile("begun", Bool(), "it waits for B"), volatile("got", Bool(), "it got B"),
+            volatile("phase", Int(0, 3), "any number")]
+
+
+def messages(size):
+    return [Message("A", {{}}), Message("B", {{}}), Message("C", {{}})]
+
+
+def fresh(s: State, p: Node) -> bool:
+    return not s.begun[p]{may}
+
+
+@action(when=fresh, fair=False)
+def begin(s: State, p: Node) -> None:
+    s.begun[p] = True
+{begin}
+
+
+@receives
+def on_a(s: State, p: Node, source: Node, m: A) -> None:
+{a}
+
+
+@receives
+def on_b(s: State, p: Node, source: Node, m: B) -> None:
+{b}
+
+
+@receives
+def on_c(s: State, p: Node, source: Node, m: C) -> None:
+{c}
+
+{more}
+def some(s: State) -> bool:
+    """Somebody has begun."""
+    return s.begun[0]
+
+
+@safety(witness=some)
+def fine(s: State) -> bool:
+    """A phase is one of four."""
+    return s.phase[0] < 4
+
+
+@goal
+def gets(s: State, p: Node) -> bool:
+    """Whoever waits for B gets it."""
+    return s.begun[p] and not s.got[p]
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, nodes=2, network="{network}", budgets={{"crashes": {crashes}}}
+)
+'''
+
+ACTION = """
+def may_{name}(s: State, p: Node) -> bool:
+    return {when}
+
+
+@action(when=may_{name}{free})
+def {name}(s: State, p: Node) -> None:
+    {does}
+
+"""
+
+
+def action(name: str, when: str, does: str, free: bool = False) -> str:
+    """An internal step of the protocol; `free`: it need not be taken."""
+    return ACTION.format(name=name, when=when, does=does, free=", fair=False" if free else "")
+
+
+def text(network: str = "datagrams", crashes: int = 0, **given: str) -> str:
+    """A protocol.
+
+    Args:
+        given: the bodies of `begin` and of the handlers `a`, `b` and `c`; `more` definitions; `may`: what else `begin`
+            requires.
+    """
+    parts = {"begin": "return", "a": "return", "b": "s.got[p] = True", "c": "return", **given}
+    bodies = {k: "\n".join(f"    {line}" for line in parts[k].split("\n")) for k in ("begin", "a", "b", "c")}
+    more = parts.get("more", "") + "\n"
+    return TEXT.format(network=network, crashes=crashes, may=parts.get("may", ""), more=more, **bodies)
+
+
+FIRST = {"may": " and p == 0"}
+TICK = action("tick", "s.begun[p] and s.phase[p] < 2", "s.phase[p] = 1 - s.phase[p]")
+ASK = "send(s, p, 1 - p, A())"
+BOTH = "send(s, p, 1 - p, A())\nsend(s, p, 1 - p, C())"
+OWN = "send(s, p, p, A())\nsend(s, p, p, C())"
+AGAIN = "send(s, p, 1 - p, A())"
+DONE = "s.got[p] = True; s.phase[p] = 2"
+
+# Each protocol: what it is made of, and whether somebody waits for ever in it over datagrams, and over fifo.
+PROTOCOLS: dict[str, tuple[dict[str, str], int, bool, bool]] = {
+    # who is asked is down for ever: the question stays in flight
+    "asks-the-dead": ({"begin": ASK, "a": "send(s, p, source, B())"}, 1, True, True),
+    # and a step of the asker goes on for ever
+    "asks-the-dead-and-ticks": ({"begin": ASK, "a": "send(s, p, source, B())", "more": TICK}, 1, True, True),
+    # and a message to itself renews itself
+    "asks-the-dead-and-itself": (
+        {"begin": "send(s, p, 1 - p, A())\nsend(s, p, p, C())", "a": "send(s, p, source, B())",
+         "c": "send(s, p, p, C())"}, 1, True, True,
+    ),
+    # a message renews itself, alone
+    "renews": ({**FIRST, "begin": ASK, "a": AGAIN}, 0, True, True),
+    # beside another, which renews itself too: no message is overtaken, nobody sends B
+    "renews-beside": ({**FIRST, "begin": BOTH, "a": "send(s, p, source, A())", "c": "send(s, p, source, C())"},
+                      0, True, True),
+    "renews-beside-itself": ({**FIRST, "begin": OWN, "a": "send(s, p, p, A())", "c": "send(s, p, p, C())"},
+                             0, True, True),
+    # beside another, which brings B: it may only be overtaken for ever
+    "renews-past-an-answer": ({**FIRST, "begin": BOTH, "a": AGAIN, "c": "send(s, p, source, B())"}, 0, False, False),
+    "renews-past-its-own": ({**FIRST, "begin": OWN, "a": "send(s, p, p, A())", "c": "send(s, p, p, B())"},
+                            0, False, False),
+    # two renew themselves, and what is waited for takes one of them twice in a row
+    "two-in-a-row": (
+        {**FIRST, "begin": OWN, "a": "s.phase[p] = 0\nsend(s, p, p, A())",
+         "c": "if s.phase[p] == 1:\n    s.got[p] = True\ns.phase[p] = 1\nsend(s, p, p, C())"}, 0, True, True,
+    ),
+    # enabled again and again, and not for ever: weak fairness does not have it taken
+    "now-and-then": ({**FIRST, "more": TICK + action("finish", "s.begun[p] and s.phase[p] == 1", DONE)},
+                     0, True, True),
+    # enabled for ever: it is taken
+    "always": ({**FIRST, "more": TICK + action("finish", "s.begun[p] and s.phase[p] < 2", DONE)}, 0, False, False),
+    # a step that need not be taken is not waited for
+    "need-not": ({**FIRST, "more": action("finish", "s.begun[p]", DONE, free=True)}, 0, True, True),
+}  # fmt: skip
+
+# A protocol whose handlers do what a table in its state says: a table costs no compilation.
+RULES = ("rule_begin", "rule_a", "rule_c", "rule_may", "rule_step")
+TABLES = '''"""What is sent, and to whom, is said by the environment."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Bool, Int, Message, MessageName, Node, State, action, declare, environment, goal, receives, safety, send, volatile,
+)
+
+A, B, C = (MessageName(n) for n in ("A", "B", "C"))
+
+
+def state(size):
+    rule = Int(0, 255)
+    return [environment("rule_begin", rule, "what is sent at first"), environment("rule_a", rule, "on receipt of A"),
+            environment("rule_c", rule, "on receipt of C"), environment("rule_may", rule, "when the step may be taken"),
+            environment("rule_step", rule, "what it does"),
+            volatile("begun", Bool(), "it waits for B"), volatile("got", Bool(), "it got B"),
+            volatile("phase", Int(0, 1), "any number")]
+
+
+def messages(size):
+    return [Message("A", {}), Message("B", {}), Message("C", {})]
+
+
+def one(s: State, p: Node, source: Node, rule: int) -> None:
+    """Send one message, or none: to the sender, or to oneself."""
+    if rule & 3 == 1:
+        if rule & 4 == 4:
+            send(s, p, p, A())
+        else:
+            send(s, p, source, A())
+    if rule & 3 == 2:
+        if rule & 4 == 4:
+            send(s, p, p, B())
+        else:
+            send(s, p, source, B())
+    if rule & 3 == 3:
+        if rule & 4 == 4:
+            send(s, p, p, C())
+        else:
+            send(s, p, source, C())
+
+
+def does(s: State, p: Node, source: Node, rule: int) -> None:
+    """In one of two phases what the rule says, in the other the second half; then the phase may change."""
+    if s.phase[p] == 0:
+        one(s, p, source, rule & 7)
+    else:
+        one(s, p, source, (rule >> 3) & 7)
+    if rule & 64 == 64:
+        s.phase[p] = 1 - s.phase[p]
+    if rule & 128 == 128:
+        s.phase[p] = 0
+
+
+def fresh(s: State, p: Node) -> bool:
+    return not s.begun[p]
+
+
+@action(when=fresh, fair=False)
+def begin(s: State, p: Node) -> None:
+    s.begun[p] = True
+    for q in range(s.NODES):
+        if q != p:
+            one(s, p, q, s.rule_begin & 7)
+            one(s, p, q, (s.rule_begin >> 3) & 7)
+
+
+@receives
+def on_receipt_of_a(s: State, p: Node, source: Node, m: A) -> None:
+    does(s, p, source, s.rule_a)
+
+
+@receives
+def on_receipt_of_b(s: State, p: Node, source: Node, m: B) -> None:
+    s.got[p] = True
+
+
+@receives
+def on_receipt_of_c(s: State, p: Node, source: Node, m: C) -> None:
+    does(s, p, source, s.rule_c)
+
+
+def may_step(s: State, p: Node) -> bool:
+    if not s.begun[p] or s.got[p]:
+        return False
+    return s.rule_may & 3 == 3 or (s.rule_may & 3 == 2 and s.phase[p] == 0) or (s.rule_may & 3 == 1 and s.phase[p] == 1)
+
+
+@action(when=may_step)
+def step(s: State, p: Node) -> None:
+    if s.rule_step & 3 == 1:
+        s.phase[p] = 1 - s.phase[p]
+    if s.rule_step & 3 == 2 and s.phase[p] == 1:
+        s.got[p] = True
+
+
+def may_turn(s: State, p: Node) -> bool:
+    return s.begun[p] and s.rule_may & 4 == 4
+
+
+@action(when=may_turn)
+def turn(s: State, p: Node) -> None:
+    s.phase[p] = 1 - s.phase[p]
+
+
+def some(s: State) -> bool:
+    """Somebody has begun."""
+    return s.begun[0]
+
+
+@safety(witness=some)
+def fine(s: State) -> bool:
+    """A rule is a byte."""
+    return s.rule_may < 256
+
+
+@goal
+def gets(s: State, p: Node) -> bool:
+    """Whoever waits for B gets it."""
+    return s.begun[p] and not s.got[p]
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="datagrams", budgets={"crashes": 1})
+'''
