@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end a command in one way.
+"""Every signal that asks a process to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT, ...) ends a command in one way.
 
 Each of them raises KeyboardInterrupt in the main thread, so that what Ctrl-C keeps is kept whoever asked for
 the end. What was ignored when the process began (`nohup`, a shell's background) stays ignored, and whoever has
@@ -12,6 +12,8 @@ import signal
 import sys
 from time import monotonic
 
+from zabspec.signals import ENDING, OF_TERMINALS
+
 TYPE_CHECKING = False  # typing's own would be an import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDING", "Held", "at_once", "guard", "is_command", "leave", "listen", "release", "unheard"]
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SENTENCE = b"zabcheck: interrupted; there is no verdict\n"
+ANSWER = b'{"format": 1, "exit_code": 3, "error": "interrupted; there is no verdict"}\n'
 TOGETHER = 1.0  # seconds within which several signals are one: systemd sends SIGTERM and SIGHUP
 SOON = 0.01  # seconds after which one that came in the midst of a destructor comes again
 
@@ -31,6 +33,8 @@ SOON = 0.01  # seconds after which one that came in the midst of a destructor co
 def at_once(number: int, frame: FrameType | None) -> None:
     """A signal before the command is loaded: there is nothing to keep."""
     try:
+        if "--json" in sys.argv:
+            os.write(1, ANSWER)
         os.write(2, SENTENCE)
     finally:
         os._exit(3)
@@ -70,16 +74,20 @@ def again_soon(number: int) -> None:
     timer.start()
 
 
-def hear(handler: Callable[[int, FrameType | None], None]) -> Handlers:
-    """Set a handler where nobody else has; returns what was there before. In threads but the main one: nothing."""
+def hear(handler: Callable[[int, FrameType | None], None], before: dict[signal.Signals, Any] | None = None) -> Handlers:
+    """Set a handler where nobody else has; return what was there before. In threads but the main one: nothing.
+
+    Args:
+        before: filled with what was there, also where a signal that comes meanwhile ends this.
+    """
     usual = (signal.SIG_DFL, signal.default_int_handler, at_once)
-    before = {number: signal.getsignal(number) for number in ENDING}
-    before = {number: was for number, was in before.items() if was in usual}
+    before = {} if before is None else before
+    before |= {number: was for number in ENDING if (was := signal.getsignal(number)) in usual}
     try:
         for number in before:
             signal.signal(number, handler)
     except ValueError:
-        return {}
+        before.clear()
     return before
 
 
@@ -100,9 +108,9 @@ def release(before: Handlers) -> None:
         put_back(before)
 
 
-def listen() -> Handlers:
+def listen(before: dict[signal.Signals, Any] | None = None) -> Handlers:
     """While the command is at work."""
-    return hear(Interrupt())
+    return hear(Interrupt(), before)
 
 
 def leave(before: Handlers) -> None:
@@ -117,17 +125,18 @@ def put_back(before: Handlers) -> None:
 
 def unheard() -> None:
     """In a process that another one has begun, and ends."""
-    for number in (signal.SIGINT, signal.SIGHUP):
+    for number in OF_TERMINALS:
         signal.signal(number, signal.SIG_IGN)
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in set(ENDING) - set(OF_TERMINALS):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class Held:
     """A context manager: what a terminal sends to all processes waits, and never reaches those begun meanwhile."""
 
     def __enter__(self) -> None:
-        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
 
     def __exit__(self, *_: object) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, self.before)

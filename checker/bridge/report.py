@@ -46,9 +46,9 @@ class BridgeReport:
 
     @cached_property
     def taken(self) -> dict[str, int]:
-        """Transitions that were each abstract action."""
+        """Transitions that were each abstract action; empty: nothing was explored."""
         counts = self.report.exploration.step_counts
-        return {name.removeprefix(MARK): counts[name] for name in self.model.actions}
+        return {name.removeprefix(MARK): counts[name] for name in self.model.actions if name in counts}
 
     @cached_property
     def never(self) -> list[str]:
@@ -97,7 +97,7 @@ class BridgeReport:
             parts.append(first.run.rstrip())
             parts += ["\n".join(f"{f.sentence}" for f in others)] if others else []
         counts = [(name, f"{n:,}" if n else "never") for name, n in self.taken.items()]
-        parts.append(aligned([("abstract action", "transitions"), *counts], right=1, head=True))
+        parts += [aligned([("abstract action", "transitions"), *counts], right=1, head=True)] if counts else []
         rows = self.clause_rows()
         parts += [aligned([("clause", "verdict"), *rows], head=True)] if rows else []
         parts.append(aligned(self.figures()))

@@ -12,6 +12,7 @@ import click
 from checker.commands.audit_logs import judged_logs
 from checker.commands.common import (
     HELD,
+    INPUT,
     NO_VERDICT,
     PATH,
     VIOLATED,
@@ -47,7 +48,7 @@ ANEW = 100  # looks, of which one reads everything again
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("servers", nargs=-1, metavar="SERVER...")
-@click.option("--config", type=PATH, metavar="ZOO.CFG", help="Who votes, and how: for quorums (else majorities).")
+@click.option("--config", type=INPUT, metavar="ZOO.CFG", help="Who votes, and how: for quorums (else majorities).")
 @click.option("--no-digests", is_flag=True, help="Do not replay the logs: faster, and cannot say who is wrong.")
 @click.option("--diff", is_flag=True, help="Of two servers: the first transaction in which they part.")
 @click.option("--logs", is_flag=True, help="What is named are text logs (zookeeper.log) of the servers.")
@@ -136,8 +137,8 @@ def config_text(path: Path | None) -> str | None:
     """
     if path is None:
         return None
-    from traces.record.reading import read_bytes
     from traces.zookeeper.ensemble import ConfigError, parse
+    from zabspec.files import read_bytes
 
     try:
         text = read_bytes(path, LARGEST).decode()

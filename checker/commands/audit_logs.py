@@ -27,8 +27,8 @@ def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
     Raises:
         UsageError: a file cannot be read, or no line of any says anything.
     """
-    from traces.zookeeper.files import Unreadable
     from traces.zookeeper.text_logs import read_text_logs
+    from zabspec.files import Unreadable
 
     for option in ("config", "diff", "watch", "sarif", "junit", "no_digests"):
         if options[option]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import (
-    NO_VERDICT,
     PATH,
     Cannot,
     Subcommand,
@@ -26,6 +24,7 @@ from checker.commands.common import (
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
 from checker.commands.explore import configured, explored
+from zabspec.room import need_room
 
 if TYPE_CHECKING:
     from checker.bridge.report import BridgeReport
@@ -122,9 +121,10 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
 
 def make_ready(work: Callable[[], object], what: str) -> None:
     """Compile, which is kept for whoever asks next. It takes seconds in which no signal would be seen, so it is done
-    in a thread of its own; on Ctrl-C that is left behind, and the process ends where it stands."""
+    in a thread of its own; on Ctrl-C that is left behind, and the process ends where it stands (`ending`)."""
     from checker.report.progress import StatusLine
 
+    need_room()
     problems: list[BaseException] = []
 
     def run() -> None:
@@ -134,16 +134,12 @@ def make_ready(work: Callable[[], object], what: str) -> None:
             problems.append(problem)
 
     worker = threading.Thread(target=run, daemon=True, name="compile")
-    try:
-        with StatusLine() as line:
-            worker.start()
-            while worker.is_alive():
-                worker.join(0.2)
-                if line.due():
-                    line.show(f"making the model ready: {what}")
-    except KeyboardInterrupt:
-        complain("interrupted; there is no verdict")
-        os._exit(NO_VERDICT)
+    with StatusLine() as line:
+        worker.start()
+        while worker.is_alive():
+            worker.join(0.2)
+            if line.due():
+                line.show(f"making the model ready: {what}")
     if problems:
         raise problems[0]
 

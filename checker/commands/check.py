@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import (
+    INPUT,
     NO_VERDICT,
     PATH,
     WRONG,
-    Cannot,
     Subcommand,
     check_writable,
     complain,
@@ -24,6 +24,7 @@ from checker.commands.common import (
     say,
     write_file,
 )
+from checker.commands.ending import say_error
 from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def file_options(command: Any) -> Any:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("file", required=False, type=PATH)
+@click.argument("file", required=False, type=INPUT)
 @click.option("--only", multiple=True, metavar="NAME", help="This check alone (repeatable).")
 @click.option("--changed-since", metavar="REV", help="Only what may differ since that commit: git says what changed.")
 @file_options
@@ -208,24 +209,10 @@ def saved(result: Result, folders: Mapping[str, Path | None]) -> list[str]:
 
 @contextmanager
 def for_machines(wanted: bool) -> Iterator[None]:
-    """Under --json what is wrong is said on stdout too, as JSON."""
-    from checker.commands.ending import INTERRUPTED
-
+    """Under --json what is wrong with the question is said on stdout too, as JSON."""
     try:
         yield
     except click.ClickException as problem:
         if wanted:
-            say_wrong(problem.format_message(), NO_VERDICT if isinstance(problem, Cannot) else WRONG)
+            say_error(problem.format_message(), WRONG)
         raise
-    except KeyboardInterrupt:
-        if wanted:
-            say_wrong(INTERRUPTED, NO_VERDICT)
-        raise
-
-
-def say_wrong(sentence: str, code: int) -> None:
-    from checker.gate.result import FORMAT
-    from checker.report.report import installed_version
-
-    answer = {"format": FORMAT, "zabcheck": installed_version(), "exit_code": code, "error": sentence}
-    say(json.dumps(answer, indent=1), code)

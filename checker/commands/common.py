@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import math
 import os
 import re
@@ -35,6 +36,7 @@ from checker.commands.ending import (
     settle,
     tell,
 )
+from zabspec.files import Unreadable, opened
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HELD",
+    "INPUT",
+    "INPUT_OR_FOLDER",
     "NO_VERDICT",
     "OWN_BUDGETS_HELP",
     "PATH",
@@ -119,15 +123,20 @@ class Commands(click.Group):
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
-        before, code = signals.listen(), NO_VERDICT
+        before: dict[Any, Any] = {}
+        code, work = NO_VERDICT, super().main
+
+        def heard() -> object:
+            signals.listen(before)
+            return work(words, prog_name or "zabcheck", **extra)
+
         try:
             try:
                 open_streams()
                 if sys.stdout is None:
                     complain("stdout is closed: there is nowhere to answer")
                     sys.exit(WRONG)
-                work = super().main
-                code = ended(lambda: work(words, prog_name or "zabcheck", **extra), words)
+                code = ended(heard, words)
             finally:
                 signals.leave(before)
         except KeyboardInterrupt:  # while it ended: what there is to say is said
@@ -230,6 +239,35 @@ def seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 PATH = click.Path(path_type=Path)
 
 
+class InputPath(click.Path):
+    """A file that a command reads. What no reader could use is refused here, before anything waits for it.
+
+    Args:
+        folder: a folder is read as well.
+    """
+
+    name = "path"
+
+    def __init__(self, folder: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self.folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value)
+        if self.folder and path.is_dir():
+            return path
+        try:
+            with opened(path, pipes=True):
+                return path
+        except Unreadable as problem:
+            if problem.errno == errno.ENOENT:  # the command says what it looked for
+                return path
+            raise click.UsageError(f"cannot read {path}: {problem}", ctx) from None
+
+
+INPUT, INPUT_OR_FOLDER = InputPath(), InputPath(folder=True)
+
+
 def budget_options(
     given: Mapping[str, int] | None = None, note: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -309,6 +347,11 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
         raise click.UsageError(f"{option} {path}: this is not a regular file")
     if not os.access(path, os.W_OK):
         raise click.UsageError(f"{option} {path}: permission denied")
+    if stat.S_ISFIFO(mode):  # opened without a reader, it would be waited for
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            raise click.UsageError(f"{option} {path}: nobody reads from this pipe") from None
 
 
 def verified_trace(path: Path) -> Trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import sys
@@ -16,10 +17,11 @@ from typing import TextIO
 
 import click
 
+from zabspec.files import is_cwd_gone
+
 __all__ = [
-    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Cannot", "complain", "end_where_it_stands",
-    "ended", "hush", "one_line",
-    "open_streams", "plain", "say", "settle",
+    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Cannot", "complain", "cut_short", "end_where_it_stands",
+    "ended", "hush", "one_line", "open_streams", "plain", "say", "say_error", "settle",
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
@@ -31,17 +33,39 @@ LONGEST = 2000  # characters of a sentence: what it quotes may be larger than an
 SPENT = (
     errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
 )  # fmt: skip
+# Why a name that a user gives cannot be used.
+UNUSABLE = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS,
+    errno.ENXIO, errno.ENODEV, errno.EINVAL,
+)  # fmt: skip
 # How the loader says that a library finds no memory to be loaded into.
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
 # What a terminal takes for an order, or shows in another place than where it stands.
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-class Cannot(click.ClickException):
-    """The answer is there and could not be given: exit 3, with a sentence."""
+class Cannot(Exception):
+    """A command ends without a verdict: exit 3, with a sentence.
 
-    exit_code = NO_VERDICT
+    Every way to be cut short is of this type once `cut_short` has looked at it. It is not a `ClickException`: whoever
+    catches those catches wrong questions.
 
+    Attributes:
+        message: the sentence.
+        foreseen: it is not an error of zabcheck.
+    """
+
+    def __init__(self, message: str, foreseen: bool = True) -> None:
+        super().__init__(message)
+        self.message, self.foreseen = message, foreseen
+
+    def format_message(self) -> str:
+        """Return the sentence, as click's exceptions do."""
+        return self.message
+
+
+# What an output has written: JSON is written once.
+_written = threading.Event()
 
 # --- what is said ----------------------------------------------------------------------------------
 
@@ -82,6 +106,7 @@ def say(text: str, code: int) -> int:
     A reader that has gone away (`| head`) changes nothing; a full disk is exit 3.
     """
     text = plain(text)
+    _written.set()
     try:
         click.echo(text, nl=not text.endswith("\n"))
         sys.stdout.flush()
@@ -140,32 +165,56 @@ def end_where_it_stands(code: int) -> None:
 
 
 def ended(work: Callable[[], object], words: Sequence[str]) -> int:
-    """The exit code of a command, however it ends; what there is to say about that is said.
+    """Return the exit code of a command, however it ends, and write the sentence that belongs to it.
+
+    No other place maps exceptions to exit codes. With `--json` a command that is cut short before it has written
+    anything writes an object with `exit_code` and `error`.
 
     Args:
-        work: the command; gives its exit code.
+        work: the command; returns its exit code.
         words: what it was called with.
     """
+    _written.clear()
     try:
         code = work()
         sys.stdout.flush()
     except click.ClickException as problem:
         complain(problem.format_message())
-        return NO_VERDICT if isinstance(problem, Cannot) else WRONG
-    except (click.Abort, KeyboardInterrupt):
-        complain(INTERRUPTED)
-        return NO_VERDICT
+        return WRONG
     except BrokenPipeError:
         hush()
         return NO_VERDICT
-    except (Exception, SystemExit) as problem:
-        if said := wrong_text(problem):
+    except (Exception, SystemExit, KeyboardInterrupt) as problem:
+        if said := wrong_text(problem) or wrong_file(problem, words):
             complain(said)
             return WRONG
-        hush()
-        complain(spent(problem) or unforeseen(problem, words))
+        cut = cut_short(problem) or Cannot(unforeseen(problem, words), foreseen=False)
+        if "--json" in words and not _written.is_set():
+            say_error(cut.message, NO_VERDICT)
+        if not isinstance(problem, Cannot | KeyboardInterrupt | click.Abort):
+            hush()
+        complain(cut.message)
         return NO_VERDICT
     return code if isinstance(code, int) else HELD
+
+
+def say_error(sentence: str, code: int) -> None:
+    """Write on stdout, as JSON, that there is no answer and why."""
+    with contextlib.suppress(Exception):  # memory may be short
+        from importlib.metadata import version
+
+        answer = {"format": 1, "zabcheck": version("zabcheck"), "exit_code": code, "error": plain(sentence)}
+        say(json.dumps(answer, indent=1), code)
+
+
+def cut_short(problem: BaseException) -> Cannot | None:
+    """Return in which way a command was cut short; None: it was not, and the problem is another one."""
+    if isinstance(problem, Cannot):
+        return problem
+    if isinstance(problem, KeyboardInterrupt | click.Abort):
+        return Cannot(INTERRUPTED)
+    said = spent(problem)
+    return Cannot(said) if said else None
 
 
 def wrong_text(problem: BaseException) -> str:
@@ -175,6 +224,21 @@ def wrong_text(problem: BaseException) -> str:
         if module in sys.modules:
             kinds.append(getattr(sys.modules[module], name))
     return str(problem) if isinstance(problem, tuple(kinds)) else ""
+
+
+def wrong_file(problem: BaseException, words: Sequence[str]) -> str:
+    """Return the sentence for a file that the command names and that cannot be used; empty: it is not that."""
+    at: BaseException | None = problem
+    while at is not None:
+        if isinstance(at, OSError) and at.errno in UNUSABLE:
+            if isinstance(at, FileNotFoundError) and is_cwd_gone():
+                return "the working directory has been deleted: go to another one"
+            name = os.fsdecode(at.filename) if isinstance(at.filename, str | bytes) else ""
+            given = [word.partition("=")[2] if word.startswith("--") else word for word in words]
+            if name and any(name == g or name.startswith(f"{g.rstrip('/')}/") for g in given if g):
+                return f"{name}: {at.strerror}"
+        at = at.__cause__ or at.__context__
+    return ""
 
 
 def spent(problem: BaseException | None) -> str:

@@ -9,6 +9,7 @@ import click
 
 from checker.commands.common import (
     HELD,
+    INPUT,
     PATH,
     PROTOCOL_HELP,
     Cannot,
@@ -54,7 +55,7 @@ def refuse_model_options() -> None:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("trace", type=PATH, required=False)
+@click.argument("trace", type=INPUT, required=False)
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
 @click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
 @click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")

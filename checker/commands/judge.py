@@ -12,6 +12,7 @@ import click
 
 from checker.commands.common import (
     HELD,
+    INPUT_OR_FOLDER,
     NO_VERDICT,
     PATH,
     VIOLATED,
@@ -45,7 +46,7 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("table", type=PATH)
+@click.argument("table", type=INPUT_OR_FOLDER)
 @click.option("--protocol", default="", metavar="NAME", help="Of a table of your own protocol: where its text is now.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
 @click.option(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import Cannot, check_writable, complain, near, protocol_named, say
+from checker.commands.common import check_writable, complain, near, protocol_named, say
+from checker.commands.engines import out_of_time
 
 if TYPE_CHECKING:
     from checker.live.code import LiveCode
@@ -83,6 +84,7 @@ def answer(options: Mapping[str, Any]) -> LiveReport:
     from checker.commands.explore import check_initial, configured
     from checker.explore.result import Limits
     from checker.live.report import LiveReport
+    from checker.live.run import Live
     from zabspec.live.phase import stable_phase
     from zabspec.model import ConfigError, Model
 
@@ -100,7 +102,12 @@ def answer(options: Mapping[str, Any]) -> LiveReport:
     chosen_goals(options["goals"], phase.goals)
     check_initial(model)
     limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
-    code, symmetry_off = compiled(model, options, limits)
+    made = compiled(model, options, limits)
+    if made is None:
+        nothing = Live(tuple(chosen_goals(options["goals"], phase.goals)), out_of_time((), limits, "compiled"))
+        nothing.stopped = nothing.exploration.stopped
+        return LiveReport(nothing, configuration, limits, model.epochs, assumed(model), {}, 0, "")
+    code, symmetry_off = made
     ready = time.perf_counter() - started
     run, found = asked_after(code, options, replace(limits, spent=ready))
     found.compile_seconds = ready
@@ -109,7 +116,7 @@ def answer(options: Mapping[str, Any]) -> LiveReport:
         configuration,
         limits,
         model.epochs,
-        assumed(model, code),
+        assumed(model),
         {name: starving(run, waits, model, options) for name, waits in found.found.items()},
         run.explorer.threads,
         symmetry_off,
@@ -140,18 +147,14 @@ def chosen_goals(given: Sequence[str], there: Sequence[Goal]) -> list[Goal]:
     return [known[name] for name in given] or list(there)
 
 
-def compiled(model: Model, options: Mapping[str, Any], limits: Any) -> tuple[LiveCode, str]:
-    """The model in machine code, and why without symmetry.
-
-    Raises:
-        Cannot: the time was over before.
-    """
+def compiled(model: Model, options: Mapping[str, Any], limits: Any) -> tuple[LiveCode, str] | None:
+    """The model in machine code, and why without symmetry; None: the time was over before."""
     from checker.explore.deadline import done_in_time
     from checker.live.code import LiveCode
 
     symmetry = not options["no_symmetry"]
     if limits.seconds is not None and not done_in_time(lambda: LiveCode.of(model, (), symmetry), limits.seconds):
-        raise Cannot(f"no verdict: --time-limit {limits.seconds:g} s reached before the model was ready")
+        return None
     code, why = LiveCode.of(model, (), symmetry)
     return code, why if symmetry else "--no-symmetry"
 
@@ -173,7 +176,7 @@ def asked_after(code: LiveCode, options: Mapping[str, Any], limits: Any) -> tupl
         return run, run.run(limits, progress)
 
 
-def assumed(model: Model, code: LiveCode) -> list[str]:
+def assumed(model: Model) -> list[str]:
     """What is assumed, a sentence each."""
     from zabspec.live.phase import fair_actions
     from zabspec.live.worlds import IN_WORLDS

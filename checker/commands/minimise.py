@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import PATH, Cannot, Subcommand, check_writable, say, seconds, verified_trace
+from checker.commands.common import INPUT, PATH, Cannot, Subcommand, check_writable, say, seconds, verified_trace
 from checker.commands.drawn import HTML, check_page, draw
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MEMORY = 2 << 30  # bytes that the search for a shorter one may take
 
 
 @click.command(cls=Subcommand)
-@click.argument("trace", type=PATH)
+@click.argument("trace", type=INPUT)
 @click.option("--output", type=PATH, metavar="FILE", help="Where it is saved; beside the trace, as .min.trace.json.")
 @click.option(
     "--search",

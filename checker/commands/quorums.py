@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Subcommand, say, seconds
+from checker.commands.common import HELD, INPUT, NO_VERDICT, VIOLATED, Subcommand, say, seconds
 
 __all__ = ["quorums"]
 
@@ -16,7 +16,7 @@ LARGEST = 1 << 20  # bytes of a configuration
 
 
 @click.command(cls=Subcommand)
-@click.argument("config", type=PATH)
+@click.argument("config", type=INPUT)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the solver.")
 @click.option(
     "--query-limit", type=float, default=10.0, show_default=True, callback=seconds, metavar="SECONDS",
@@ -30,8 +30,8 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
     """
     from checker.symbolic.solver import interruptibly
-    from traces.record.reading import read_bytes
     from traces.zookeeper.ensemble import ConfigError, parse
+    from zabspec.files import read_bytes
 
     try:
         ensemble = parse(read_bytes(config, LARGEST).decode())

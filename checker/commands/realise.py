@@ -7,13 +7,23 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, PATH, Subcommand, at_least, complain, say, seconds, verified_trace
+from checker.commands.common import (
+    HELD,
+    INPUT,
+    NO_VERDICT,
+    Subcommand,
+    at_least,
+    complain,
+    say,
+    seconds,
+    verified_trace,
+)
 
 __all__ = ["realise"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("trace", type=PATH)
+@click.argument("trace", type=INPUT)
 @click.option(
     "--attempts", type=int, default=200_000, show_default=True, callback=at_least(1), help="Runs to try at most."
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import PATH, Cannot, Subcommand, at_least, seconds, table, verified_trace
+from checker.commands.common import INPUT, PATH, Cannot, Subcommand, at_least, seconds, table, verified_trace
 from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["reenact"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("trace", type=PATH, required=False, metavar="TRACE|ZK-NNNN")
+@click.argument("trace", type=INPUT, required=False, metavar="TRACE|ZK-NNNN")
 @click.option(
     "--release",
     default="",

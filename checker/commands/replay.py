@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import PATH, Cannot, Subcommand, say
+from checker.commands.common import INPUT, Cannot, Subcommand, say
 from checker.commands.drawn import HTML, check_page, draw
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ BUG = "a bug of zabcheck, please report it"
 
 
 @click.command(cls=Subcommand)
-@click.argument("trace", type=PATH)
+@click.argument("trace", type=INPUT)
 @HTML
 @click.option("--json", "as_json", is_flag=True, help="What was replayed, as JSON.")
 def replay(trace: Path, page: Path | None, as_json: bool) -> int:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import PATH, Cannot, Subcommand, check_writable, say, write_file
+from checker.commands.common import INPUT, PATH, Cannot, Subcommand, check_writable, say, write_file
 
 __all__ = ["report"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("run", metavar="RUN.json", type=PATH)
+@click.argument("run", metavar="RUN.json", type=INPUT)
 @click.option(
     "--html", "page", type=PATH, is_flag=False, flag_value=Path("-"), required=True, metavar="[FILE]",
     help="The page; stdout if no file is named.",

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, PATH, VIOLATED, Cannot, Subcommand, at_least, say, table, tell
+from checker.commands.common import (
+    HELD,
+    INPUT_OR_FOLDER,
+    NO_VERDICT,
+    VIOLATED,
+    Cannot,
+    Subcommand,
+    at_least,
+    say,
+    table,
+    tell,
+)
 
 if TYPE_CHECKING:
     from traces.sweep.again import Again
@@ -65,7 +76,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("folder", type=PATH)
+@click.argument("folder", type=INPUT_OR_FOLDER)
 @click.option(
     "--seeds", type=WORDS, metavar="START:STOP", help="Seeds, STOP not among them; or single ones; or several."
 )

@@ -15,10 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from zabspec.files import read_bytes
+
 __all__ = ["PADDING", "PIECE", "Damaged", "File", "Folder", "StorageError"]
 
 PADDING = 64  # the kernel reads whole words past the end of what it unpacks
 PIECE = 8 << 20
+LARGEST_SMALL = 64 << 20  # bytes of a manifest
 
 
 class StorageError(Exception):
@@ -93,7 +96,7 @@ class Folder:
             Damaged: it is not what was written.
         """
         try:
-            data = self.path(file.name).read_bytes()
+            data = read_bytes(self.path(file.name), file.size)
         except OSError as problem:
             raise Damaged(f"{file.name} cannot be read ({type(problem).__name__})") from problem
         if len(data) != file.size or zlib.crc32(data) != file.crc:
@@ -136,7 +139,7 @@ class Folder:
         Raises:
             OSError: it cannot be read.
         """
-        return self.path(name).read_bytes()
+        return read_bytes(self.path(name), LARGEST_SMALL)
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files, as far as they are there."""

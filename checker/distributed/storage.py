@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import fs as _fs
 
 from checker.distributed.files import PADDING, PIECE, Damaged, File, StorageError
+from zabspec.files import check_readable
 
 pafs: Any = _fs
 
@@ -188,6 +189,8 @@ class Storage:
             OSError: it cannot be read.
         """
         system, top = self.opened()
+        if self.local:
+            check_readable(f"{top}/{name}")
         with system.open_input_file(f"{top}/{name}") as source:
             return bytes(source.read())
 

@@ -7,6 +7,7 @@ may stand in it, for editors too. What an option may be is said by the command t
 from __future__ import annotations
 
 import datetime
+import errno
 import json
 import os
 import tomllib
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.commands.common import near
+from zabspec.files import read_bytes
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -178,7 +180,7 @@ def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None) -> 
         if not table:
             raise MatrixError(f"{path} has no table tool.zabcheck")
     keep_schema("zabcheck", table, path)
-    lines = lines_of(path.read_text(encoding="utf-8", errors="replace") if text is None else text)
+    lines = lines_of(read_bytes(path, LARGEST).decode(errors="replace") if text is None else text)
     defaults = table.get("defaults", {})
     checks = tuple(check_of(given, defaults, path, lines) for given in table["check"])
     names = [check.name for check in checks]
@@ -197,10 +199,10 @@ def table_of(path: Path) -> dict[str, Any]:
         MatrixError: the file cannot be read, or is no TOML.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is no matrix of checks")
-        return tomllib.loads(path.read_bytes().decode())
+        return tomllib.loads(read_bytes(path, LARGEST).decode())
     except OSError as problem:
+        if problem.errno == errno.EFBIG:
+            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is no matrix of checks") from None
         raise MatrixError(f"cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
         raise MatrixError(f"{path} is no TOML: it is not UTF-8") from None

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import Cannot, near
+from checker.commands.common import near
+from checker.commands.ending import cut_short
 from checker.gate.configuration import Check, Known, Matrix, MatrixError
 from checker.gate.found import Found, Named, found_by_exploring, found_by_living, found_by_simulating
 from checker.gate.judging import UNDECIDED, Outcome, outcome_of
@@ -175,9 +176,11 @@ def outcomes(
         except KeyboardInterrupt:
             ended = True
             out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
-        except Cannot as problem:
-            reason = [problem.format_message()]
-            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=reason) for a in group}
+        except Exception as problem:
+            cut = cut_short(problem)
+            if cut is None:
+                raise
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[cut.message]) for a in group}
     return [out[a.check.name] for a in asked]
 
 
@@ -200,8 +203,6 @@ def answers(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Fou
             return
         for a, report in reports(group, shared):
             yield a, found_by_exploring(report)
-    except Cannot:
-        raise
     except click.ClickException as problem:
         raise MatrixError(f"check {group[0].check.name}: {problem.format_message()}") from None
     except (ConfigError, LanguageError) as problem:

@@ -19,7 +19,8 @@ from traces import Trace, TraceError, build_trace, verify
 from traces.pictures.html import environment, shown
 from traces.pictures.markup import Attributes, tag, text
 from traces.pictures.svg import STYLE
-from traces.record.reading import read_bytes, strict_json
+from traces.record.reading import strict_json
+from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 import z3
 
+from zabspec.room import need_room
+
 __all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
 
 T = TypeVar("T")
@@ -82,6 +84,7 @@ class Solver:
     def __post_init__(self) -> None:
         if not self.seconds > 0:
             raise SolverError(f"a query needs a time limit above 0, not {self.seconds:g}")
+        need_room()
         try:
             if self.logic:
                 self.z3 = z3.SolverFor(self.logic)
@@ -229,6 +232,7 @@ def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
         except BaseException as problem:
             problems.append(problem)
 
+    need_room()
     worker = threading.Thread(target=run, daemon=True, name="work")
     worker.start()
     try:

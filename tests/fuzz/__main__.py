@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import random
 import shlex
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from .commands import SAMPLES, commands
+from .ends import LATE, Case, odd_files, prepared, signals_at_random, walk, wrong
 from .files import damaged, samples
 from .running import Outcome, load, run
 from .truth import disputed, faults, lies
@@ -44,6 +47,22 @@ def campaign(folder: Path, count: int, files: int, seed: int) -> Iterator[tuple[
         yield outcome, wrong
 
 
+def ends(folder: Path, found: Iterable[Case]) -> Iterator[tuple[Outcome, list[str]]]:
+    """Commands that are cut short, each ending with what is wrong about it."""
+    load()
+    made, work = folder / "made", folder / "work"
+    made.mkdir()
+    prepared(made)
+    for case in found:
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(made, work)
+        odd_files(work)
+        outcome = run(case.words, work, LATE, case.setting)
+        about = [f"{case.kind} {case.setting}"]
+        found_wrong = wrong(case, outcome, work)
+        yield outcome, [*found_wrong, *about] if found_wrong else []
+
+
 def fresh(made: Path, work: Path) -> None:
     """The files as they were made, in a folder of their own."""
     shutil.rmtree(work, ignore_errors=True)
@@ -59,20 +78,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--commands", type=int, default=2000)
     parser.add_argument("--files", type=int, default=2000)
+    parser.add_argument("--ends", type=int, default=0, help="so many ways to be cut short of each kind and command")
+    parser.add_argument("--kind", default="", help="with --ends: these kinds alone, as a,b")
+    parser.add_argument("--most", type=int, help="with --ends: so many of all of these")
+    parser.add_argument("--signals", type=int, default=0, help="signals at random moments")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="every command, with its ending")
     given = parser.parse_args()
     codes: Counter[tuple[str, int]] = Counter()
     bad, began = 0, time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for o, wrong in campaign(Path(folder), given.commands, given.files, given.seed):
+    short = list(walk(given.seed, given.ends)) if given.ends else []
+    short = [case for case in short if not given.kind or case.kind in given.kind.split(",")]
+    if given.most is not None:
+        short = random.Random(given.seed).sample(short, min(given.most, len(short)))
+    short += signals_at_random(given.signals, given.seed)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        fuzzed: Iterable[tuple[Outcome, list[str]]] = ()
+        if given.commands or given.files:
+            fuzzed = campaign(Path(folder), given.commands, given.files, given.seed)
+        for o, faulty in chain(fuzzed, ends(Path(other), short) if short else ()):
             name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
             codes[name, o.code] += 1
-            bad += bool(wrong)
-            if wrong or given.show:
+            bad += bool(faulty)
+            if faulty or given.show:
                 print(f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}".encode(errors="replace").decode())
-            for line in wrong:
-                print(f"    WRONG: {line}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
+            if faulty:
+                said = "\n".join(f"    WRONG: {line}" for line in faulty)
+                print(f"{said}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
     for code in sorted({code for _, code in codes}):
         print(f"exit code {code}: {sum(n for (_, c), n in codes.items() if c == code)}")
     print(f"{bad} wrong of {sum(codes.values())}, {time.perf_counter() - began:.0f} s, seed {given.seed}")

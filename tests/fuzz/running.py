@@ -6,22 +6,56 @@ import contextlib
 import importlib
 import io
 import os
+import re
 import resource
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from checker import signals
 from checker.cli import COMMANDS, main
 
-__all__ = ["Outcome", "load", "run"]
+__all__ = ["Outcome", "Setting", "load", "run"]
 
 MEMORY = 8 << 30  # bytes of address space: what asks for more is told that there is none
 GRACE = 60.0  # seconds to end after SIGTERM: no signal is seen while LLVM compiles
 CRASHED = 99
+
+
+SCRIPT = """import sys
+from checker.cli import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is odd about how a command is run.
+
+    Attributes:
+        memory: bytes of address space that it may take beyond what it has; None: `MEMORY` in all.
+        gone: its working directory has been deleted.
+        streams: by number, those that are `closed`, `full`, or `unread`.
+        signal: what it is sent; 0: nothing.
+        calls: the signal is sent after so many calls of functions.
+        after: the signal is sent after so many seconds instead.
+    """
+
+    memory: int | None = None
+    gone: bool = False
+    streams: Mapping[int, str] = field(default_factory=dict)
+    signal: int = 0
+    calls: int = 0
+    after: float | None = None
+
+
+USUAL = Setting()
 
 
 @dataclass(frozen=True)
@@ -55,11 +89,12 @@ def load() -> None:
         importlib.import_module(module)
 
 
-def run(words: Sequence[str], folder: Path, limit: float) -> Outcome:
+def run(words: Sequence[str], folder: Path, limit: float, setting: Setting = USUAL) -> Outcome:
     """Run `zabcheck` with these words in a folder.
 
     Args:
         limit: seconds until it gets SIGTERM.
+        setting: what is odd about it.
     """
     out, err = folder / ".out", folder / ".err"
     started = time.perf_counter()
@@ -67,24 +102,27 @@ def run(words: Sequence[str], folder: Path, limit: float) -> Outcome:
     if pid == 0:
         code = CRASHED
         try:
-            code = child(words, folder, out, err)
+            code = child(words, folder, out, err, setting)
         finally:
             os._exit(code)
-    code, late = wait(pid, started + limit)
+    code, late = wait(pid, started + limit, setting)
     texts = [path.read_bytes().decode(errors="replace") for path in (out, err)]
     out.unlink()
     err.unlink()
     return Outcome(tuple(words), code, texts[0], texts[1], time.perf_counter() - started, late)
 
 
-def wait(pid: int, until: float) -> tuple[int, bool]:
+def wait(pid: int, until: float, setting: Setting) -> tuple[int, bool]:
     """A child's exit code, and whether it had to be told to end. Whatever it has left behind is killed."""
-    late, pause = False, 0.001
+    late, pause, began, sent = False, 0.001, time.perf_counter(), setting.after is None
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             break
         now = time.perf_counter()
+        if not sent and now > began + (setting.after or 0.0) and hears(pid):
+            os.kill(pid, setting.signal)
+            sent = True
         if now > until + GRACE:
             os.kill(pid, signal.SIGKILL)
         elif now > until and not late:
@@ -97,24 +135,67 @@ def wait(pid: int, until: float) -> tuple[int, bool]:
     return os.waitstatus_to_exitcode(status), late
 
 
-def child(words: Sequence[str], folder: Path, out: Path, err: Path) -> int:
+def hears(pid: int) -> bool:
+    """Whether a process has a handler of SIGTERM: before, it is the interpreter that is ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+    caught = re.search(r"SigCgt:\s*(\w+)", status)
+    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def as_script(folder: Path) -> None:
+    """Be the installed script, as far as anybody can see: also to processes that this one begins."""
+    path = folder / ".bin" / "zabcheck"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(SCRIPT)
+    sys.modules["__main__"].__dict__.update(__file__=str(path), __spec__=None)
+
+
+def after_calls(number: int, calls: int) -> None:
+    """Send this process a signal after so many calls."""
+    left = calls
+
+    def count(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            sys.setprofile(None)
+            os.kill(os.getpid(), number)
+
+    sys.setprofile(count)
+
+
+def child(words: Sequence[str], folder: Path, out: Path, err: Path, setting: Setting) -> int:
     os.setsid()
     os.chdir(folder)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if setting.gone:
+        os.mkdir("gone")
+        os.chdir("gone")
+        os.rmdir("../gone")
+    most = MEMORY if setting.memory is None else int(Path("/proc/self/statm").read_text().split()[0]) * 4096
+    most += setting.memory or 0
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    as_script(folder)
+    for number in signals.ENDING:
+        signal.signal(number, signals.at_once if setting.signal else signal.SIG_DFL)
+    if not setting.signal:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "unread" in setting.streams.values():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python begins
     for number, path, flags in ((0, "/dev/null", os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
         opened = os.open(path, flags | (os.O_CREAT | os.O_TRUNC if number else 0), 0o644)
         os.dup2(opened, number)
         os.close(opened)
-    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
-    sys.stdout = sys.__stdout__ = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", write_through=True)
-    sys.stderr = sys.__stderr__ = io.TextIOWrapper(
-        io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True
-    )
+    spoil(setting.streams)
+    sys.stdin = sys.__stdin__ = stream(0, "r")
+    sys.stdout = sys.__stdout__ = stream(1, "w")
+    sys.stderr = sys.__stderr__ = stream(2, "w", "backslashreplace")
     sys.argv = ["zabcheck", *words]
+    if setting.calls:
+        after_calls(setting.signal, setting.calls)
     try:
         main.main(list(words))
     except SystemExit as end:
@@ -122,3 +203,26 @@ def child(words: Sequence[str], folder: Path, out: Path, err: Path) -> int:
     except BaseException:
         traceback.print_exc()
     return CRASHED
+
+
+def stream(number: int, mode: str, errors: str = "strict") -> Any:
+    """A standard stream as the interpreter makes it; None: it is closed."""
+    try:
+        return io.TextIOWrapper(io.FileIO(number, mode, closefd=False), "utf-8", errors, write_through=mode == "w")
+    except OSError:
+        return None
+
+
+def spoil(streams: Mapping[int, str]) -> None:
+    """Close streams, or put what is full, or what nobody reads, in their place."""
+    for number, what in streams.items():
+        if what == "closed":
+            os.close(number)
+            continue
+        if what == "full":
+            writing = os.open("/dev/full", os.O_WRONLY)
+        else:
+            reading, writing = os.pipe()
+            os.close(reading)
+        os.dup2(writing, number)
+        os.close(writing)

@@ -16,7 +16,7 @@ from typing import Any
 from invariants import properties_of
 from traces.explain.names import counted
 from traces.record.lasso import Lasso
-from traces.record.reading import read_bytes, strict_json
+from traces.record.reading import strict_json
 from traces.record.trace import (
     FORMAT,
     PLAIN,
@@ -34,6 +34,7 @@ from traces.record.trace import (
     text_of,
 )
 from traces.record.values import in_order
+from zabspec.files import read_bytes
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
 
+from zabspec.files import read_bytes
+
 __all__ = ["NotRead", "read_lines"]
+
+LARGEST = 256 << 20  # bytes
 
 T = TypeVar("T")
 
@@ -27,8 +32,10 @@ def read_lines(kind: type[T], file: Path, what: str) -> list[T]:
         NotRead: it cannot be read, or a line is none; names it.
     """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        lines = read_bytes(file, LARGEST).decode().splitlines()
     except (OSError, UnicodeDecodeError) as problem:
+        if isinstance(problem, OSError) and problem.errno == errno.ENOENT:
+            return []
         raise NotRead(f"cannot read {file}: {problem}") from None
     hints, out = get_type_hints(kind), []
     names = {f.name for f in fields(kind)}  # type: ignore[arg-type]

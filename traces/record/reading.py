@@ -1,41 +1,13 @@
-"""What every reader of somebody's file does: it reads so much and no more, and takes JSON in one meaning only."""
+"""Read JSON that has one meaning only."""
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import stat
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-__all__ = ["read_bytes", "strict_json"]
-
-
-def read_bytes(path: Path, most: int) -> bytes:
-    """The content of a file, or of a pipe that somebody writes to.
-
-    Args:
-        most: bytes that it may have; of a larger one no more is read.
-
-    Raises:
-        OSError: it cannot be read, or is no file; a file that is too large is EFBIG.
-        ValueError: there is no such name.
-    """
-    # a pipe that nobody writes to would be waited for without end
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        found = os.fstat(file.fileno())
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)):
-            raise OSError(errno.EINVAL, "this is not a regular file")
-        os.set_blocking(file.fileno(), True)
-        data = b"" if found.st_size > most else file.read(most + 1)
-    if max(found.st_size, len(data)) > most:
-        raise OSError(errno.EFBIG, f"larger than {most:,} bytes")
-    return data
+__all__ = ["strict_json"]
 
 
 def strict_json(data: bytes) -> Any:

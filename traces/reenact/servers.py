@@ -86,7 +86,7 @@ def find_release(release: str, folder: str = "", jar: str = "") -> Release:
     for name in NEEDED:
         if not (java / f"{name}.jar").exists():
             raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
-    given = Path(jar).resolve() if jar else own / f"zookeeper-server-{release}.jar"
+    given = Path(os.path.realpath(jar)) if jar else own / f"zookeeper-server-{release}.jar"
     if not given.exists() and release != "debian":
         have = sorted(p.stem.removeprefix("zookeeper-server-") for p in own.glob("zookeeper-server-*.jar"))
         raise Cannot(f"there is no server {given.name}; there are {', '.join(have)}")
@@ -111,7 +111,7 @@ def built(folder: Path, release: str) -> Release:
         raise Cannot(
             f"{folder} is no build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
         )
-    classes = ":".join(str(p.resolve()) for p in jars)
+    classes = ":".join(os.path.realpath(p) for p in jars)
     return Release(release, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
 
 

@@ -22,6 +22,7 @@ from time import sleep, time
 from traces.judging.simulated import breaks, judged_properties
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.signals import ENDING
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
@@ -158,7 +159,7 @@ def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[i
 def _end_with(parent: int) -> None:
     """A worker's first act: to see to it that it does not outlive the process that wants its answers, and that
     no signal ends it before: those are for that process to hear."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
     def watch() -> None:

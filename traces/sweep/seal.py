@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from traces.sweep.block import VIOLATED
+from zabspec.files import check_readable
 
 __all__ = ["Sealed", "held", "read_table", "seal", "unsealed"]
 
@@ -79,6 +80,7 @@ def read_table(path: Path) -> pa.Table:
     Raises:
         OSError, ValueError, pa.ArrowException: it is damaged.
     """
+    check_readable(path)
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         return file.read()
 

@@ -27,10 +27,11 @@ from typing import IO, Any
 
 import pyarrow.parquet as pq
 
-from traces.record.reading import read_bytes, strict_json
+from traces.record.reading import strict_json
 from traces.sweep.block import block_table, properties_of, schema_of
 from traces.sweep.grid import NONE, Grid, grid_of
 from traces.sweep.seal import Sealed, read_table, seal, unsealed
+from zabspec.files import read_bytes
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
@@ -265,7 +266,9 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
     path = folder / MANIFEST
     try:
         said = strict_json(read_bytes(path, LARGEST))
-    except FileNotFoundError:
+    except OSError as problem:
+        if problem.errno != errno.ENOENT:
+            raise StoreError(f"{path}: {problem.strerror}") from None
         try:
             if any(not name.startswith(NEW) for name in os.listdir(folder)):
                 raise StoreError(f"{folder} holds something other than a sweep") from None
@@ -274,8 +277,6 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
         except OSError as problem:
             raise StoreError(f"{folder}: {problem.strerror}") from None
         return None
-    except OSError as problem:
-        raise StoreError(f"{path}: {problem.strerror}") from None
     except ValueError as problem:
         raise StoreError(f"{path} does not say what was asked: {problem}") from None
     if not isinstance(said, dict) or said.get("format") != FORMAT or type(said.get("block")) is not int:

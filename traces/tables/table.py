@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from zabspec.files import Unreadable, check_readable
+
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -303,13 +305,26 @@ def files_of(path: Path) -> list[Path]:
             inside = [p for p in sorted(path.rglob("*.parquet")) if not any(x[0] in "._" for x in hidden(p, path))]
             if not inside:
                 raise TableError(f"{path}: there is no Parquet file in this folder")
+            for file in inside:
+                readable(file)
             return inside
-        path.stat()
     except OSError as problem:
         raise TableError(f"{path}: {problem.strerror or problem}") from None
     except ValueError as problem:  # a zero byte in the name
         raise TableError(f"{str(path)!r}: {problem}") from None
+    readable(path)
     return [path]
+
+
+def readable(file: Path) -> None:
+    """
+    Raises:
+        TableError: Arrow would not read it, or would wait for it.
+    """
+    try:
+        check_readable(file)
+    except Unreadable as problem:
+        raise TableError(f"{file}: {problem}") from None
 
 
 def hidden(path: Path, under: Path) -> Sequence[str]:

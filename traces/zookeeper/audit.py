@@ -15,7 +15,6 @@ from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, snapshot_digests
 from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
-from traces.zookeeper.files import Unreadable, read_small
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
@@ -24,6 +23,7 @@ from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree
+from zabspec.files import Unreadable, read_small
 from zabspec.language.kernels import machine
 
 __all__ = ["Audit", "Quorums", "audit", "read_server"]

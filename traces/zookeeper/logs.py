@@ -15,8 +15,9 @@ from pathlib import Path
 
 from traces.zookeeper import kernel
 from traces.zookeeper import numbers as k
-from traces.zookeeper.files import Unreadable, data_from, opened, reason
+from traces.zookeeper.files import data_from
 from traces.zookeeper.memory import Scan, Text
+from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
 
 __all__ = ["Damage", "Jump", "LogFile", "Reader", "payload_at", "read_blocks", "read_log", "read_on"]

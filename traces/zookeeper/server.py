@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from traces.zookeeper.files import Unreadable, read_small, reason
 from traces.zookeeper.logs import Damage, LogFile
 from traces.zookeeper.snapshots import Snapshot
+from zabspec.files import Unreadable, read_small, reason
 
 __all__ = ["Directory", "NotOne", "Run", "Server", "find_directory", "listed"]
 

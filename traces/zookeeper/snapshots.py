@@ -13,10 +13,10 @@ from pathlib import Path
 
 from traces.zookeeper import numbers as k
 from traces.zookeeper import tree_kernel as tk
-from traces.zookeeper.files import Unreadable, opened, reason
 from traces.zookeeper.memory import Text
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.trees import DataTree
+from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
 
 __all__ = ["Snapshot", "read_snapshot"]

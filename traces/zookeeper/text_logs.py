@@ -17,7 +17,7 @@ from pathlib import Path
 
 from traces.tables.table import Rows
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.files import Unreadable, opened, reason
+from zabspec.files import Unreadable, opened, reason
 
 __all__ = ["OBSERVES", "Broken", "LogEvent", "TextHistory", "phase_text", "read_text_logs"]
 

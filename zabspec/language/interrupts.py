@@ -12,13 +12,9 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["Held", "interrupts_held"]
+from zabspec.signals import ENDING
 
-ENDING = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-)  # as in `checker.signals`
+__all__ = ["Held", "interrupts_held"]
 
 
 class Held:

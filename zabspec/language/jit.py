@@ -29,6 +29,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from zabspec.language.interrupts import Held, interrupts_held
+from zabspec.room import need_room
 
 __all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
 
@@ -80,6 +81,7 @@ class MachineCode:
 
     @interrupts_held()
     def __init__(self, code: bytes, facts: dict[str, Any], thorough: bool = True) -> None:
+        need_room()
         _initialize()
         self.facts = facts
         self.thorough = thorough
@@ -135,6 +137,7 @@ def compile_text(assembly: str, thorough: bool = True) -> bytes:
 
 def _compiled(assembly: str, thorough: bool, held: Held) -> bytes | None:
     """`compile_text`; nothing, if it was interrupted. All objects of LLVM die in here."""
+    need_room()
     _initialize()
     module = llvm.parse_assembly(assembly)
     module.verify()

@@ -17,6 +17,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFi
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.own.authoring import Declaration, ProtocolError
 from zabspec.own.vetting import OURS, check_texts
 
@@ -59,7 +60,7 @@ class Read:
 def digest_of(path: Path) -> str:
     """Of what a file says; empty: it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_bytes(path, LARGEST_SOURCE)).hexdigest()
     except OSError:
         return ""
 
@@ -74,7 +75,7 @@ def read_text(name: str) -> Read:
         ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
     """
     is_file = name.endswith(".py") or os.sep in name
-    key = str(Path(name).resolve()) if is_file else name
+    key = os.path.realpath(name) if is_file else name
     known = _read.get(key)
     if known is not None and known.is_current:
         return known
@@ -96,10 +97,10 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
     """A file, read, with those beside it that it is made of."""
     global _times
     try:
-        text = path.read_bytes()
+        text = read_bytes(path, LARGEST_SOURCE)
     except OSError as problem:
-        raise ProtocolError(f"cannot read {path}: {problem.strerror or problem}") from None
-    file = str(path.resolve())
+        raise ProtocolError(f"cannot read {path}: {problem}") from None
+    file = os.path.realpath(path)
     stem = "".join(c if c.isalnum() else "_" for c in path.stem)
     _times += 1
     name = f"{stem}_{hashlib.sha256(file.encode() + text).hexdigest()[:12]}_{_times}"
@@ -117,13 +118,13 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
     linecache.checkcache(file)
     sys.modules[name] = module
     try:
-        with _Beside(path.resolve().parent) as beside:
+        with _Beside(Path(file).parent) as beside:
             exec(code, module.__dict__)
     except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
         del sys.modules[name]
         raise failed(str(path), file, problem) from None
     for other in beside.files:
-        check_texts(other, ast.parse(Path(other).read_bytes(), other))
+        check_texts(other, ast.parse(read_bytes(other, LARGEST_SOURCE), other))
     return module, [file, *sorted(beside.files)]
 
 
@@ -167,6 +168,9 @@ class _Written(SourceFileLoader):
         path = self.get_filename(fullname)
         return self.source_to_code(self.get_data(path), path)
 
+    def get_data(self, path: str) -> bytes:
+        return read_bytes(path, LARGEST_SOURCE)
+
 
 class _AsWritten:
     """While texts are read, modules in a folder, and in packages there, are made of what their files say now."""
@@ -193,6 +197,8 @@ class _AsWritten:
 
 def _from_package(name: str) -> tuple[ModuleType, list[str]]:
     """A module of a package, with those of the package that are there."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ProtocolError(f"there is no module {name}")
     try:
         sys.path.insert(0, os.getcwd())
         with _AsWritten(os.getcwd()):
@@ -202,8 +208,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
             raise ProtocolError(f"there is no module {name}") from None
         raise failed(name, "", problem) from None
     except (Exception, SystemExit) as problem:
-        found = importlib.util.find_spec(name)
-        raise failed(name, (found.origin or "") if found else "", problem) from None
+        raise failed(name, origin_of(name), problem) from None
     finally:
         sys.path.remove(os.getcwd())
     first = name.partition(".")[0]
@@ -214,8 +219,17 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
     others = sorted(f for f in inside - {own} if first not in OURS or f.startswith(folder))
     for file in (own, *others):
         if file.endswith(".py"):
-            check_texts(file, ast.parse(Path(file).read_bytes(), file))
+            check_texts(file, ast.parse(read_bytes(file, LARGEST_SOURCE), file))
     return module, [own, *others]
+
+
+def origin_of(name: str) -> str:
+    """The file of a module; empty: there is none, or the package around it fails when it is imported."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (Exception, SystemExit):
+        return ""
+    return (found.origin or "") if found else ""
 
 
 def failed(said: str, file: str, problem: BaseException) -> ProtocolError:

@@ -1,0 +1,239 @@
+"""Every command x every way to end early: a sample; `python -m tests.fuzz --ends 99` walks all of them.
+
+The commands come from click's registry (`tests/fuzz/ends.py`): a new one is walked without a line here.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from conftest import much
+from fuzz import ends
+from fuzz.running import Outcome, Setting
+
+from checker.cli import main
+from checker.commands import ending
+from checker.commands.common import InputPath
+from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small
+from zabspec.own.texts import read_text
+from zabspec.room import need_room
+
+TOP = Path(__file__).parents[2]
+TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--no-trace")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+# --- the walk --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=5)
+def test_every_command_ends_as_it_should_however_it_is_cut_short() -> None:
+    """In a process of its own, which has no threads when it forks. All of them with ZABCHECK_EVERY."""
+    words = ["--commands", "0", "--files", "0", "--ends", "99", "--most", str(much(10_000, 25)), "--seed", "3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", *words], cwd=TOP, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n0 wrong of " in done.stdout
+
+
+def test_every_command_of_the_registry_is_walked() -> None:
+    assert set(main.list_commands(click.Context(main))) < set(ends.names())  # type: ignore[attr-defined]
+    by_command: dict[str, set[str]] = {}
+    for case in ends.walk(1, None):
+        name = case.words[0] if case.words[0] in ends.names() else ""
+        by_command.setdefault(name, set()).add(case.kind)
+    assert by_command.keys() == set(ends.names())
+    for name, kinds in by_command.items():
+        assert kinds >= {"memory", "folder", "stream", "signal"}, name
+        assert ("file" in kinds) == bool(list(ends.inputs(name))), name
+
+
+def test_a_command_that_is_new_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = click.Command("new", params=[click.Argument(["file"], type=InputPath()), click.Option(["--time-limit"])])
+    plain = ends.command
+    monkeypatch.setattr(ends, "command", lambda name: new if name == "new" else plain(name))
+    found = list(ends.cases("new", random.Random(1)))
+    assert {c.kind for c in found} == set(ends.KINDS)
+    assert ("new", "/dev/zero") in {c.words for c in found}
+
+
+def test_every_path_that_is_an_argument_is_one_that_is_read() -> None:
+    """Of `init` alone it is written."""
+    for name in ends.names():
+        for p in ends.command(name).params:
+            if isinstance(p, click.Argument) and isinstance(p.type, click.Path):
+                assert isinstance(p.type, InputPath) is (name != "init"), (name, p.name)
+
+
+def test_what_the_walk_refuses_is_seen(folder: Path) -> None:
+    case = ends.Case("file", ("judge", "fifo", "--json"), (2,))
+    good = Outcome(case.words, 2, "", "zabcheck: no\n", 0.1)
+    assert not ends.wrong(case, good, folder)
+    for code, out, err, late in (
+        (3, "", "zabcheck: no\n", False), (-6, "", "", False), (2, "", "zabcheck: no\n", True),
+        (2, "", "Traceback\n", False), (2, "", "", False),
+    ):  # fmt: skip
+        assert ends.wrong(case, Outcome(case.words, code, out, err, 0.1, late), folder)
+    cut = ends.Case("time", ("--live", "--json"), (3,))
+    assert not ends.wrong(cut, Outcome(cut.words, 3, '{"exit_code": 3}', "", 0.1), folder)
+    for out in ("", "no verdict", '{"exit_code": 0}'):
+        assert ends.wrong(cut, Outcome(cut.words, 3, out, "", 0.1), folder)
+    gone = ends.Case("stream", ("--json",), (3,), Setting(streams={1: "full"}))
+    assert not ends.wrong(gone, Outcome(gone.words, 3, "", "", 0.1), folder)
+
+
+# --- the door --------------------------------------------------------------------------------------
+
+
+def test_one_door_opens_every_file(folder: Path) -> None:
+    (folder / "small").write_bytes(b"12345")
+    os.mkfifo("fifo")
+    Path("loop").symlink_to("loop")
+    with open("huge", "wb") as file:
+        file.truncate(1 << 40)
+    assert read_bytes("small", 5) == read_small("small") == b"12345"
+    for name, why in (
+        ("fifo", errno.EINVAL), ("/dev/zero", errno.EINVAL), ("/dev/null", errno.EINVAL), (".", errno.EISDIR),
+        ("none", errno.ENOENT), ("small/x", errno.ENOTDIR), ("loop", errno.ELOOP), ("x" * 300, errno.ENAMETOOLONG),
+        ("a\0b", errno.EINVAL),
+    ):  # fmt: skip
+        for read in (check_readable, read_small, lambda n: read_bytes(n, 9), lambda n: opened(n).__enter__()):
+            with pytest.raises(Unreadable) as found:
+                read(name)
+            assert (found.value.errno, str(found.value) != "") == (why, True), name
+    for name in ("huge", "small"):
+        with pytest.raises(Unreadable, match="larger than 4 bytes"):
+            read_bytes(name, 4)
+
+
+def test_no_protocol_file_is_read_without_end(folder: Path) -> None:
+    """Nor one that it imports; nor bytes that are no text."""
+    os.mkfifo("fifo.py")
+    Path("beside.py").symlink_to("/dev/zero")
+    Path("importing.py").write_text("import beside\n")
+    for name in ("fifo.py", "beside.py", "importing.py", "./loop.py", f"{'x' * 300}.py", "..", ".a", "a..b", "1.2"):
+        Path("loop.py").unlink(missing_ok=True)
+        Path("loop.py").symlink_to("loop.py")
+        result = run("properties", "--protocol", name)
+        assert (result.exit_code, result.stdout) == (2, ""), (name, result.output)
+        assert result.stderr.count("\n") == 1
+    assert read_text  # the door of protocols
+
+
+def test_a_package_that_fails_is_a_wrong_question(folder: Path) -> None:
+    """Where its `__init__` fails, looking for the module inside fails again."""
+    Path("failing").mkdir()
+    Path("failing/__init__.py").write_text("raise ValueError(7)\n")
+    Path("failing/inside.py").touch()
+    result = run("properties", "--protocol", "failing.inside")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "ValueError: 7" in result.stderr
+
+
+def test_no_pipe_is_written_that_nobody_reads(folder: Path) -> None:
+    os.mkfifo("fifo")
+    for words in ((*TINY, "--junit", "fifo"), ("quorums", "none"), ("audit", "none", "--sarif", "fifo")):
+        assert run(*words).exit_code == 2
+    assert "nobody reads" in run(*TINY, "--junit", "fifo").stderr
+
+
+# --- cut short -------------------------------------------------------------------------------------
+
+
+def test_a_command_in_a_folder_that_is_gone_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for words in (("audit", "x"), ("check",), ("replay", "x.json"), ("--protocol", "a.b"), ("properties",)):
+        result = run(*words)
+        assert result.exit_code in (0, 2), (words, result.output)
+        assert "internal error" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("bridge", *TINY[:-1]), ("--live", *TINY), TINY, ("bmc", *TINY[:-1], "--depth", "2")]
+)
+def test_no_time_is_no_verdict_and_json_says_so(words: tuple[str, ...]) -> None:
+    for flags in ((), ("--json",)):
+        result = run(*words, "--time-limit", "0.000001", *flags)
+        assert result.exit_code == 3, result.output
+        if flags:
+            assert json.loads(result.stdout).get("exit_code", 3) == 3
+
+
+CUTS = (
+    KeyboardInterrupt(), MemoryError(), ending.Cannot("no room"), KeyError("who"), OSError(errno.ENOSPC, "full"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", CUTS, ids=repr)
+def test_whatever_cuts_a_command_short_json_says_it(problem: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raising(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr("checker.commands.explore.explored", raising)
+    monkeypatch.setattr("checker.commands.simulate.answered", raising)
+    monkeypatch.setattr("checker.commands.plan.disk_named", raising)
+    for words in (TINY, ("simulate",), ("plan",)):
+        result = run(*words, "--json")
+        assert result.exit_code == 3
+        said = json.loads(result.stdout)
+        assert said["exit_code"] == 3
+        assert said["error"] in result.stderr
+        assert run(*words).stdout == ""
+
+
+def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it was: as it read the file, made the questions ready, compiled, asked, or wrote the answer."""
+    head = "nodes = 2\ntxns = 1\ntimeouts = 0\ncrashes = 0\nlosses = 0\ndepth = 2\n"
+    Path("zabcheck.toml").write_text(
+        f'[defaults]\n{head}[[check]]\nname = "a"\nexpect = {{ verdict = "not reached", source = "here" }}\n'
+    )
+
+    def raising(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for place in (
+        "checker.gate.configuration.read_matrix", "checker.gate.running.ready", "checker.api.asked",
+        "checker.cli.main.make_context", "click.Command.make_context", "checker.commands.explore.configured",
+        "checker.commands.explore.explored", "checker.gate.running.outcome_of", "checker.commands.check.published",
+        "zabspec.model.Model.__init__",
+    ):  # fmt: skip
+        with monkeypatch.context() as patched:
+            patched.setattr(place, raising)
+            result = run("check", "--json")
+        assert result.exit_code == 3, (place, result.output)
+        assert json.loads(result.stdout)["exit_code"] == 3, place
+
+
+def test_who_catches_wrong_questions_catches_no_end() -> None:
+    assert not issubclass(ending.Cannot, click.ClickException)
+
+
+def test_where_no_memory_is_left_no_library_is_called() -> None:
+    """LLVM and z3 would end the process."""
+    need_room(1)
+    with pytest.raises(MemoryError):
+        need_room(1 << 60)

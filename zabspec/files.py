@@ -1,0 +1,130 @@
+"""Open the files that a user names. Every command reads such a file through this module and no other.
+
+Opening never blocks and reading has a limit, whatever stands under the name: a regular file is read, and so is an
+unnamed pipe (`<(zcat run.json.gz)`). A folder, a named pipe, a socket and a device are refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+
+__all__ = [
+    "LARGEST_SOURCE", "Unreadable", "check_readable", "is_cwd_gone", "opened", "read_bytes", "read_small", "reason",
+]  # fmt: skip
+
+SMALL = 1 << 16
+LARGEST_SOURCE = 8 << 20  # bytes of a protocol's file: far more than anybody writes
+NOT_REGULAR = "this is not a regular file"
+FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+class Unreadable(OSError):
+    """A file cannot be read; its text is the reason."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def reason(problem: OSError | ValueError) -> str:
+    """Return why a file cannot be read, without its name."""
+    return getattr(problem, "strerror", None) or str(problem)
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str], pipes: bool = False) -> Iterator[int]:
+    """Open a regular file for reading; its time of access stays as it is where that is possible.
+
+    Args:
+        path: as the user names it.
+        pipes: accept an unnamed pipe as well.
+
+    Yields:
+        The descriptor.
+
+    Raises:
+        Unreadable: it cannot be opened, or is not such a file.
+    """
+    try:
+        try:
+            fd = os.open(path, FLAGS | getattr(os, "O_NOATIME", 0))
+        except PermissionError:  # only the owner may keep the time of access
+            fd = os.open(path, FLAGS)
+    except (OSError, ValueError) as problem:
+        raise Unreadable(getattr(problem, "errno", None) or errno.EINVAL, reason(problem)) from None
+    try:
+        refuse_kind(path, os.fstat(fd).st_mode, pipes)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def refuse_kind(path: str | os.PathLike[str], mode: int, pipes: bool) -> None:
+    """
+    Raises:
+        Unreadable: a file of this kind is not read.
+    """
+    if stat.S_ISDIR(mode):
+        raise Unreadable(errno.EISDIR, os.strerror(errno.EISDIR))
+    # a named pipe may have no writer now and another one later: what it holds is not a file
+    if stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode) and not os.path.exists(os.path.realpath(path))):
+        return
+    raise Unreadable(errno.EINVAL, NOT_REGULAR)
+
+
+def check_readable(path: str | os.PathLike[str]) -> None:
+    """Check that a file is regular and can be opened, for readers that open it themselves (Arrow, Python's imports).
+
+    Raises:
+        Unreadable: it cannot be.
+    """
+    with opened(path):
+        pass
+
+
+def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
+    """Read a file, or an unnamed pipe, whole.
+
+    Args:
+        most: the limit in bytes; of a larger file no more is read.
+
+    Raises:
+        Unreadable: it cannot be read, is not regular, or is too large (`EFBIG`).
+    """
+    with opened(path, pipes=True) as fd:
+        try:
+            os.set_blocking(fd, True)
+            with open(fd, "rb", closefd=False) as file:
+                size = os.fstat(fd).st_size
+                data = b"" if size > most else file.read(most + 1)
+        except OSError as problem:
+            raise Unreadable(problem.errno, reason(problem)) from None
+    if max(size, len(data)) > most:
+        raise Unreadable(errno.EFBIG, f"larger than {most:,} bytes")
+    return data
+
+
+def read_small(path: str | os.PathLike[str]) -> bytes:
+    """Read a file of a few lines whole.
+
+    Raises:
+        Unreadable: it cannot be read, or is not small.
+    """
+    try:
+        return read_bytes(path, SMALL)
+    except Unreadable as problem:
+        if problem.errno == errno.EFBIG:
+            raise Unreadable(errno.EFBIG, f"it has more than {SMALL} bytes") from None
+        raise
+
+
+def is_cwd_gone() -> bool:
+    """Return whether the working directory has been deleted: then no relative name stands for anything."""
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
