@@ -104,9 +104,10 @@ Examples:
 @click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
 @click.option(
     "--reduction",
-    type=click.Choice(["auto", "none"]),
+    type=click.Choice(["auto", "stuttering", "none"]),
     show_default="auto",
-    help="auto: where there are many states, leave out what verdicts do not need (docs/reduction.md); none: nothing.",
+    help="What may be left out, with equal verdicts (docs/reduction.md): auto, all that is known; stuttering, receipts "
+    "over datagrams that do nothing; none, no step.",
 )
 @click.option(
     "--engine",

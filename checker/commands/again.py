@@ -21,8 +21,9 @@ SHORT = 20.0  # seconds of a time limit in which nothing is begun again
 
 def reduction_off(model: Model, limits: Limits, options: Mapping[str, Any]) -> str:
     """Why an exploration is not reduced however large it is; empty: it is, if it is large."""
-    if options.get("reduction") != "auto":
-        return "--reduction none"
+    asked = options.get("reduction") or "none"
+    if asked != "auto":
+        return f"--reduction {asked}"
     for off, why in (
         (options["engine"] != "compiled", f"--engine {options['engine']}"),
         (limits.depth is not None, "--depth"),

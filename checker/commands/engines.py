@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["out_of_time", "ready_in_time", "run_engine"]
+__all__ = ["every_step", "out_of_time", "ready_in_time", "run_engine"]
+
+
+def every_step(options: Mapping[str, Any]) -> bool:
+    """Return whether an exploration takes every step, stuttering receipts among them."""
+    return options.get("reduction") == "none"
 
 
 def run_engine(engine: Any, limits: Limits, options: Mapping[str, Any]) -> Exploration:
@@ -72,7 +77,7 @@ def ready_in_time(model: Model, judged: Sequence[Property], seconds: float, opti
         from checker.distributed.code import Code, WideCode
 
         kind = WideCode if options["fingerprint"] == "128" else Code
-    return done_in_time(lambda: kind.of(model, judged, symmetry), seconds)
+    return done_in_time(lambda: kind.of(model, judged, symmetry, every_step(options)), seconds)
 
 
 def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:

@@ -12,7 +12,7 @@ import click
 
 from checker.commands.again import again_reduced, first_limits, not_begun, outgrown, reduction_off
 from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
-from checker.commands.engines import out_of_time, ready_in_time, run_engine
+from checker.commands.engines import every_step, out_of_time, ready_in_time, run_engine
 from checker.commands.live import live, refuse_what_goals_have_not
 from checker.commands.search import refuse_what_a_search_has_not, search
 
@@ -108,7 +108,7 @@ def explored(
     judged: Sequence[Property],
     limits: Limits,
     options: Mapping[str, Any],
-    compiled: Callable[[Model, Sequence[Property], bool], tuple[Compiled, str]] | None = None,
+    compiled: Callable[[Model, Sequence[Property], bool, bool], tuple[Compiled, str]] | None = None,
 ) -> tuple[Exploration, int, str]:
     """Run the engine asked for, once for each group of properties that it can judge at once; returns what it found, on
     how many threads (0: not applicable), and why symmetry was not used (empty: it was).
@@ -129,7 +129,7 @@ def explored(
         if options.get("checkpoint") is not None:
             most = len(groups[0])
             raise click.UsageError(f"--checkpoint goes with at most {most} properties; name them with --property")
-        options = {**options, "reduction": "none"}  # of several explorations one depth is told
+        options = {**options, "reduction": reduction_of_several(model, judged, options)}
     for group in groups:
         left = limits
         if limits.seconds is not None and found:
@@ -142,12 +142,24 @@ def explored(
     return whole, found[0][1], why
 
 
+def reduction_of_several(model: Model, judged: Sequence[Property], options: Mapping[str, Any]) -> str:
+    """The reduction with which properties are judged in several explorations. These have to go through the same states,
+    since one depth is reported for all: so at most stuttering receipts are left out, and in all of them or in none."""
+    from checker.explore.stuttering import why_every_receipt
+    from invariants.binding import full_namespace
+    from zabspec.language.frontend import FrontEnd
+
+    program = model.program
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    return "none" if every_step(options) or why_every_receipt(model, judged, front) else "stuttering"
+
+
 def explored_once(
     model: Model,
     judged: Sequence[Property],
     limits: Limits,
     options: Mapping[str, Any],
-    compiled: Callable[[Model, Sequence[Property], bool], tuple[Compiled, str]] | None = None,
+    compiled: Callable[[Model, Sequence[Property], bool, bool], tuple[Compiled, str]] | None = None,
 ) -> tuple[Exploration, int, str]:
     """`explored`, for as many properties as an engine can judge at once."""
     import time
@@ -172,12 +184,12 @@ def explored_once(
         from checker.explore.interpret import Interpreter
 
         if not symmetry_off:  # whether it is sound is found out in the compiled world, for both engines
-            symmetry_off = compiled(model, judged, True)[1]
-        engine, threads = Interpreter(model, judged, not symmetry_off), 0
+            symmetry_off = compiled(model, judged, True, every_step(options))[1]
+        engine, threads = Interpreter(model, judged, not symmetry_off, every_step(options)), 0
     else:
         from checker.explore.breadth_first import Explorer
 
-        code, asymmetry = compiled(model, judged, not symmetry_off)
+        code, asymmetry = compiled(model, judged, not symmetry_off, every_step(options))
         symmetry_off = symmetry_off or asymmetry
         engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
@@ -228,7 +240,8 @@ def on_spark(
         from checker.distributed.storage import StorageError
     except NoSpark as problem:
         raise click.UsageError(str(problem)) from None
-    request = Request(master, folder, options["resume"], options["fingerprint"] == "128")
+    wide = options["fingerprint"] == "128"
+    request = Request(master, folder, options["resume"], wide, every_step=every_step(options))
     try:
         with ProgressLine() as progress:
             exploration, asymmetry = explore_on_spark(

@@ -446,10 +446,10 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     from zabspec.model import Model
 
     model = Model(replace(configuration, max_epoch=0))
-    engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"]}
+    engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"], "reduction": "none"}
     limits = Limits(options["depth"], None, options["time_limit"], None)
     for group in groups_of(clauses):
-        make_ready(partial(Compiled.of, model, group, True), "the clauses in machine code")
+        make_ready(partial(Compiled.of, model, group, True, True), "the clauses in machine code")
     seen, _, symmetry_off = explored(model, clauses, limits, engine | {"keep_going": False})
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"

@@ -259,6 +259,14 @@ def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, lim
         raise Refused(f"the checkpoint {where} is of another question: it judges other properties")
     if found.symmetry != asked.symmetry:
         raise Refused(f"the checkpoint {where} is of another question: symmetry is {'on' if found.symmetry else 'off'}")
+    if found.every_step is None and asked.every_step is not None:
+        raise Refused(
+            f"the checkpoint {where} does not say whether stuttering receipts are among its steps, and may lack "
+            "states: begin again in another folder"
+        )
+    if found.every_step != asked.every_step:
+        what = "taken" if found.every_step else "left out"
+        raise Refused(f"the checkpoint {where} is of another question: stuttering receipts are {what}")
     if found.wide != asked.wide:
         raise Refused(f"the checkpoint {where} has fingerprints of {128 if found.wide else 64} bits")
     if found.version != asked.version:

@@ -85,6 +85,8 @@ class ExplorationTask:
         wide: whether fingerprints have 128 bits.
         parts: how many owners there are; a power of two.
         version: of the program, as `Code.digest` says it.
+        every_step: whether stuttering receipts are steps like others, where there may be any; None: there are none, or
+            it was not written down, as of old.
     """
 
     configuration: Configuration
@@ -93,6 +95,7 @@ class ExplorationTask:
     wide: bool
     parts: int
     version: str
+    every_step: bool | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "properties": list(self.properties)}
@@ -108,12 +111,18 @@ class ExplorationTask:
 
     @classmethod
     def of(
-        cls, configuration: Configuration, properties: Sequence[Property], symmetry: bool, wide: bool, parts: int
+        cls,
+        configuration: Configuration,
+        properties: Sequence[Property],
+        symmetry: bool,
+        wide: bool,
+        parts: int,
+        every_step: bool = False,
     ) -> tuple[ExplorationTask, str]:
         """A question, with symmetry if that is asked for and sound; with why it is not sound."""
-        code, asymmetry = (WideCode if wide else Code).of(Model(configuration), properties, symmetry)
+        code, asymmetry = (WideCode if wide else Code).of(Model(configuration), properties, symmetry, every_step)
         names = tuple(p.name for p in properties)
-        return cls(configuration, names, code.symmetry, wide, parts, code.digest), asymmetry
+        return cls(configuration, names, code.symmetry, wide, parts, code.digest, code.stuttering_steps), asymmetry
 
 
 @cache
@@ -126,7 +135,7 @@ def code_for(question: ExplorationTask) -> Code:
     kind = WideCode if question.wide else Code
     known = properties_of(question.configuration.protocol)
     properties = [property_named(name, known) for name in question.properties]
-    code = kind(Model(question.configuration), properties, question.symmetry)
+    code = kind(Model(question.configuration), properties, question.symmetry, bool(question.every_step))
     if code.digest != question.version:
         raise OtherVersion("another version of zabcheck asked this")
     return code

@@ -41,7 +41,9 @@ class SparkExplorer:
         self.storage = checkpoint.storage
         self.level = level
         self.here = HERE
-        self.result = Exploration(self.code.properties, question.symmetry, "spark")
+        self.result = Exploration(
+            self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
+        )
         self.result.fingerprint_bits = 128 if question.wide else 64
         if level is not None:
             self.tell(level)

@@ -37,6 +37,7 @@ class Request:
         resume: whether to go on from what is there.
         wide: fingerprints of 128 bits.
         conf: further settings of the session.
+        every_step: stuttering receipts are steps like others.
     """
 
     master: str
@@ -44,6 +45,7 @@ class Request:
     resume: bool = False
     wide: bool = False
     conf: dict[str, str] = dataclasses.field(default_factory=dict)
+    every_step: bool = False
 
 
 def explore_on_spark(
@@ -99,7 +101,9 @@ def explored(
     if request.resume:
         found, level = checkpoint.last()
         parts = found.parts
-    question, asymmetry = ExplorationTask.of(configuration, properties, symmetry, request.wide, parts)
+    question, asymmetry = ExplorationTask.of(
+        configuration, properties, symmetry, request.wide, parts, request.every_step
+    )
     if level is not None:
         check_same(found, question, level, limits, checkpoint.storage.where)
     explorer: SparkExplorer | None = None

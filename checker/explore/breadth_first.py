@@ -223,7 +223,7 @@ class Explorer:
         """
         started = time.perf_counter()
         self.cpu_started = self.cpu_counted = time.process_time()
-        result = Exploration(self.code.properties, self.code.symmetry)
+        result = Exploration(self.code.properties, self.code.symmetry, stuttering_off=self.code.stuttering_off)
         self.result, self.limits = result, limits
         self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
         self.budget = self.pool.budget = Budget(limits.memory)

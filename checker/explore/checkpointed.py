@@ -48,7 +48,9 @@ class Kept:
         self.folder = Folder(where)
         self.checkpoint = Checkpoint(self.folder)
         names = tuple(p.name for p in code.properties)
-        self.task = ExplorationTask(code.model.configuration, names, code.symmetry, False, GROUPS, code.identity)
+        self.task = ExplorationTask(
+            code.model.configuration, names, code.symmetry, False, GROUPS, code.identity, code.stuttering_steps
+        )
         self.level: Level | None = None
         if resume and not self.checkpoint.depths():
             raise Refused(f"{where} holds no checkpoint to resume")

@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Self
 
 from checker.explore import kernel
-from checker.explore.idle import leaves_idle_out
+from checker.explore.stuttering import EVERY_STEP, stutters_text, why_every_receipt
 from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
@@ -126,6 +126,10 @@ class Compiled:
         model: what is explored.
         properties: what is judged, in the order of the bits of every mask.
         symmetry: whether states that are renamings of each other count once.
+        every_step: whether stuttering receipts are steps like others.
+
+    Attributes:
+        stuttering_off: why stuttering receipts are steps like others; empty: they are left out.
 
     Raises:
         ValueError: more properties than a candidate has bits for: those beyond would never be seen to break.
@@ -146,8 +150,9 @@ class Compiled:
         """What else the machine code depends on."""
         return (self.also_text(),)
 
-    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
+    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
         self.model = model
+        self.every_step = every_step
         self.properties = tuple(properties)
         most: int = kernel.MOST_PROPERTIES
         if len(self.properties) > most:
@@ -164,17 +169,20 @@ class Compiled:
         self.sites: list[str] = code.facts["sites"]
         self.steps: list[str] = code.facts["steps"]
         self.asymmetry: str = code.facts["asymmetry"]
+        self.stuttering_off: str = code.facts["stuttering_off"]
 
     @classmethod
-    def of(cls, model: Model, properties: Sequence[Property], symmetry: bool) -> tuple[Self, str]:
+    def of(
+        cls, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False
+    ) -> tuple[Self, str]:
         """A model compiled with symmetry if that is asked for and sound, else without; with the
         sentence that says why it is not sound (empty: it is, or was not asked for)."""
         try:
-            code = cls(model, properties, symmetry)
+            code = cls(model, properties, symmetry, every_step)
         except Asymmetric as reason:
-            return cls(model, properties, False), str(reason)
+            return cls(model, properties, False, every_step), str(reason)
         if code.asymmetry:
-            return cls(model, properties, False), code.asymmetry
+            return cls(model, properties, False, every_step), code.asymmetry
         return code, ""
 
     @cached_property
@@ -231,6 +239,11 @@ class Compiled:
         """The properties of terminal states, as a mask."""
         return sum(1 << k for k, p in enumerate(self.properties) if p.of == TERMINAL)
 
+    @property
+    def stuttering_steps(self) -> bool | None:
+        """Whether stuttering receipts were asked for as steps like others; None: there are none."""
+        return self.every_step if derive.may_stutter(self.layout) else None
+
     @cached_property
     def numbers(self) -> dict[str, int]:
         """Sizes and offsets the kernel refers to by name."""
@@ -246,7 +259,7 @@ class Compiled:
         image_at = ring_at + ring * total
         return {
             "SYMMETRY": int(self.symmetry),
-            "SKIPS": int(derive.skips(self.layout)),
+            "LEAVES_OUT": int(derive.may_stutter(self.layout) and not self.every_step),
             "REDUCES": 0,
             "NARROWS": 0,
             "FORGETS": 0,
@@ -295,8 +308,10 @@ class Compiled:
                     what = ", ".join(sorted(touched - observed))
                     raise ConfigError(f"{said_at(p.holds)}{p.name} is over the history, and reads {what}")
         refuse_scratch(self.model, self.properties, reads.program.reads)
-        skips = leaves_idle_out(self.model, self.properties, reads)
+        why = why_every_receipt(self.model, self.properties, reads)
+        self.why_off = EVERY_STEP if self.every_step and not why else why
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
+        text += "\n\n" + stutters_text(self.layout)
         text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
         text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
@@ -314,7 +329,7 @@ class Compiled:
         names |= own
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)
-        names["SKIPS"] = bool(names["SKIPS"]) and skips
+        names["LEAVES_OUT"] = bool(names["LEAVES_OUT"]) and not self.why_off
         reads.namespace = names
         names["REDUCES"] = bool(names["REDUCES"])
         names["NARROWS"] = bool(names["NARROWS"])
@@ -338,6 +353,7 @@ class Compiled:
         return assembly, {
             "sites": [s.sentence() for s in typed.sites],
             "steps": self.model.program.steps,
+            "stuttering_off": self.why_off,
             **self.also_facts(typed),
         }
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
-from checker.explore.idle import leaves_idle_out
 from checker.explore.memory import Budget, peak_bytes
 from checker.explore.result import Exploration, Found, Limits
+from checker.explore.stuttering import EVERY_STEP, stutters, why_every_receipt
 from checker.explore.symmetry import Asymmetric, asymmetry, check_language
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, Property, keeps, meets
@@ -41,12 +41,13 @@ class Interpreter:
         model: what is explored.
         properties: what is judged.
         symmetry: whether states that are renamings of each other count once.
+        every_step: whether stuttering receipts are steps like others.
 
     Raises:
         Asymmetric: they are to, and the text tells processes apart.
     """
 
-    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool) -> None:
+    def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
         check_language(model, properties)
         why = asymmetry(model, properties) if symmetry else ""
         if why:
@@ -60,7 +61,8 @@ class Interpreter:
         self.names = bound(model)
         self.bags = bool(derive.bags(self.layout))
         front = FrontEnd(self.layout, full_namespace(model), program.types, program.handlers)
-        self.skips = leaves_idle_out(model, self.properties, front)
+        why = why_every_receipt(model, self.properties, front)
+        self.stuttering_off = EVERY_STEP if every_step and not why else why
         self.permutations = list(permutations(range(model.configuration.nodes)))
 
     # --- one exploration -------------------------------------------------------------------------
@@ -76,7 +78,7 @@ class Interpreter:
         self.started, cpu = time.perf_counter(), time.process_time()
         self.limits, self.progress = limits, progress
         self.budget = Budget(limits.memory)
-        r = Exploration(self.properties, self.symmetry, engine="interpret")
+        r = Exploration(self.properties, self.symmetry, engine="interpret", stuttering_off=self.stuttering_off)
         r.step_counts = dict.fromkeys(self.steps, 0)
         self.result = r
         self.seen: set[bytes] = set()
@@ -137,10 +139,11 @@ class Interpreter:
                     continue
                 key = after.key()
                 self.judge_step(before, word, after, index)
-                if self.skips and derive.is_idle(self.layout, state, key):
-                    continue  # a receipt that changes nothing may as well come later
-                steps += 1
                 self.count(after)
+                if not self.stuttering_off and stutters(self.layout, before, after):
+                    continue  # the message may as well take longer
+                steps += 1
+                r.generated += 1
                 child, size = self.orbit(key)
                 if child not in self.seen:
                     self.seen.add(child)
@@ -231,7 +234,6 @@ class Interpreter:
     def count(self, after: StateView) -> None:
         r = self.result
         event, steps = after.event, after.steps
-        r.generated += 1
         r.event_counts[event] = r.event_counts.get(event, 0) + 1
         while steps:
             k = steps.bit_length() - 1

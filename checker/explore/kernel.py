@@ -102,7 +102,7 @@ def expand(
         elif steps[0] == 0:
             report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
         ordinal = 0
-        stuck = SKIPS and steps[0] != 0  # nothing but such receipts is possible
+        stuck = LEAVES_OUT and steps[0] != 0  # nothing but stuttering receipts is possible
         for k in range(steps[0]):
             choice = 0
             choices = 1
@@ -138,17 +138,17 @@ def expand(
                 met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
                 if (broken | met | parent.error | child.error) != 0:
                     judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
-                if SKIPS:  # a receipt that changes nothing may as well come later
-                    if idle(parent, child):
-                        continue
-                    stuck = False
-                report[R_GENERATED] = report[R_GENERATED] + 1
                 report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
                 taken = child.steps
                 while taken != 0:
                     at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
                     report[at] = report[at] + 1
                     taken = taken & (taken - 1)
+                if LEAVES_OUT:  # the message may as well take longer
+                    if stutters(parent, child):
+                        continue
+                    stuck = False
+                report[R_GENERATED] = report[R_GENERATED] + 1
                 if NARROWS:  # perhaps another state from here on, of which all is judged alike
                     drop_unread(parent, child)
                 changed = observed_changed(parent, child)

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 
 from invariants.registry import Property
 
-__all__ = ["Exploration", "Found", "Limits"]
+__all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Found", "Limits"]
+
+
+# Why stuttering receipts were not left out: what a reason begins with where there are none, and that there is none.
+NONE_THERE, NOT_ASKED = "there are none", "nothing was explored"
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Exploration:
     fingerprint_bits: int = 64
     reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
     narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
+    stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty: they were left out
     suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time
     apart: bool = False  # what was left out for cannot be relied on: a state was found where steps do not commute
 

@@ -278,14 +278,16 @@ class Shared:
     def __init__(self) -> None:
         self.kept: dict[tuple[object, ...], tuple[Compiled, str]] = {}
 
-    def compiled(self, model: Model, judged: Sequence[Property], symmetry: bool) -> tuple[Compiled, str]:
+    def compiled(
+        self, model: Model, judged: Sequence[Property], symmetry: bool, every_step: bool
+    ) -> tuple[Compiled, str]:
         from checker.explore.compiled import Compiled
         from traces.record.trace import text_of
 
         c = model.configuration
-        key = (c, text_of(c.protocol), tuple(p.name for p in judged), symmetry)
+        key = (c, text_of(c.protocol), tuple(p.name for p in judged), symmetry, every_step)
         if key not in self.kept:
             while len(self.kept) >= KEPT:
                 del self.kept[next(iter(self.kept))]
-            self.kept[key] = Compiled.of(model, judged, symmetry)
+            self.kept[key] = Compiled.of(model, judged, symmetry, every_step)
         return self.kept[key]

@@ -15,7 +15,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from checker.explore.reaching import reaching
-from checker.explore.result import Exploration, Limits
+from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.report.promises import PAGE, promise_json, promise_text
 from invariants.registry import Property
 from traces.explain.folding import aligned, folded, note
@@ -296,7 +296,7 @@ class Report:
                 f"{r.generated:,}" + (" (reduced: only by transitions that were taken)" if r.reduced else ""),
             ),
             ("depth", f"{len(self.levels) - 1}" + (" (reduced)" if r.narrowed else "")),
-            ("terminal states", f"{r.terminal:,} (no step is possible{'; reduced' if r.narrowed else ''})"),
+            ("terminal states", f"{r.terminal:,} ({self.terminal_means}{'; reduced' if r.narrowed else ''})"),
             (
                 "fingerprint collision",
                 f"probability {r.collision_probability:.1e}" if r.collision_probability else "none",
@@ -306,6 +306,7 @@ class Report:
             ("time", f"{r.seconds:.2f} s exploring, {r.compile_seconds:.2f} s making the model ready"),
             ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "on"),
             *self.reduction_row(),
+            *self.stuttering_row(),
             ("engine", self.engine),
             *([("largest epoch", f"{self.epochs} possible within the budgets")] if self.epochs else []),
         ]
@@ -318,6 +319,18 @@ class Report:
             return [("reduction", "sleep sets: every state, at its depth, by fewer transitions")]
         large = self.exploration.distinct > LARGE and self.reduction_off
         return [("reduction", f"off: {self.reduction_off}")] if large else []
+
+    @property
+    def terminal_means(self) -> str:
+        """What a terminal state is."""
+        return "no step is possible" if self.exploration.stuttering_off else "none but stuttering receipts are possible"
+
+    def stuttering_row(self) -> list[tuple[str, str]]:
+        """Whether stuttering receipts were left out, where there may be any."""
+        off = self.exploration.stuttering_off
+        if not off:
+            return [("stuttering receipts", "left out: so are states that only they lead to")]
+        return [] if off.startswith((NONE_THERE, NOT_ASKED)) else [("stuttering receipts", f"steps like others: {off}")]
 
     def verdict_rows(self) -> list[Row]:
         """For each property: name, verdict, source, and the premise where it was not reached."""
@@ -520,6 +533,8 @@ class Report:
                 "reduced": r.reduced,
                 "narrowed": r.narrowed,
                 "reduction_off": self.reduction_off or None,
+                "stuttering_left_out": not r.stuttering_off,
+                "stuttering_off": r.stuttering_off or None,
             },
         }
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.tla.control import Control, falls_through
-from checker.tla.env import ROOT, Env, Fresh, Operator, Untranslatable, Ways, Word, fixed, walk
+from checker.tla.env import ROOT, Env, Fresh, Operator, Untranslatable, Ways, Word, walk
 from checker.tla.facts import CHOICES
 from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, conj, disj, either, flat, let, neg
 from checker.tla.values import zero
 from zabspec.language import tree as t
-from zabspec.language.kinds import Bool, Int, Seq
-from zabspec.language.schema import Field, Role
+from zabspec.language.kinds import Bool, Int
+from zabspec.language.schema import Field
 from zabspec.worlds.steps import NUMBERED, PROCESSES
 
 __all__ = ["Actions"]
@@ -28,15 +28,8 @@ class Actions(Control):
     asked = False  # it is only asked whether there is a step
     number = 0  # the kind of step that is translated
 
-    def actions(self, idle: bool) -> Node:
-        """The next-state relation; every kind of step that may be possible becomes an operator.
-
-        Args:
-            idle: a step that does nothing but take a message out is no step.
-        """
-        self.idle = idle
-        if idle:
-            self.operators["Idle"] = self.idleness()
+    def actions(self) -> Node:
+        """The next-state relation, of every step; every kind of step that may be possible becomes an operator."""
         self.kinds: dict[tuple[int, tuple[str, ...]], Operator] = {}
         self.lists = self.fixpoint(lambda f: f.name == EMIT)
         f = self.program.functions["enabled"]
@@ -192,7 +185,7 @@ class Actions(Control):
         chooses = self.choices(number)
         said = [self.layout.fields[name] for name in sorted(self.carried & self.written)]
         self.number = number
-        if chooses < 2 and not self.idle and not said:
+        if chooses < 2 and not said:
             match body:
                 case Let(body=Text(text=inner)):
                     return Let(body.names, Text(f"{ROOT}' = {inner}", True))
@@ -208,8 +201,7 @@ class Actions(Control):
     def becoming(self, after: str, said: Sequence[Field]) -> Node:
         """The state after a step becomes the variable's, but for what the step says about itself."""
         forgotten = ", ".join(f"!.{f.name} = {self.before(f)}" for f in said)
-        becomes: Node = Text(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
-        return self.where_it_holds(Text(f"~Idle({after})"), becomes) if self.idle else becomes
+        return Text(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
 
     def before(self, f: Field) -> str:
         """What the variable has of a field of what a step says about itself."""
@@ -224,16 +216,6 @@ class Actions(Control):
         ways = Quantified("\\E", "choice", f"0..{self.choices(number) - 1}", each)
         taken = Quantified("\\E", first, f"{{{result}(0)}}", If(Text(f"{first}.choices = 1", True), only, ways))
         return Let(((f"{result}(choice)", body),), taken)
-
-    def idleness(self) -> Operator:
-        """Whether a step does nothing but take a message out: the network may as well have kept it."""
-        bag = next(f.name for f in self.layout.schema.fields if isinstance(f.kind, Seq) and f.kind.bag)
-        same = [
-            Text(f"t.{f.name} = {ROOT}.{f.name}", True)
-            for f in self.layout.schema.fields
-            if f.role not in (Role.SCRATCH, Role.NETWORK) and not fixed(f)
-        ]
-        return Operator("Idle", ["t"], conj(Text(f"Len(t.{bag}) + 1 = Len({ROOT}.{bag})", True), *same))
 
     def choices(self, number: int) -> int:
         """How many ways a step may choose, at most."""

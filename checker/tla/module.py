@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from checker.explore.idle import leaves_idle_out
 from checker.explore.symmetry import asymmetry
 from checker.tla.actions import Actions
 from checker.tla.env import ROOT, Fresh, Operator, Untranslatable, fixed
@@ -174,7 +173,7 @@ def translated(model: Model, properties: Sequence[Property], carried: frozenset[
     refuse_stale_views(front.program, program.layout)
     made = Translated(front.program, program.layout, model.configuration.nodes, carried)
     made.docs = {n: f.__doc__ or "" for n, f in full_namespace(model).items() if isinstance(f, FunctionType)}
-    made.next_state = made.actions(leaves_idle_out(model, properties, front))
+    made.next_state = made.actions()
     made.invariants = {p.name: made.operator(p.holds.__name__) for p in properties}
     fresh = Fresh(set(made.taken | made.operators.keys() | BOUND))
     made.stated = {p.name: fresh.name(invariant_name(p.name)) for p in properties}

@@ -259,7 +259,7 @@ def test_where_symmetry_is_not_sound_it_is_off_and_the_report_says_why(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     why = "a property tells a state from its renaming"
-    monkeypatch.setattr(Compiled, "of", lambda model, judged, symmetry: (Compiled(model, judged, False), why))
+    monkeypatch.setattr(Compiled, "of", lambda model, judged, *how: (Compiled(model, judged, False), why))
     report = report_of(run(*TINY, "--json", "--engine", engine))
     assert report["engine"]["symmetry"] is False
     assert report["engine"]["symmetry_off"] == why

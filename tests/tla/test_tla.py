@@ -80,7 +80,7 @@ def module(**values: object) -> Module:
 
 def explored(values: dict[str, object], symmetry: bool = False, through: bool = True) -> Exploration:
     model = Model(Configuration(**values))  # type: ignore[arg-type]
-    code = Compiled(model, asked(model.configuration.protocol), symmetry)
+    code = Compiled(model, asked(model.configuration.protocol), symmetry, every_step=True)  # a module has them all
     return Explorer(code, 1).run(Limits(), keep_going=through)
 
 

@@ -17,7 +17,7 @@ from operator import itemgetter
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field, Layout, Role
 
-__all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "is_idle", "permuted", "skips"]
+__all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "may_stutter", "outside_mail", "permuted"]
 
 WIDEST = 56  # bits that one put or get can move: a word less seven bits of misalignment
 
@@ -215,8 +215,9 @@ def bags(layout: Layout) -> list[tuple[int, Seq]]:
     return [(at, kind) for at, kind in channels(layout) if kind.merged]
 
 
-def skips(layout: Layout) -> bool:
-    """Whether a step that does nothing but take one element out of a bag is none: the element may as well stay."""
+def may_stutter(layout: Layout) -> bool:
+    """Whether a receipt can come to nothing but one element less in a bag, which the bag may as well have kept: where
+    there is one, and nothing in it waits for what is before it."""
     found = bags(layout)
     return bool(found) and not any(kind.blocks for _, kind in found)
 
@@ -275,18 +276,9 @@ def hash_text(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
     return "\n".join(lines)
 
 
-def idle_text(layout: Layout) -> str:
-    """Whether a step did nothing but take one element out of a bag."""
-    lines = ["def idle(before: State, after: State) -> bool:", "    a = as_bytes(before)", "    b = as_bytes(after)"]
-    places = [at for at, _ in bags(layout)]
-    if not places:
-        return "\n".join([*lines, "    return False"])
-    lines.append(f"    if {' + '.join(f'b[{at}]' for at in places)} + 1 != {' + '.join(f'a[{at}]' for at in places)}:")
-    lines += ["        return False", "    d = 0"]
-    for at, mask in words_outside_bags(layout, counts=False):
-        both = f"(load_word(a, {at}) ^ load_word(b, {at}))"
-        lines.append(f"    d = d | {both if mask == -1 else f'({both} & {mask})'}")
-    return "\n".join([*lines, "    return d == 0"])
+def outside_mail(layout: Layout, data: bytes) -> list[int]:
+    """All of a state but what the network keeps of what is in flight."""
+    return [int.from_bytes(data[at : at + 8], "little") & mask for at, mask in words_outside_bags(layout, counts=False)]
 
 
 def in_order(layout: Layout, data: bytes) -> bytes:
@@ -298,18 +290,6 @@ def in_order(layout: Layout, data: bytes) -> bytes:
         elements = sorted(data[first + k * size : first + (k + 1) * size] for k in range(count))
         out[first : first + count * size] = b"".join(elements)
     return bytes(out)
-
-
-def is_idle(layout: Layout, before: bytes, after: bytes) -> bool:
-    """The plain reading of `idle_text`."""
-    places = bags(layout)
-    if sum(before[at] for at, _ in places) != sum(after[at] for at, _ in places) + 1:
-        return False
-    masks = words_outside_bags(layout, counts=False)
-    one, other = (
-        [int.from_bytes(x[at : at + 8], "little", signed=True) & mask for at, mask in masks] for x in (before, after)
-    )
-    return one == other
 
 
 # --- permuting ---------------------------------------------------------------------------------
@@ -664,7 +644,7 @@ def bytes_of(b: Bytes, at: int) -> Bytes:
 
 def derived_text(layout: Layout, symmetry: bool) -> str:
     """The kernel text of everything that follows from a layout."""
-    parts = [MIX, BYTES_OF, pack_text(layout), unpack_text(layout), hash_text(layout), idle_text(layout)]
+    parts = [MIX, BYTES_OF, pack_text(layout), unpack_text(layout), hash_text(layout)]
     if symmetry:
         parts += [permute_text(layout), colour_text(layout), canonical_text(layout)]
     return "\n\n".join(parts) + "\n"

@@ -361,6 +361,8 @@ class Expressions:
         """A field that the world writes on every message, whichever its kind."""
         if self.is_handler:
             raise self.fail(node, f"a handler may not read {node.attr}, which is on the envelope")
+        if node.attr == "ahead" and "in_line" in self.front.layout.fields:
+            self.reads.add("in_line")  # a place in line follows from the line: it is another when one ahead is gone
         kind = union.envelope[node.attr]
         return as_value(self.inside(value, union.envelope_offsets[node.attr], kind, f"the envelope's {node.attr}"))
 

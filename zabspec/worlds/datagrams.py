@@ -1,13 +1,13 @@
 """The world of datagrams: any message may overtake any other, or never arrive.
 
 What is in flight is a bag. A message may take any time, so one that is lost is one that has not
-arrived by the end of the run; and a receipt that changes nothing but the mail is not a step of its
-own, since the message may as well take longer (`idle`). A timer that is armed may fire at any time.
+arrived by the end of the run. Explorations may leave out receipts that do nothing, since the message may
+as well take longer (docs/reduction.md, stuttering receipts). A timer that is armed may fire at any time.
 
 On an ordered network no message overtakes another between the same two processes: the ones that it
 would overtake are lost. Its runs are runs of the other network too, and far fewer. On a network in order
 (`fifo`) none is lost either: a message is received when no other from the same process is ahead of it.
-There a receipt that changes nothing is a step all the same, since what is behind it waits for it.
+There no receipt is left out, since what is behind the message waits for it.
 
 Beyond that the network may lose messages in flight, or deliver them again: each costs a budget.
 

@@ -1,0 +1,611 @@
+"""Stuttering receipts: which receipts are, what leaving them out leaves as it is, where they are not left out, and who
+says so (docs/reduction.md)."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import model, much, python_walked
+
+from checker.cli import main
+from checker.distributed.checkpoint import Checkpoint, Refused, digest
+from checker.distributed.cluster import Here
+from checker.distributed.code import ExplorationTask
+from checker.distributed.explore import SparkExplorer
+from checker.distributed.storage import Storage
+from checker.explore import kernel
+from checker.explore.breadth_first import Explorer
+from checker.explore.checkpointed import Kept
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from checker.explore.stuttering import stutters
+from checker.tla.module import module_of
+from invariants import properties_of
+from invariants.binding import full_namespace
+from invariants.registry import TERMINAL
+from zabspec.language import Role, StateView, reference
+from zabspec.language.source import LanguageError
+from zabspec.model import Configuration, Model
+from zabspec.worlds.steps import RECEIVE
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LINES = Path(__file__).parents[1] / "own" / "texts" / "two_lines.py"
+
+TEXT = '''"""A token goes from hand to hand; who is busy lets it fall."""
+
+from __future__ import annotations
+
+from zabcheck.language import *
+
+TOKEN = MessageName("TOKEN")
+
+
+def state(size):
+    return [volatile("busy", Bool(), "it works"), volatile("holds", Bool(), "it has the token")]
+
+
+def messages(size):
+    return [Message("TOKEN", {})]
+
+
+def on_start(s: State, p: Node) -> None:
+    s.holds[p] = p == 0
+
+
+def may_work(s: State, p: Node) -> bool:
+    return not s.busy[p] and not s.holds[p]
+
+
+@action(when=may_work, budget="works")
+def work(s: State, p: Node) -> None:
+    s.busy[p] = True
+
+
+def may_pass(s: State, p: Node) -> bool:
+    return s.holds[p]
+
+
+@action(when=may_pass, budget="passes")
+def hand_on(s: State, p: Node) -> None:
+    s.holds[p] = False
+    send(s, p, (p + 1) % s.NODES, TOKEN())
+
+
+@receives
+def on_token(s: State, p: Node, m: TOKEN) -> None:
+    if not s.busy[p]:
+        s.holds[p] = True
+
+
+# who rests
+
+
+def worked(s: State) -> bool:
+    """Somebody is busy."""
+    return s.busy[0] or s.busy[1]
+
+
+@safety(witness=worked)
+def token_exists(s: State) -> bool:
+    """The token is in somebody's hand, or on its way."""
+    return len(s.in_flight) > 0 or s.holds[0] or s.holds[1]
+
+
+def stepped(before: State, event: State, after: State) -> bool:
+    """There is a step."""
+    return True
+
+
+@safety(over="step", witness=stepped)
+def taken_in(before: State, event: State, after: State) -> bool:
+    """Whatever happens, who works or who holds the token is another afterwards."""
+    for p in range(after.NODES):
+        if before.busy[p] != after.busy[p] or before.holds[p] != after.holds[p]:
+            return True
+    return False
+
+
+@safety(witness=worked)
+def from_the_first(s: State, m: TOKEN) -> bool:
+    """The first sends every token."""
+    return m.source == 0
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, budgets={"works": 1, "passes": 1}, nodes=2
+)
+'''
+
+
+RESTS = """QUIET = environment("quiet", Bool(), "it rests")
+
+
+def may_rest(s: State) -> bool:
+    return len(s.in_flight) == 0
+
+
+@environment_step(when=may_rest)
+def rest(s: State) -> None:
+    s.quiet = True"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "tokens.py").write_text(TEXT)
+    return tmp_path / "tokens.py"
+
+
+def explored_alike(path: Path, name: str, **asked: Any) -> Exploration:
+    """One property of the text, explored by both engines, which agree."""
+    own = Model(Configuration(protocol=str(path), **asked))
+    judged = [p for p in properties_of(str(path)) if p.name == name]
+    fast = Explorer(Compiled(own, judged, False), 1).run(Limits(), False)
+    slow = Interpreter(own, judged, False).run(Limits(), False)
+    for what in ("levels", "distinct", "generated", "terminal", "depth", "complete"):
+        assert getattr(fast, what) == getattr(slow, what), what
+    return fast
+
+
+@pytest.mark.parametrize("network", ["datagrams", "ordered", "fifo"])
+def test_who_looks_at_the_mail_sees_that_a_message_is_gone(path: Path, network: str) -> None:
+    found = explored_alike(path, "token-exists", network=network)
+    assert len(found.violations["token-exists"].schedule) == 3
+
+
+def test_a_property_of_steps_is_asked_of_such_a_receipt_too(path: Path) -> None:
+    assert len(explored_alike(path, "taken-in").violations["taken-in"].schedule) == 3
+
+
+def test_of_every_message_is_said_of_fewer_where_one_is_gone(path: Path) -> None:
+    """So they are left out, and a state from which nothing else is possible is an end."""
+    few = explored_alike(path, "from-the-first")
+    whole = explored_alike(path, "token-exists", network="fifo")
+    assert few.complete
+    assert not few.stuttering_off
+    assert not few.violations
+    assert few.distinct < whole.distinct
+    assert few.terminal == 2
+
+
+def test_the_environment_sees_no_mail(path: Path) -> None:
+    path.write_text(TEXT.replace("# who rests", RESTS).replace('"it has the token")', '"it has the token"), QUIET'))
+    with pytest.raises(LanguageError, match=r"tokens.py:\d+: the environment may not read network field in_flight"):
+        explored_alike(path, "token-exists")
+
+
+def test_what_a_property_is_called_says_nothing_of_what_it_reads(tmp_path: Path) -> None:
+    """Not even where it is called as what asks a claim of every message, and the rest of its name is a handler's."""
+    text = TEXT.replace("token_exists", "on_token_of_every_message")
+    path = tmp_path / "named.py"
+    path.write_text(text, encoding="utf-8")
+    c = Configuration(str(path))
+    judged = [p for p in properties_of(str(path)) if p.name == "on-token-of-every-message"]
+    assert len(judged) == 1
+    found = Explorer(Compiled(Model(c), judged, False), 1).run(Limits(None, None, None, None), True)
+    assert {name: v.depth for name, v in found.violations.items()} == {"on-token-of-every-message": 3}
+
+
+# --- where they are not left out -------------------------------------------------------------------
+
+
+def test_nobody_but_a_property_may_look_at_the_mail(path: Path) -> None:
+    """No handler, no condition of an action: so every step is possible with one message more, and does the same."""
+    text = path.read_text()
+    for old, new, said in (
+        ("    return not s.busy[p] and not s.holds[p]", "    return len(s.in_flight) == 0", "network field in_flight"),
+        ("    if not s.busy[p]:", "    if len(s.in_flight) == 0:", "network field in_flight"),
+        ("    if not s.busy[p]:", "    if m.ahead == 0:", "ahead, which is on the envelope"),
+    ):
+        path.write_text(text.replace(old, new))
+        with pytest.raises(LanguageError, match=rf"tokens.py:\d+: a handler may not read {said}"):
+            explored_alike(path, "token-exists", network="ordered")
+
+
+def test_what_is_ahead_of_a_message_is_another_when_that_is_gone() -> None:
+    """A claim of each message may say so; then each receipt is a step."""
+    few = interpreted(lines("passes"), False, None, "nothing-ahead")
+    assert few.stuttering_off == "nothing-ahead reads what is in flight"
+    assert {name: v.depth for name, v in few.violations.items()} == {"nothing-ahead": 2}
+    assert not interpreted(lines("passes"), False, None, "nobody-is-answered").stuttering_off
+
+
+def test_terminal_states_are_those_where_no_step_is_possible() -> None:
+    """A message that is left in flight may do something later, and may have been ignored before."""
+    judging = tuple(
+        replace(p, of=TERMINAL) for p in properties_of(str(LINES)) if p.name in ("nobody-is-answered", "not-thrice")
+    )
+    for engine in (Interpreter, Compiled):
+        made: Any = engine(model(lines("equal")), judging, False)
+        assert made.stuttering_off == "nobody-is-answered is about terminal states"
+    few, whole = (
+        Interpreter(model(lines("equal")), judging, False, every).run(Limits(), True) for every in (False, True)
+    )
+    assert verdicts(few) == verdicts(whole)
+    assert verdicts(few)["nobody-is-answered"][0] == "violated"
+
+
+def test_over_connections_there_are_none() -> None:
+    off = Interpreter(model(Configuration(nodes=1, txns=1)), (), False, True).stuttering_off
+    assert off == "there are none over connections, network fifo"
+
+
+# --- which receipts stutter ------------------------------------------------------------------------
+
+
+def lines(variant: str = "", network: str = "ordered", **asked: Any) -> Configuration:
+    return Configuration(str(LINES), variant, network=network, **asked)
+
+
+def verdicts(r: Exploration) -> dict[str, tuple[str, int | None, int | None]]:
+    """Of each property its verdict, the depth of its premise, and that of its shortest violation."""
+    found = {name: v.depth for name, v in r.violations.items()}
+    return {p.name: (r.verdict(p), r.witnessed.get(p.name), found.get(p.name)) for p in r.properties}
+
+
+def interpreted(c: Configuration, every_step: bool = False, depth: int | None = None, *names: str) -> Exploration:
+    """Without the claim that reads what is ahead of a message, if none is named."""
+    judging = [p for p in properties_of(c.protocol) if (p.name in names if names else p.name != "nothing-ahead")]
+    r = Interpreter(model(c), judging, False, every_step).run(Limits(depth), keep_going=True)
+    assert not r.error
+    return r
+
+
+# What breaks, at which depth, in a run that needs a receipt which is not nothing.
+BROKEN = {
+    "": ("nobody-is-answered", 3),
+    "equal": ("nobody-is-answered", 3),
+    "itself": ("nobody-is-answered", 3),
+    "again": ("nobody-is-answered", 3),
+    "chooses": ("nobody-is-answered", 3),
+    "ghost": ("nothing-seen", 2),
+    "disk": ("nothing-stored", 2),
+}
+
+
+@pytest.mark.parametrize("network", ["ordered", "datagrams"])
+@pytest.mark.parametrize("variant", [*BROKEN, "passes", "back"])
+def test_a_receipt_that_does_something_is_a_step(variant: str, network: str) -> None:
+    """Verdicts, premises and the shortest runs are those of a search of every step."""
+    few, whole = interpreted(lines(variant, network)), interpreted(lines(variant, network), every_step=True)
+    assert (few.complete, whole.complete, few.stuttering_off) == (True, True, "")
+    assert whole.stuttering_off == "--reduction none"
+    assert verdicts(few) == verdicts(whole)
+    assert few.step_counts.keys() == whole.step_counts.keys()
+    assert {name: v.depth for name, v in few.violations.items()} == dict([BROKEN[variant]] if variant in BROKEN else [])
+    assert few.distinct <= whole.distinct
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"duplicates": 1},
+        {"drops": 1},
+        {"variant": "disk", "crashes": 1, "power_losses": 1},
+        {"variant": "equal", "crashes": 1},
+    ],
+    ids=str,
+)
+def test_so_it_is_with_faults(asked: dict[str, Any]) -> None:
+    few, whole = (interpreted(lines(**asked), every) for every in (False, True))
+    assert verdicts(few) == verdicts(whole)
+    assert few.violations
+    assert few.distinct < whole.distinct
+
+
+def test_both_engines_leave_out_the_same() -> None:
+    for every in (False, True):
+        slow = interpreted(lines(), every)
+        fast = Explorer(Compiled(model(lines()), slow.properties, False, every), 1).run(Limits(), True)
+        for what in ("levels", "generated", "terminal", "step_counts", "event_counts", "witnessed", "stuttering_off"):
+            assert getattr(fast, what) == getattr(slow, what), what
+        assert verdicts(fast) == verdicts(slow)
+
+
+class Recorder:
+    """Takes steps in the CPython world, and records what they do: it counts calls of `send`, and looks for each message
+    that was in flight."""
+
+    def __init__(self, c: Configuration) -> None:
+        own = model(c)
+        program = own.program
+        self.layout = program.layout
+        self.names = reference.load(self.layout, full_namespace(own), program.types, program.steps)
+        self.send, self.names["send"] = self.names["send"], self.sending
+        self.sent = 0
+
+    def sending(self, *args: Any) -> None:
+        self.sent += 1
+        self.send(*args)
+
+    def steps(self, data: bytes) -> Iterator[tuple[StateView, bool]]:
+        """Every state after a step out of one, and whether that took one message out and did nothing else."""
+        out: dict[int, int] = {}
+        self.names["enabled"](StateView(self.layout, data), out)
+        for k in range(1, out[0] + 1):
+            choice, choices = 0, 1
+            while choice < choices:
+                after, self.sent = StateView(self.layout, data), 0
+                self.names["apply"](after, out[k] | choice << 32)
+                yield after, self.did_nothing(StateView(self.layout, data), out[k], after)
+                choices, choice = max(choices, after.choices), choice + 1
+
+    def did_nothing(self, before: StateView, word: int, after: StateView) -> bool:
+        if word >> 24 & 255 != RECEIVE:
+            return False
+        others = Counter(self.bare(m) for k, m in enumerate(before.in_flight) if k != word & 255)
+        lost = others - Counter(self.bare(m) for m in after.in_flight)
+        return not (self.sent or lost or after.accepts) and self.rest(before) == self.rest(after)
+
+    @staticmethod
+    def bare(m: Any) -> bytes:
+        """A message without its place in line."""
+        raw = bytearray(m.raw())
+        at = m.union.envelope_offsets["ahead"]
+        raw[at : at + m.union.envelope["ahead"].size] = bytes(m.union.envelope["ahead"].size)
+        return bytes(raw)
+
+    def rest(self, s: StateView) -> dict[str, list[bytes]]:
+        """The value of each field, but of those that the network has."""
+        return {
+            f.name: [s.key()[at : at + f.kind.size] for _, at in self.layout.elements(f.name)]
+            for f in self.layout.schema.fields
+            if f.role not in (Role.NETWORK, Role.SCRATCH)
+        }
+
+
+@pytest.mark.parametrize("network", ["ordered", "datagrams"])
+@pytest.mark.parametrize("variant", ["", "equal", "itself", "again", "ghost", "disk", "chooses", "back"])
+def test_a_receipt_stutters_if_it_did_nothing(variant: str, network: str) -> None:
+    """What is derived from two states and the step between them is what the step was seen to do."""
+    c = lines(variant, network, duplicates=1, crashes=1)
+    engine = Interpreter(model(c), (), False, every_step=True)
+    engine.run(Limits(depth=6))
+    recorder, said = Recorder(c), Counter[bool]()
+    for data in engine.seen:
+        for after, did_nothing in recorder.steps(data):
+            assert stutters(recorder.layout, StateView(recorder.layout, data), after) == did_nothing
+            said[did_nothing] += 1
+    assert min(said[True], said[False]) > 0
+
+
+def test_so_it_is_of_the_lab_s_protocol() -> None:
+    c = Configuration(protocol="db19", nodes=2, txns=1, timeouts=2, crashes=1, heartbeats=1, network="ordered")
+    recorder, said = Recorder(c), Counter[bool]()
+    for data in python_walked(c, 200):
+        for after, did_nothing in recorder.steps(data):
+            assert stutters(recorder.layout, StateView(recorder.layout, data), after) == did_nothing
+            said[did_nothing] += 1
+    assert min(said.values()) > 10
+
+
+# --- a differential search -------------------------------------------------------------------------
+
+
+def some_protocol(seed: int) -> str:
+    """A random text: two processes, three kinds of message, and what each does when it is received."""
+    chance = random.Random(seed)
+    kinds = ("RED", "BLUE", "PINK")
+
+    def statement(depth: int = 0) -> list[str]:
+        what = chance.choice(("pass", "pass", "send", "set", "restore", "choose", "test", "test"))
+        if depth > 1 and what in ("choose", "test"):
+            what = "pass"
+        field, value = chance.choice("ab"), chance.randrange(3)
+        inner = ["    " + line for line in (statement(depth + 1) if depth < 2 else [])] or ["    return"]
+        return {
+            "pass": ["return"],
+            "send": [f"send(s, p, {chance.choice(('p', '1 - p', '1 - p'))}, {chance.choice(kinds)}())"],
+            "set": [f"s.{field}[p] = {value}"],
+            "restore": [f"s.{field}[p] = s.{field}[p] + 1", f"s.{field}[p] = s.{field}[p] - 1"],
+            "choose": [f"if choose(s, 2) == {value % 2}:", *inner],
+            "test": [f"if s.{field}[p] {chance.choice(('==', '!=', '<'))} {value}:", *inner],
+        }[what]
+
+    def body(lines: list[str]) -> str:
+        return "\n".join("    " + line for line in lines)
+
+    handlers = [
+        f"@receives\ndef on_{kind.lower()}(s: State, p: Node, m: {kind}) -> None:\n"
+        + body([*statement(1), *statement()] if chance.random() < 0.7 else ["return"])
+        for kind in kinds
+    ]
+    sends = [
+        f"send(s, p, {chance.choice(('p', '1 - p', '1 - p', '1 - p'))}, {chance.choice(kinds)}())" for _ in range(3)
+    ]
+    claims = [
+        f"@safety(witness=some_{k})\ndef claim_{k}(s: State) -> bool:\n"
+        f'    """Never so."""\n    return not (s.{x}[0] == {chance.randrange(3)} and s.{y}[1] == {chance.randrange(3)})'
+        for k, (x, y) in enumerate(chance.choices(("ab", "aa", "bb", "ba"), k=4))
+    ]
+    premises = [
+        f'def some_{k}(s: State) -> bool:\n    """So it is."""\n    return s.a[{k % 2}] == {chance.randrange(1, 3)}'
+        for k in range(4)
+    ]
+    parts = [
+        '"""A random protocol."""', "from __future__ import annotations", "from zabcheck.language import *",
+        *(f'{kind} = MessageName("{kind}")' for kind in kinds),
+        'def state(size):\n    return [volatile("a", Int(0, 3), "one"), on_disk("b", Int(0, 3), "other")]',
+        "def messages(size):\n    return [" + ", ".join(f'Message("{kind}", {{}})' for kind in kinds) + "]",
+        "def on_start(s: State, p: Node) -> None:\n    s.a[p] = 0",
+        '@action(budget="begins")\ndef begin(s: State, p: Node) -> None:\n' + body([*statement(1), *sends]),
+        *handlers, *premises, *claims,
+        'PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"begins": 2}, nodes=2)',
+    ]  # fmt: skip
+    return "\n\n\n".join(parts) + "\n"
+
+
+@pytest.mark.slow(seconds=5)
+def test_random_protocols_keep_their_verdicts(tmp_path: Path) -> None:
+    """Verdicts, premises and the lengths of shortest runs, with every step and without stuttering receipts."""
+    chance, smaller, broken = random.Random(19), 0, Counter[str]()
+    for seed in range(much(400, 8)):
+        path = tmp_path / f"random_{seed}.py"
+        path.write_text(some_protocol(seed), encoding="utf-8")
+        faults = chance.choice(({}, {"drops": 1}, {"duplicates": 1}, {"crashes": 1}))
+        c = Configuration(str(path), network=chance.choice(("ordered", "ordered", "datagrams")), **faults)
+        few, whole = (interpreted(c, every, 4) for every in (False, True))
+        assert verdicts(few) == verdicts(whole), (seed, c)
+        smaller += few.distinct < whole.distinct
+        broken.update(verdict for verdict, _, _ in verdicts(few).values())
+    assert smaller > 2
+    assert min(broken["violated"], broken["holds"], broken["not reached"]) > 0
+
+
+# --- who says so -----------------------------------------------------------------------------------
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(main, ["--protocol", str(LINES), "--network", "ordered", "--no-trace", *words])
+
+
+def engine_of(*words: str) -> tuple[int, int, bool, str | None]:
+    """The exit code, how many states there are, and what the report says of stuttering receipts."""
+    ran = asked("--keep-going", "--json", *words)
+    report = json.loads(ran.stdout)
+    engine = report["engine"]
+    return ran.exit_code, report["states"]["distinct"], engine["stuttering_left_out"], engine["stuttering_off"]
+
+
+CALM = ("--variant", "passes", "--property", "nobody-is-answered")
+
+
+def test_the_command_leaves_them_out_unless_it_is_told_not_to() -> None:
+    """And each answer is its own, whichever was compiled before."""
+    for _ in range(2):
+        for engine in ("compiled", "interpret"):
+            assert engine_of(*CALM, "--engine", engine) == (0, 5, True, None)
+            assert engine_of(*CALM, "--engine", engine, "--reduction", "stuttering") == (0, 5, True, None)
+            assert engine_of(*CALM, "--engine", engine, "--reduction", "none") == (0, 7, False, "--reduction none")
+    assert engine_of("--variant", "passes", "--property", "nothing-ahead")[2:] == (
+        False, "nothing-ahead reads what is in flight",
+    )  # fmt: skip
+
+
+def test_the_text_says_so() -> None:
+    """With what terminal states are then."""
+    assert "stuttering receipts    left out: so are states that only they lead to" in asked(*CALM).stdout
+    assert "(none but stuttering receipts are possible)" in asked(*CALM).stdout
+    every = asked(*CALM, "--reduction", "none").stdout
+    assert "stuttering receipts    steps like others: --reduction none" in every
+    assert "(no step is possible)" in every
+
+
+def test_a_step_that_is_only_entered_by_them_is_taken() -> None:
+    """What they enter is counted: nothing is said to be never taken that is."""
+    text = LINES.read_text()
+    assert "def passes" in text
+    few, whole = (interpreted(lines("passes"), every) for every in (False, True))
+    assert few.event_counts[RECEIVE] > 0
+    assert {k for k, n in few.step_counts.items() if n} == {k for k, n in whole.step_counts.items() if n}
+
+
+def test_several_explorations_go_through_the_same_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More properties than one can judge: if one of them sees what is in flight, each receipt is a step for all."""
+    monkeypatch.setattr(kernel, "MOST_PROPERTIES", 1)
+    words = ("--variant", "passes", "--engine", "interpret", "--no-symmetry")
+    calm = ("--property", "nobody-is-answered", "--property", "not-thrice")
+    assert engine_of(*words, *calm) == (0, 5, True, None)
+    assert engine_of(*words, *calm, "--property", "nothing-ahead")[1:3] == (7, False)
+    assert engine_of(*words, *calm, "--reduction", "none")[1:3] == (7, False)
+
+
+def test_a_module_has_every_step() -> None:
+    judging = [p for p in properties_of(str(LINES)) if p.name == "nobody-is-answered"]
+    text = module_of(model(lines("passes")), judging, "Lines").text
+    assert "Idle" not in text
+    assert "state' = " in text
+
+
+# --- checkpoints, and tasks of a cluster ---------------------------------------------------------
+
+
+@cache
+def code(every_step: bool) -> Compiled:
+    judging = [p for p in properties_of(str(LINES)) if p.name == "nobody-is-answered"]
+    return Compiled(model(lines("passes")), judging, False, every_step)
+
+
+@pytest.mark.parametrize("every_step", [False, True])
+def test_a_checkpoint_is_of_one_way(tmp_path: Path, every_step: bool) -> None:
+    def run(every: bool, resume: bool) -> int:
+        with Kept(tmp_path, code(every), Limits(2 if not resume else None), resume) as keeper:
+            return Explorer(code(every), 1).run(Limits(2 if not resume else None), keeper=keeper).distinct
+
+    run(every_step, False)
+    was = "taken" if every_step else "left out"
+    with pytest.raises(Refused, match=f"is of another question: stuttering receipts are {was}"):
+        run(not every_step, True)
+    assert run(every_step, True) == (7 if every_step else 5)
+
+
+def test_an_old_checkpoint_is_refused(tmp_path: Path) -> None:
+    """Of before it was written down: receipts that did something are missing there."""
+    folder = tmp_path / "kept"
+    assert asked(*CALM, "--checkpoint", str(folder), "--depth", "1").exit_code == 0
+    for manifest in folder.glob("level-*.json"):
+        document = json.loads(manifest.read_text())
+        assert document["question"].pop("every_step") is False
+        document["sha256"] = digest(document["question"], document["level"])
+        manifest.write_text(json.dumps(document))
+    ran = asked(*CALM, "--checkpoint", str(folder), "--resume")
+    assert ran.exit_code == 2
+    assert "does not say whether stuttering receipts are among its steps" in ran.stderr
+    assert "Traceback" not in ran.output
+
+
+def test_one_over_connections_says_nothing_of_it() -> None:
+    """So those of before are gone on from."""
+    connected = Compiled(model(Configuration(nodes=1, txns=1)), (), False, True)
+    assert connected.stuttering_steps is None
+    assert connected.identity == Compiled(model(Configuration(nodes=1, txns=1)), (), False).identity
+
+
+@pytest.mark.slow(seconds=4)
+def test_tasks_of_a_cluster_take_the_same_steps(tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    for every_step in (False, True)[: much(2, 1)]:
+        judging = code(every_step).properties
+        task, _ = ExplorationTask.of(lines("passes"), judging, False, False, 2, every_step)
+        assert ExplorationTask.from_json(task.as_json()) == task
+        explorer = SparkExplorer(task, Checkpoint(Storage(str(tmp_path / str(every_step)))))
+        explorer.checkpoint.storage.create()
+        found = explorer.run(Here(), Limits(), True)
+        here = Explorer(code(every_step), 1).run(Limits(), True)
+        assert (found.levels, found.terminal, found.stuttering_off) == (here.levels, here.terminal, here.stuttering_off)
+
+
+# --- figures of before and now ---------------------------------------------------------------------
+
+
+def test_states_of_the_lab_s_protocol_in_order() -> None:
+    """322 of these 402 were found where a receipt that overtook a message and sent one was taken for nothing."""
+    c = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, network="ordered")
+    found = [Interpreter(model(c), (), False, every).run(Limits()) for every in (False, True)]
+    assert [(r.distinct, r.complete) for r in found] == [(402, True), (402, True)]
+
+
+@pytest.mark.slow(seconds=6)
+def test_more_of_them() -> None:
+    """8,528 were found before."""
+    c = Configuration(protocol="db19", nodes=3, txns=1, timeouts=1, network="ordered")
+    found = [Explorer(Compiled(model(c), (), False, every), 1).run(Limits(depth=11)) for every in (False, True)]
+    assert [r.distinct for r in found] == [9_946, 10_084]
+
+
+@pytest.mark.slow(seconds=2)
+def test_states_of_raft_s_elections() -> None:
+    c = Configuration(protocol=str(EXAMPLES / "raft_election.py"))
+    judging = properties_of(c.protocol)
+    found = [Explorer(Compiled(model(c), judging, True, every), 1).run(Limits(), True) for every in (False, True)]
+    assert [r.distinct for r in found] == [1_027, 3_814]
+    assert verdicts(found[0]) == verdicts(found[1])
