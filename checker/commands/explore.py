@@ -417,7 +417,7 @@ def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
             literal=literal,
             max_epoch=options["max_epoch"] or 0,
             channel=options["channel"] or 0,
-            promises=options.get("reduction") != "none",
+            promises=options.get("reduction") in (None, "auto"),
         )
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
