@@ -1,0 +1,118 @@
+"""From a request to a model: budgets, sizes, capacities, variants and starts (sections 5, 6)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.second import connections, datagrams, language
+from tests.second.kinds import MessageUnion, Record
+from tests.second.language import Declaration, MessageName, RecordName, Size
+from tests.second.load import Loader, Program, chosen
+from tests.second.world import Model, World
+
+WORLDS = {
+    "datagrams": (datagrams.Datagrams, datagrams.NETWORKS),
+    "connections": (connections.Connections, connections.NETWORKS),
+}
+WORLD_BUDGETS = {
+    "datagrams": ("timeouts", "heartbeats", "crashes", "power_losses", "drops", "duplicates"),
+    "connections": ("timeouts", "crashes", "power_losses", "losses", "partitions", "drops", "duplicates"),
+}
+ALLOWED_ON = {"drops": "lossy", "duplicates": "duplicating"}  # over connections (B2)
+
+
+def build(request: dict[str, Any]) -> World:
+    """Return the model that a request names."""
+    from tests.second import own
+
+    name = request["protocol"]
+    if name in own.SOURCES:
+        return own.build(request)
+    path = own.PATHS.get(name) or Path(name)
+    loader = Loader(path)
+    declaration = loader.run(path).PROTOCOL
+    overrides = chosen(list(declaration.variants), request.get("variant") or "")
+    program = Program(list(loader.modules.values()), overrides)
+    return user_world(declaration, program, request)
+
+
+def amounts_of(world: str, network: str, given: dict[str, int], declared: dict[str, int]) -> dict[str, int]:
+    """Return the amount of every budget (B3, B4).
+
+    Args:
+        world, network: where.
+        given: what the request says.
+        declared: what the protocol says.
+    """
+    amounts = {b: given.get(b, declared.get(b, 0)) for b in (*WORLD_BUDGETS[world], *declared)}
+    if world == "connections":
+        for budget, allowed in ALLOWED_ON.items():
+            if network != allowed and budget not in declared:
+                amounts[budget] = 0
+    return amounts
+
+
+def user_world(declaration: Declaration, program: Program, request: dict[str, Any]) -> World:
+    """Return the model of a user protocol."""
+    made, networks = WORLDS[declaration.world]
+    network = request.get("network") or declaration.network or networks[0]
+    declared = dict(declaration.budgets)
+    amounts = amounts_of(declaration.world, network, request.get("budgets") or {}, declared)
+    sizes = request.get("sizes") or {}
+    size = Size(
+        request.get("nodes") or declaration.nodes, amounts, sizes.get("txns", 1) if declaration.transactions else 0
+    )
+    if declaration.transactions:
+        size.with_epochs(sizes.get("max_epoch") or declaration.epochs(size))
+    channel = sizes.get("channel") or (declaration.flight(size) if declaration.flight else 32)
+    size.log = 2 * size.txns
+    program.names.setdefault("__second__", None)
+    types = bind_types(declaration, program, size)
+    messages = MessageUnion(flat(declaration.messages(size)))
+    bind_messages(messages, program)
+    start = next((program.current(s.function) for s in declaration.starts if s.name == request.get("start")), None)
+    model = Model(
+        program=program,
+        size=size,
+        fields=list(declaration.state(size)),
+        messages=messages,
+        network=networks.index(network),
+        amounts=amounts,
+        own=[b for b in declared if b not in WORLD_BUDGETS[declaration.world]],
+        up=channel,
+        down=channel,
+        unforced=sizes.get("unforced", declaration.unforced),
+        transactions=declaration.transactions,
+        elects=tuple(declaration.elects),
+        literal=bool(request.get("literal")),
+        start=start,
+    )
+    language.RECORDS.update(types)
+    return made(model)
+
+
+def bind_types(declaration: Declaration, program: Program, size: Size) -> dict[str, Record]:
+    """Return the records of a protocol by name, `Txn` among them if it has transactions."""
+    declared = declaration.types(size)
+    records = list(declared.values()) if isinstance(declared, dict) else list(declared)
+    language.RECORDS.clear()
+    if declaration.transactions:
+        language.RECORDS["Txn"] = size.txn
+    language.RECORDS.update({record.name: record for record in records if isinstance(record, Record)})
+    for name in language.RECORDS:
+        program.names.setdefault(name, RecordName(name))
+    return dict(language.RECORDS)
+
+
+def bind_messages(messages: MessageUnion, program: Program) -> None:
+    """Let the constants of a source make these messages."""
+    language.MESSAGES.clear()
+    language.MESSAGES.update(messages.by_name)
+    for name in messages.by_name:
+        program.names.setdefault(name, MessageName(name))
+
+
+def flat(messages: Any) -> tuple:
+    """Return the kinds of messages that a source's function returned."""
+    return messages.messages if isinstance(messages, MessageUnion) else tuple(messages)

@@ -1,0 +1,436 @@
+"""Kinds of values (section 2): the range of each, its low end, how it is stored, read and written as JSON.
+
+A stored value is an ordinary immutable Python value, so that a state is a tuple of them:
+
+- an integer, truth value or process: an `int` (or `bool`);
+- a set: an `int`, whose bit k says whether k is a member;
+- a record: a named tuple;
+- a sequence: the tuple `(length, cell, cell, ...)`, without cells at or beyond the length that are all low ends (K4);
+- a message: the tuple `(name, value, value, ...)`; no message is `()`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+NOBODY = -1
+Wrote = Callable[[int], None] | None
+
+
+class Fault(Exception):
+    """A runtime error of section 15.
+
+    Args:
+        text: what happened.
+        capacity: whether it is a capacity error (R4) instead of the author's (R3).
+    """
+
+    def __init__(self, text: str, capacity: bool = False) -> None:
+        super().__init__(text)
+        self.capacity = capacity
+
+
+class Kind:
+    """The base of all kinds. A *derived* kind has a range that zabcheck chose: leaving it is a capacity error (R4)."""
+
+    low: Any
+    derived = False
+
+    def store(self, value: Any) -> Any:
+        """Return `value` as it is stored, or raise a `Fault` if it is out of range (K2, E10)."""
+        raise NotImplementedError
+
+    def view(self, cells: Any, index: int, wrote: Wrote = None) -> Any:
+        """Return what a protocol sees of the value at `cells[index]`: the value, or an alias of the place (E8)."""
+        return cells[index]
+
+    def plain(self, value: Any) -> Any:
+        """Return a stored value as JSON (W2)."""
+        return value
+
+    def same(self, value: Any) -> Any:
+        """Return a stored value in the form in which equal values are identical: bags are sorted (D2)."""
+        return value
+
+    def derive(self) -> Any:
+        """Mark the kind as derived, and return it."""
+        self.derived = True
+        return self
+
+
+class Int(Kind):
+    """Integers `lo..hi`."""
+
+    def __init__(self, lo: int, hi: int, widen: str = "", names: tuple[str, ...] = ()) -> None:
+        self.lo, self.hi, self.widen, self.names = lo, hi, widen, tuple(names)
+        self.low = lo
+
+    def store(self, value: Any) -> int:
+        if self.lo <= value <= self.hi:
+            return value
+        raise Fault(f"{value} is outside {self.lo}..{self.hi}", self.derived)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and (self.lo, self.hi) == (other.lo, other.hi)
+
+    __hash__ = None
+
+
+class Bool(Int):
+    """Truth values."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+        self.low = False
+
+    def store(self, value: Any) -> bool:
+        return bool(super().store(value))
+
+    def plain(self, value: Any) -> bool:
+        return bool(value)
+
+
+class NodeId(Int):
+    """A process, or `NOBODY`."""
+
+    @classmethod
+    def of(cls, n: int) -> NodeId:
+        """Return the kind for n processes."""
+        return cls(NOBODY, n - 1)
+
+    def plain(self, value: Any) -> int | None:
+        return None if value == NOBODY else value
+
+
+def OneOf(*names: str) -> Int:
+    """Return the kind of the integers that stand for `names`."""
+    return Int(0, len(names) - 1, "", names)
+
+
+class SetOf(Kind):
+    """Sets of the integers `0..count-1`."""
+
+    low = 0
+
+    def __init__(self, count: int, nodes: bool = False) -> None:
+        self.count, self.nodes = count, nodes
+
+    def member(self, value: int) -> int:
+        """Return the bit of a member, or raise a `Fault` (K2)."""
+        if 0 <= value < self.count:
+            return 1 << value
+        raise Fault(f"{value} is no member a set of {self.count} can have", self.derived)
+
+    def store(self, value: Any) -> int:
+        bits = 0
+        for member in value:
+            bits |= self.member(member)
+        return bits
+
+    def view(self, cells: Any, index: int, wrote: Wrote = None) -> SetView:
+        return SetView(cells, index, self, wrote)
+
+    def plain(self, value: Any) -> list[int]:
+        return [k for k in range(self.count) if value >> k & 1]
+
+
+def Processes(n: int) -> SetOf:
+    """Return the kind of sets of processes."""
+    return SetOf(n, nodes=True)
+
+
+class SetView:
+    """An alias of a set in some place (E6, E8)."""
+
+    __slots__ = ("cells", "index", "kind", "wrote")
+
+    def __init__(self, cells: Any, index: int, kind: SetOf, wrote: Wrote = None) -> None:
+        self.cells, self.index, self.kind, self.wrote = cells, index, kind, wrote
+
+    def _write(self, bits: int) -> None:
+        self.cells[self.index] = bits
+        if self.wrote:
+            self.wrote(self.index)
+
+    def add(self, value: int) -> None:
+        """Add a member."""
+        self._write(self.cells[self.index] | self.kind.member(value))
+
+    def discard(self, value: int) -> None:
+        """Remove a member, if it is one."""
+        self._write(self.cells[self.index] & ~self.kind.member(value))
+
+    def clear(self) -> None:
+        """Remove all members."""
+        self._write(0)
+
+    def __contains__(self, value: int) -> bool:
+        return 0 <= value < self.kind.count and bool(self.cells[self.index] >> value & 1)
+
+    def __len__(self) -> int:
+        return self.cells[self.index].bit_count()
+
+    def __iter__(self) -> Iterator[int]:
+        for k in range(self.kind.count):  # E6
+            if self.cells[self.index] >> k & 1:
+                yield k
+
+    def __eq__(self, other: object) -> bool:
+        return set(self) == set(other)
+
+    __hash__ = None
+
+
+class Record(Kind):
+    """An immutable record of integers (K8)."""
+
+    def __init__(self, name: str, fields: Mapping[str, Int], ordered: bool = False) -> None:
+        self.name, self.fields, self.ordered = name, dict(fields), ordered
+        self.type = namedtuple(name, self.fields)
+        self.low = self.type(*(kind.low for kind in self.fields.values()))
+
+    def make(self, **values: int) -> Any:
+        """Make a record, or raise a `Fault` if a field is out of range."""
+        return self.type(**{name: kind.store(values.pop(name)) for name, kind in self.fields.items()}, **values)
+
+    def store(self, value: Any) -> Any:
+        for part, kind in zip(value, self.fields.values(), strict=True):
+            kind.store(part)
+        return value
+
+    def plain(self, value: Any) -> dict[str, Any]:
+        return {name: kind.plain(part) for part, (name, kind) in zip(value, self.fields.items(), strict=True)}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and (self.name, self.fields) == (other.name, other.fields)
+
+    __hash__ = None
+
+
+class Seq(Kind):
+    """Sequences of at most `capacity` elements (K3-K7)."""
+
+    low = (0,)
+
+    def __init__(self, element: Kind, capacity: int, widen: str = "", bag: bool = False) -> None:
+        self.element, self.capacity, self.widen, self.bag = element, capacity, widen, bag
+
+    def cell(self, row: tuple, k: int) -> Any:
+        """Return cell k of a stored sequence, or raise a `Fault` (K3)."""
+        if 0 <= k < self.capacity:
+            return row[k + 1] if k + 1 < len(row) else self.element.low
+        raise Fault(f"index {k} of a sequence of {self.capacity}", self.derived)
+
+    def row(self, length: int, cells: tuple) -> tuple:
+        """Return a stored sequence: `cells` without the unused ones at the end."""
+        end = len(cells)
+        while end > length and cells[end - 1] == self.element.low:
+            end -= 1
+        return (length, *cells[:end])
+
+    def replaced(self, row: tuple, k: int, value: Any) -> tuple:
+        """Return a stored sequence with another value in cell k (K4)."""
+        cells = row[1:] + (self.element.low,) * (k + 2 - len(row))
+        return self.row(row[0], (*cells[:k], value, *cells[k + 1 :]))
+
+    def appended(self, row: tuple, value: Any) -> tuple:
+        """Return a stored sequence with one more element, or raise a `Fault` (K5)."""
+        if row[0] >= self.capacity:
+            raise Fault(f"a sequence of {self.capacity} is full", self.derived)
+        return (row[0] + 1, *row[1 : row[0] + 1], value, *row[row[0] + 2 :])
+
+    def removed(self, row: tuple, k: int) -> tuple:
+        """Return a stored sequence without element k, or raise a `Fault` (K5)."""
+        length = row[0]
+        if not 0 <= k < length:
+            raise Fault(f"no element {k} to remove", self.derived)
+        cells = row[1 : k + 1] + row[k + 2 : length + 1]
+        beyond = row[length + 1 :]
+        return self.row(length - 1, (*cells, self.element.low, *beyond) if beyond else cells)
+
+    def store(self, value: Any) -> tuple:
+        if isinstance(value, SeqView) and value.kind == self:
+            return value.stored()
+        row: tuple = (0,)
+        for element in value:  # K7
+            row = self.appended(row, self.element.store(element))
+        return row
+
+    def view(self, cells: Any, index: int, wrote: Wrote = None) -> SeqView:
+        return SeqView(cells, index, self, wrote)
+
+    def plain(self, value: Any) -> Any:
+        length = value[0]
+        if len(value) > length + 1:
+            cells = [self.element.plain(self.cell(value, k)) for k in range(self.capacity)]
+            return {"length": length, "cells": cells}
+        elements = [self.element.plain(v) for v in value[1:]]
+        return sorted(elements, key=canonical) if self.bag else elements
+
+    def same(self, value: Any) -> Any:
+        if not self.bag:
+            return value
+        return (value[0], *sorted(value[1 : value[0] + 1]), *value[value[0] + 1 :])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Seq) and (self.capacity, self.element) == (other.capacity, other.element)
+
+    __hash__ = None
+
+
+class SeqView:
+    """An alias of a sequence in some place (E5, E8)."""
+
+    __slots__ = ("cells", "index", "kind", "wrote")
+
+    def __init__(self, cells: Any, index: int, kind: Seq, wrote: Wrote = None) -> None:
+        self.cells, self.index, self.kind, self.wrote = cells, index, kind, wrote
+
+    def stored(self) -> tuple:
+        """Return the stored sequence."""
+        return self.cells[self.index]
+
+    def _write(self, row: tuple) -> None:
+        self.cells[self.index] = row
+        if self.wrote:
+            self.wrote(self.index)
+
+    def __len__(self) -> int:
+        return self.cells[self.index][0]
+
+    def __getitem__(self, k: int) -> Any:
+        value = self.kind.cell(self.cells[self.index], k)
+        return value if isinstance(self.kind.element, Int | Record) else self.kind.element.view(_Elements(self), k)
+
+    def __setitem__(self, k: int, value: Any) -> None:
+        stored = self.kind.element.store(value)
+        self.kind.cell(self.cells[self.index], k)
+        self._write(self.kind.replaced(self.cells[self.index], k, stored))
+
+    def append(self, value: Any) -> None:
+        """Append an element (K5)."""
+        self._write(self.kind.appended(self.cells[self.index], self.kind.element.store(value)))
+
+    def remove(self, k: int) -> None:
+        """Remove the element at place k (K5)."""
+        self._write(self.kind.removed(self.cells[self.index], k))
+
+    def clear(self) -> None:
+        """Remove all elements (K5)."""
+        self._write((0,))
+
+    def __iter__(self) -> Iterator[Any]:
+        for k in range(len(self)):  # E5
+            yield self[k]
+
+    def __contains__(self, value: Any) -> bool:
+        return any(self[k] == value for k in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as K6 defines it."""
+        if not isinstance(other, SeqView):
+            return NotImplemented
+        if self.kind.capacity == other.kind.capacity:
+            return self.stored() == other.stored()
+        return list(self) == list(other)
+
+    __hash__ = None
+
+
+class _Elements:
+    """The cells of a sequence as places: what a set or sequence within a sequence is an alias of."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: SeqView) -> None:
+        self.parent = parent
+
+    def __getitem__(self, k: int) -> Any:
+        return self.parent.kind.cell(self.parent.stored(), k)
+
+    def __setitem__(self, k: int, value: Any) -> None:
+        self.parent._write(self.parent.kind.replaced(self.parent.stored(), k, value))
+
+
+class Message:
+    """The declaration of one kind of message (K9)."""
+
+    def __init__(self, name: str, fields: Mapping[str, Kind], to: str = "") -> None:
+        self.name, self.fields, self.to = str(name), dict(fields), to
+        self.kinds = tuple(self.fields.values())
+        self.place = {field: k + 1 for k, field in enumerate(self.fields)}
+
+    def make(self, **values: Any) -> Letter:
+        """Make a message, or raise a `Fault` if a field is out of range."""
+        parts = [kind.store(values.pop(name)) for name, kind in self.fields.items()]
+        if values:
+            raise TypeError(f"{self.name} has no {sorted(values)}")
+        return Letter(self, (self.name, *parts))
+
+    def plain(self, raw: tuple) -> dict[str, Any]:
+        """Return a stored message of this kind as JSON."""
+        parts = {name: kind.plain(v) for v, (name, kind) in zip(raw[1:], self.fields.items(), strict=True)}
+        return {"message": self.name, **parts}
+
+
+class Letter:
+    """A message as a protocol sees it: `kind`, its fields, and over datagrams `source`, `target` and `ahead`."""
+
+    __slots__ = ("ahead", "declared", "raw", "source", "target")
+
+    def __init__(
+        self, declared: Message | None, raw: tuple, source: int = NOBODY, target: int = NOBODY, ahead: int = 0
+    ) -> None:
+        self.declared, self.raw, self.source, self.target, self.ahead = declared, raw, source, target, ahead
+
+    @property
+    def kind(self) -> str | None:
+        """Return the name of the message's kind; no message has none."""
+        return self.raw[0] if self.raw else None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or self.declared is None or name not in self.declared.place:
+            raise AttributeError(name)
+        place = self.declared.place[name]
+        return self.declared.kinds[place - 1].view(self.raw, place)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Letter) and self.raw == other.raw
+
+    __hash__ = None
+
+
+NO_MESSAGE = Letter(None, ())
+
+
+class MessageUnion(Kind):
+    """A message of any of some kinds, or no message."""
+
+    low = ()
+
+    def __init__(self, messages: Any, envelope: Mapping[str, Kind] | None = None) -> None:
+        self.messages = tuple(messages)
+        self.by_name = {m.name: m for m in self.messages}
+
+    def store(self, value: Letter) -> tuple:
+        if not value.raw:
+            return ()
+        mine = self.by_name[value.raw[0]]
+        if mine is value.declared:
+            return value.raw
+        return mine.make(**{name: getattr(value, name) for name in mine.fields}).raw
+
+    def view(self, cells: Any, index: int, wrote: Wrote = None) -> Letter:
+        raw = cells[index]
+        return Letter(self.by_name[raw[0]], raw) if raw else NO_MESSAGE
+
+    def plain(self, value: tuple) -> Any:
+        return self.by_name[value[0]].plain(value) if value else None
+
+
+def canonical(value: Any) -> str:
+    """Return the canonical JSON text of a plain value (W2)."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,246 @@
+"""What a protocol imports (section 3.1): all names, bound to this explorer. What acts on a state asks `s.world`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.second.kinds import (
+    NOBODY,
+    Bool,
+    Int,
+    Kind,
+    Letter,
+    Message,
+    MessageUnion,
+    NodeId,
+    OneOf,
+    Processes,
+    Record,
+    Seq,
+    SetOf,
+)
+from tests.second.state import NODE, Field, Role
+
+__all__ = [
+    "NOBODY", "NODE", "Bool", "Field", "Int", "Kind", "Message", "MessageUnion", "NodeId", "OneOf", "Processes",
+    "Record", "Role", "Seq", "SetOf",
+]  # fmt: skip
+
+ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
+State = Node = History = AnyMessage = object
+RECORDS: dict[str, Record] = {}  # of the model that runs
+MESSAGES: dict[str, Message] = {}
+
+
+class ProtocolError(Exception):
+    """A size that there cannot be (O1)."""
+
+
+class MessageName(str):
+    """The constant by which a source calls a kind of message; calling it makes one."""
+
+    def __call__(self, **values: Any) -> Letter:
+        return MESSAGES[self].make(**values)
+
+
+class RecordName:
+    """The constant by which a source calls a kind of record; calling it makes one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, **values: int) -> Any:
+        return RECORDS[self.name].make(**values)
+
+
+Txn, Zxid = RecordName("Txn"), RecordName("Zxid")
+
+
+class Size:
+    """The sizes of a model, as `declare`'s functions read them (B1)."""
+
+    def __init__(self, nodes: int, budgets: dict[str, int], txns: int) -> None:
+        self.nodes, self.budgets, self.txns = nodes, budgets, txns
+        self.majority = nodes // 2 + 1
+        self.log = 0
+        self.with_epochs(0)
+
+    def with_epochs(self, epochs: int) -> None:
+        """Set the largest epoch, and the kinds that depend on it."""
+        self.epochs = epochs
+        self.epoch, self.count = Int(0, epochs).derive(), Int(0, self.txns).derive()
+        self.txn = Record("Txn", {"epoch": self.epoch, "counter": self.count, "value": self.count})
+
+    def __getattr__(self, name: str) -> int:
+        if name.startswith("__") or name not in self.__dict__.get("budgets", {}):
+            raise AttributeError(name)
+        return self.budgets[name]
+
+
+def stored(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+    """Declare a persistent field of each process."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+
+
+def on_disk(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+    """Declare a persistent field of each process that is on its disk."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, on_disk=True)
+
+
+def volatile(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+    """Declare a volatile field of each process."""
+    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
+
+
+def ghost(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+    """Declare a ghost."""
+    return Field(name, kind, Role.GHOST, axes, doc)
+
+
+def environment(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+    """Declare a field of the environment."""
+    return Field(name, kind, Role.ENVIRONMENT, axes, doc)
+
+
+@dataclass
+class Variant:
+    """Functions replaced (N3)."""
+
+    name: str
+    summary: str = ""
+    overrides: dict[str, Callable] = field(default_factory=dict)
+    rule: str = ""
+    safe: bool = False
+    over: Any = ()
+    repairs: bool = False
+
+
+@dataclass
+class Start:
+    """Another initial state (M10)."""
+
+    name: str
+    summary: str
+    function: Callable
+
+
+@dataclass
+class Declaration:
+    """What `declare` was called with (L1)."""
+
+    module: str
+    state: Callable
+    messages: Callable = lambda size: []
+    types: Callable = lambda size: []
+    budgets: dict[str, int] = field(default_factory=dict)
+    nodes: int = 3
+    network: str = ""
+    variants: Any = ()
+    transactions: bool = False
+    epochs: Callable = lambda size: size.nodes
+    flight: Callable | None = None
+    unforced: int = 4
+    world: str = "datagrams"
+    elects: Any = ()
+    starts: Any = ()
+    hidden: Any = None
+
+
+def declare(module: str, **named: Any) -> Declaration:
+    """Declare a protocol (L1)."""
+    return Declaration(module, **{name: value for name, value in named.items() if value is not None})
+
+
+@dataclass
+class Mark:
+    """What a decorator says of a function."""
+
+    sort: str  # action, environment, receives, observation, safety, invariant, goal
+    name: str = ""
+    when: Callable | None = None
+    budget: str = ""
+    fair: bool = True
+    over: str = "state"
+    witness: Callable | None = None
+
+
+def _marker(mark: Mark) -> Callable:
+    def decorate(function: Callable) -> Callable:
+        function.mark = mark
+        return function
+
+    return decorate
+
+
+def action(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True) -> Callable:
+    """Mark an internal step of a process."""
+    return _marker(Mark("action", name, when, budget, fair))
+
+
+def environment_step(
+    when: Any = None, budget: str = "", every: int = 40, name: str = "", everywhere: bool = False
+) -> Callable:
+    """Mark a step of the environment."""
+    return _marker(Mark("environment", name, when, budget))
+
+
+def receives(function: Callable) -> Callable:
+    """Mark what a process does with one kind of message."""
+    return _marker(Mark("receives"))(function)
+
+
+def observation(function: Callable) -> Callable:
+    """Mark a function that writes ghosts."""
+    return _marker(Mark("observation"))(function)
+
+
+def safety(*, witness: Callable | None = None, over: str = "state", premise: str = "", name: str = "") -> Callable:
+    """Mark a property."""
+    return _marker(Mark("safety", name, over=over, witness=witness))
+
+
+def invariant(function: Any = None, **named: Any) -> Callable:
+    """Mark a property of states that is checked when it is named."""
+    mark = _marker(Mark("invariant", named.get("name", "")))
+    return mark if function is None else mark(function)
+
+
+def goal(function: Any = None, **named: Any) -> Callable:
+    """Mark a progress property."""
+    mark = _marker(Mark("goal", named.get("name", "")))
+    return mark if function is None else mark(function)
+
+
+def step(*_: Any, **__: Any) -> Callable:
+    """Annotate a function; no effect."""
+    return lambda function: function
+
+
+def broken(text: str = "") -> bool:
+    """Return False."""
+    return False
+
+
+def _acting(name: str) -> Callable:
+    """Return the function of the language that the world of the model carries out."""
+
+    def call(s: Any, *args: Any, **named: Any) -> Any:
+        return getattr(s.world, "do_" + name)(*args, **named)
+
+    call.__name__ = name
+    return call
+
+
+def arm_timer(s: Any, p: int, timer: int = 0) -> None:
+    """Do nothing (M9)."""
+
+
+forget, choose, is_down = _acting("forget"), _acting("choose"), _acting("is_down")
+send, force, durable = _acting("send"), _acting("force"), _acting("durable")
+connect, disconnect = _acting("connect"), _acting("disconnect")
+send_to_leader, send_to_follower = _acting("send_to_leader"), _acting("send_to_follower")
+abcast, abdeliver, accept, establish = (_acting(n) for n in ("abcast", "abdeliver", "accept", "establish"))
+revise, end_pass, end_leadership = (_acting(n) for n in ("revise", "end_pass", "end_leadership"))
+end_synchronization = _acting("end_synchronization")

@@ -1,0 +1,102 @@
+"""Properties and their verdicts (section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from tests.second.kinds import NO_MESSAGE, Fault
+from tests.second.world import Step, World
+
+MET = "no-runtime-error"
+
+
+@dataclass
+class Property:
+    """A property under judgement: over `state`, `history`, `step` or `terminal`, and what was seen of it so far."""
+
+    name: str
+    over: str
+    holds: Callable
+    witness: Callable | None
+    kinds: tuple[str, ...] = ()  # of messages, one for each parameter (P3)
+    violated: int | None = None
+    witnessed: int | None = None
+
+    def verdict(self) -> dict[str, Any]:
+        """Return the verdict (P6)."""
+        if self.violated is not None:
+            return {"result": "violated", "depth": self.violated}
+        if self.witnessed is not None:
+            return {"result": "held", "depth": self.witnessed}
+        return {"result": "premise not reached", "depth": None}
+
+
+def declared(world: World, names: list[str]) -> list[Property]:
+    """Return the properties with these names, or without names every `@safety`."""
+    program, found = world.program, []
+    for name, mark, function in program.marked("safety", "invariant"):
+        called = mark.name or function.__name__.replace("_", "-")
+        if called in names or (not names and mark.sort == "safety"):
+            witness = program.current(mark.witness) if mark.witness else None
+            parameters = program.messages_of(function, name)[1:] if mark.over == "state" else ()
+            found.append(Property(called, mark.over, function, witness, tuple(parameters)))
+    return found
+
+
+class Judge:
+    """Judges states and steps, in the order of their depths.
+
+    Args:
+        world: the model.
+        properties: what to judge.
+    """
+
+    def __init__(self, world: World, properties: list[Property]) -> None:
+        self.world = world
+        self.properties = properties
+        self.steps = [p for p in properties if p.over == "step"]
+        self.before, self.event, self.after = (world.layout.object() for _ in range(3))
+        self.errors: list[str] = []
+
+    def _ask(self, function: Callable, *args: Any) -> bool | None:
+        """Return what a property or witness says, or None if it meets an error (P7)."""
+        try:
+            return bool(function(*args))
+        except (Fault, ZeroDivisionError) as error:
+            self.errors.append(f"{function.__name__}: {error}")
+            return None
+
+    def _letters(self, kinds: tuple[str, ...]) -> Iterator[tuple]:
+        flight = list(self.world.in_flight(self.after)) if kinds else []
+        return product(*([m for m in flight if kind in ("AnyMessage", m.kind)] for kind in kinds))
+
+    def state(self, state: tuple, depth: int, terminal: bool = False) -> None:
+        """Judge the properties of states (P2, P3), or the terminal ones (P5)."""
+        self.after.load(state)
+        for prop in self.properties:
+            if prop.over == "step" or (prop.over == "terminal") != terminal:
+                continue
+            if prop.violated is None and any(
+                self._ask(prop.holds, self.after, *m) is False for m in self._letters(prop.kinds)
+            ):
+                prop.violated = depth
+            witness = prop.witness or (prop.holds if not prop.kinds else None)
+            if prop.witnessed is None and witness and self._ask(witness, self.after):
+                prop.witnessed = depth
+
+    def step(self, state: tuple, step: Step, result: tuple, depth: int) -> None:
+        """Judge the properties of steps (P4)."""
+        before, event, after = self.before, self.event, self.after
+        for s, values in ((before, state), (event, result), (after, result)):
+            s.load(values)
+        event.event, event.event_process, event.event_peer = step.number, step.process, step.peer
+        event.event_message = step.message or NO_MESSAGE
+        event.accepts, event.accept_epoch = self.world.accepts, self.world.accept_epoch
+        for prop in self.steps:
+            if prop.violated is None and self._ask(prop.holds, before, event, after) is False:
+                prop.violated = depth
+            if prop.witnessed is None and prop.witness and self._ask(prop.witness, before, event, after):
+                prop.witnessed = depth

@@ -1,0 +1,241 @@
+"""The second explorer gives what docs/semantics.md shows in its examples, and shares no module with the product."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.second.configure import build
+from tests.second.explore import explore as search
+from tests.second.reference import explore
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PINGS = """
+from zabcheck.language import (NODE, NOBODY, Int, Message, MessageName, NodeId, Processes, Seq, declare, ghost, action,
+    environment, environment_step, receives, send, stored, volatile)
+PING = MessageName("PING")
+def state(size):
+    return [stored("got", Seq(Int(0, 3), 4), ""), volatile("v", Processes(2), ""),
+            environment("clock", Int(0, 1), ""), ghost("seen", Int(0, 3), "", NODE)]
+def messages(size):
+    return [Message("PING", {"n": Int(0, 3), "who": NodeId.of(size.nodes)})]
+def first(s, p):
+    return p == 0
+@action(when=first, budget="a")
+def begin(s, p):
+    for n in range(3):
+        send(s, p, 1, PING(n=n, who=0))
+    send(s, p, 0, PING(n=3, who=NOBODY))
+@receives
+def on_ping(s, p, m: PING):
+    s.got[p].append(m.n)
+@environment_step(budget="ticks")
+def tick(s):
+    s.clock = 1
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="ordered",
+    budgets={"crashes": 1, "drops": 1, "duplicates": 1, "a": 1, "ticks": 1})
+"""
+
+PLAIN = json.loads("""
+{"fields": {"got": [[], []], "v": [[], []], "clock": 0},
+ "network": {"in_flight": [
+    {"message": "PING", "source": 0, "target": 1, "ahead": 0, "n": 0, "who": 0},
+    {"message": "PING", "source": 0, "target": 0, "ahead": 0, "n": 3, "who": null},
+    {"message": "PING", "source": 0, "target": 1, "ahead": 1, "n": 1, "who": 0},
+    {"message": "PING", "source": 0, "target": 1, "ahead": 2, "n": 2, "who": 0}],
+   "in_line": [[1, 3], [0, 0]]},
+ "budgets": {"timeouts": 0, "crashes": 1, "drops": 1, "duplicates": 1, "heartbeats": 0, "a": 0, "ticks": 1},
+ "ghosts": {"seen": [0, 0], "crashed": [false, false]}, "disks": {}}""")
+
+DISK = """
+from zabcheck.language import (Int, Message, MessageName, Seq, action, choose, declare, force, on_disk, send, stored,
+    volatile)
+PING = MessageName("PING")
+def state(size):
+    return [on_disk("d", Int(0, 2), ""), stored("st", Int(0, 4), ""), volatile("v", Int(0, 1), ""),
+            on_disk("log", Seq(Int(0, 7), 2), "")]
+def messages(size):
+    return [Message("PING", {"c": Int(0, 1)})]
+def on_start(s, p):
+    s.d[p] = 1
+@action(budget="a")
+def work(s, p):
+    s.d[p] = 2
+    s.st[p] = 4
+    c = choose(s, 2)
+    send(s, p, p, PING(c=c))
+    s.log[p].append(7)
+    force(s, p)
+@action(budget="b")
+def spare(s, p):
+    s.v[p] = 1
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1,
+    budgets={"crashes": 1, "power_losses": 1, "a": 1, "b": 1})
+"""
+
+DISK_PLAIN = json.loads("""
+{"fields": {"d": [1], "st": [0], "v": [0], "log": [[]]}, "network": {"in_flight": []},
+ "budgets": {"timeouts": 0, "crashes": 1, "drops": 0, "duplicates": 0, "power_losses": 1, "heartbeats": 0,
+  "a": 1, "b": 1},
+ "ghosts": {"crashed": [false]},
+ "disks": {"unforced": [1], "d_images": [[0, 1, 0, 0, 0]], "log_images": [[[], [], [], [], []]]}}""")
+
+VOTES = """
+from zabcheck.language import (Int, Message, MessageName, NodeId, OneOf, connect, declare, disconnect, on_disk,
+    send_to_leader, volatile, NOBODY)
+HI = MessageName("HI")
+def state(size):
+    return [volatile("role", OneOf("ELECTION", "FOLLOWING", "LEADING"), ""),
+            volatile("leader", NodeId.of(size.nodes), ""), on_disk("vote", Int(0, 1), ""), volatile("n", Int(0, 3), "")]
+def messages(size):
+    return [Message("HI", {"n": Int(0, 3)})]
+def on_elected(s, l):
+    s.role[l] = 2
+    s.vote[l] = 1
+def on_follow(s, f, l):
+    s.role[f] = 1
+    s.leader[f] = l
+    connect(s, f, l)
+    send_to_leader(s, f, HI(n=1))
+PROTOCOL = declare(__name__, state=state, messages=messages, world="connections", elects=("vote",),
+    budgets={"crashes": 1, "losses": 1, "partitions": 1, "power_losses": 1, "elections": 2})
+"""
+
+VOTES_PLAIN = json.loads("""
+{"fields": {"role": [2, 1, 0], "leader": [null, 0, null], "vote": [1, 0, 0], "n": [0, 0, 0]},
+ "network": {"link": [[0, 0, 0], [1, 0, 0], [0, 0, 0]],
+   "to_leader": [[[], [], []], [[{"message": "HI", "n": 1}], [], []], [[], [], []]], "to_follower": [[], [], []]},
+ "budgets": {"timeouts": 0, "crashes": 1, "losses": 1, "partitions": 1, "drops": 0, "duplicates": 0, "power_losses": 1,
+   "elections": 1},
+ "ghosts": {"crashed": [false, false, false]},
+ "disks": {"unforced": [1, 0, 0], "vote_images": [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]}}""")
+
+
+class Explored:
+    """The result of a request about a source, with the successors of a state by label."""
+
+    def __init__(self, folder: Path, source: str, **request: object) -> None:
+        path = folder / "protocol.py"
+        path.write_text(source)
+        self.result = explore({"protocol": str(path), **request})
+        self.states = self.result["states"]
+
+    def after(self, state: dict) -> list[tuple[str, dict]]:
+        """Return label and result of each step of a state."""
+        i = self.states.index(state)
+        assert i < self.result["expanded"]
+        return [(label, self.states[j]) for k, label, j in self.result["edges"] if k == i]
+
+    def results(self, state: dict, label: str) -> list[dict]:
+        """Return the results of the steps with a label."""
+        return [result for name, result in self.after(state) if name == label]
+
+
+def line(state: dict) -> list[tuple[int, int]]:
+    """Return `n` and `ahead` of what is in flight to p1."""
+    return sorted((m["n"], m["ahead"]) for m in state["network"]["in_flight"] if m["target"] == 1)
+
+
+@pytest.fixture(scope="module")
+def pings(tmp_path_factory: pytest.TempPathFactory) -> Explored:
+    return Explored(tmp_path_factory.mktemp("pings"), PINGS, max_depth=3)
+
+
+def test_the_example_of_datagrams(pings: Explored) -> None:
+    """Section 7's example and the first plain state."""
+    (sent,) = pings.results(pings.states[0], "action:begin")
+    assert sent == PLAIN
+    received = {tuple(line(s)) for s in pings.results(sent, "receive") if s["fields"]["got"] == [[], [1]]}
+    assert received == {((2, 0),)}
+    assert ((0, 0), (2, 1)) in {tuple(line(s)) for s in pings.results(sent, "drop")}
+    (again,) = [s for s in pings.results(sent, "repeat") if s["fields"]["got"] == [[], [2]]]
+    assert line(again) == [(2, 0)]
+    assert again["network"]["in_line"] == [[1, 1], [0, 0]]
+
+
+def test_on_fifo_only_the_first_is_received(tmp_path: Path) -> None:
+    """Section 7's example on `fifo`."""
+    fifo = Explored(tmp_path, PINGS, max_depth=2, network="fifo")
+    (sent,) = fifo.results(fifo.states[0], "action:begin")
+    for label in ("receive", "repeat"):
+        assert sorted(s["fields"]["got"] for s in fifo.results(sent, label)) == [[[], [0]], [[3], []]]
+    assert len(fifo.results(sent, "drop")) == 4
+
+
+def test_the_example_of_a_disk(tmp_path: Path) -> None:
+    """Section 11's worked example and the second plain state."""
+    disk = Explored(tmp_path, DISK, max_depth=2)
+    start = disk.states[0]
+    assert start == DISK_PLAIN
+    lost = disk.results(start, "power_loss")
+    assert sorted(s["fields"]["d"] for s in lost) == [[0], [1]]
+    for state in lost:
+        assert state["budgets"]["power_losses"] == 0
+        assert state["ghosts"]["crashed"] == [True]
+        assert state["disks"] == {"unforced": [0], "d_images": [[0] * 5], "log_images": [[[]] * 5]}
+    (crashed,) = disk.results(start, "crash")
+    assert {**crashed, "budgets": 0, "ghosts": 0} == {**start, "budgets": 0, "ghosts": 0}
+    inside = disk.results(start, "crash_inside")
+    seen = {
+        (
+            s["fields"]["d"][0], s["fields"]["st"][0], len(s["fields"]["log"][0]), s["disks"]["unforced"][0],
+            tuple(m["c"] for m in s["network"]["in_flight"]), s["budgets"]["a"], s["budgets"]["b"],
+        )
+        for s in inside
+    }  # fmt: skip
+    assert seen == {
+        (1, 0, 0, 1, (), 0, 1), (1, 0, 0, 1, (), 1, 0), (2, 0, 0, 2, (), 0, 1), (2, 4, 0, 2, (), 0, 1),
+        (2, 4, 0, 2, (0,), 0, 1), (2, 4, 0, 2, (1,), 0, 1), (2, 4, 1, 3, (0,), 0, 1), (2, 4, 1, 3, (1,), 0, 1),
+        (2, 4, 1, 0, (0,), 0, 1), (2, 4, 1, 0, (1,), 0, 1),
+    }  # fmt: skip
+    logged = [s["fields"] for s in disk.results(start, "power_loss_inside") if s["network"]["in_flight"]]
+    assert {(f["d"][0], len(f["log"][0])) for f in logged} == {(0, 0), (1, 0), (2, 0), (2, 1)}
+
+
+def test_the_example_of_connections(tmp_path: Path) -> None:
+    """The third plain state, and its steps."""
+    votes = Explored(tmp_path, VOTES, max_depth=2)
+    assert VOTES_PLAIN in votes.results(votes.states[0], "elect")
+    steps = votes.after(VOTES_PLAIN)
+    labels = [label for label, _ in steps]
+    assert {label: labels.count(label) for label in labels if "inside" not in label} == {
+        "to_leader": 1, "join": 1, "lose_connection": 1, "partition": 1, "crash": 3, "power_loss": 4,
+    }  # fmt: skip
+    (lost,) = votes.results(VOTES_PLAIN, "lose_connection")
+    assert lost["network"]["link"][1][0] == 2
+    links = {
+        tuple(s["ghosts"]["crashed"]): (s["network"]["link"][1][0], len(s["network"]["to_leader"][1][0]))
+        for s in votes.results(VOTES_PLAIN, "crash")
+    }
+    assert links[True, False, False] == (4, 0)
+    assert links[False, True, False] == (3, 1)
+    assert "crash_electing" in {label for _, label, _ in votes.result["edges"]}
+
+
+def test_no_module_of_the_product_is_loaded() -> None:
+    """The second explorer runs user protocols, and ours, without the product."""
+    program = """
+import sys
+from tests.second.reference import explore
+explore({"protocol": "examples/raft_election.py", "nodes": 2, "max_states": 50})
+loaded = {name.split(".")[0] for name in sys.modules}
+assert not loaded & {"zabcheck", "zabspec", "checker", "invariants", "traces"}, loaded
+files = {getattr(m, "__file__", None) or "" for m in sys.modules.values()}
+assert not [f for f in files if any(f"/{part}/" in f for part in ("zabspec", "checker", "invariants", "traces"))]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_an_exploration_is_breadth_first() -> None:
+    """A state's depth is that of the shortest path (M6)."""
+    world = build({"protocol": str(ROOT / "examples/token_ring.py"), "nodes": 2})
+    graph, _ = search(world, [], 1 << 62, 1 << 62)
+    least = {0: 0}
+    for i, _, j in graph.edges:
+        least[j] = min(least.get(j, 1 << 62), least[i] + 1)
+    assert graph.depth == [least[k] for k in range(len(graph.states))]

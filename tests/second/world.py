@@ -1,0 +1,314 @@
+"""What both worlds share: hooks, choices, budgets, crashes, actions and environment steps (sections 3, 4, 6, 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.second.disks import Disks
+from tests.second.history import History
+from tests.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion
+from tests.second.language import Size
+from tests.second.load import Program
+from tests.second.state import NODE, Field, Layout, Role, part
+
+ANNOTATIONS = {"event": 0, "event_process": NOBODY, "event_peer": NOBODY, "event_message": NO_MESSAGE}
+
+
+@dataclass
+class Model:
+    """One configuration of a protocol (M1), as a world needs it."""
+
+    program: Program
+    size: Size
+    fields: list[Field]
+    messages: MessageUnion
+    network: int
+    amounts: dict[str, int]  # of every budget
+    own: list[str]  # the budgets of the protocol's own
+    up: int  # capacities of the network
+    down: int
+    unforced: int
+    user: bool = True
+    transactions: bool = False
+    revises: bool = False
+    elects: tuple[str, ...] = ()
+    literal: bool = False
+    start: Callable | None = None
+
+
+@dataclass(slots=True)
+class Step:
+    """An enabled step: its label and number in the tables, its effect, and its annotations (P4).
+
+    `fails` says whether `process` may fail inside it (S10).
+    """
+
+    label: str
+    number: int
+    effect: Callable[[], None]
+    process: int = NOBODY
+    peer: int = NOBODY
+    message: Letter | None = None
+    fails: bool = False
+
+
+class World(Disks, History):
+    """A model that can be run: its states, the steps of each, and their results.
+
+    Args:
+        model: the configuration.
+    """
+
+    BUDGETS: tuple[str, ...] = ()  # the world's own that are always in the state (W5)
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.program, self.n = model, model.program, model.size.nodes
+        amounts = model.amounts
+        self.faults = model.user and amounts.get("crashes", 0) + amounts.get("power_losses", 0) > 0
+        self.disks = self.faults and any(f.on_disk for f in model.fields)
+        if model.user and not any(f.on_disk for f in model.fields):
+            self.faults = amounts.get("crashes", 0) > 0
+        budgets = [*self.BUDGETS, *(["power_losses"] if self.disks else []), *model.own]
+        fields = [*model.fields, *self.network_fields()]
+        fields += [
+            part(f"{b}_left", Int(0, amounts.get(b, 0)), Role.BUDGET, "budgets", key=b) for b in dict.fromkeys(budgets)
+        ]
+        fields += [part("crashed", Bool(), Role.GHOST, "ghosts", NODE)] if self.faults else []
+        fields += self.history_fields() if model.transactions else []
+        fields += self.disk_fields() if self.disks else []
+        self.actions = self._steps("action")
+        self.changes = self._steps("environment")
+        self.layout = Layout(fields, self.n, self._constants())
+        self.left = {b: self.layout.offset[f"{b}_left"] for b in budgets}
+        self.s = self.layout.object(self.wrote if self.disks else None)
+        self.s.world, self.cells = self, self.s.cells
+        self.volatile = [
+            [k for f in model.fields if f.role is Role.VOLATILE for k in self.layout.entries(f, p)]
+            for p in range(self.n)
+        ]
+        self.low = list(self.layout.initial)
+        self.trail: list[list[int]] = []
+        self.at, self.product, self.accepts, self.accept_epoch = 0, 1, 0, 0
+        self.point_of_receipt = 0
+        self.prepare_disks()
+        self.receivers = self._receivers()
+
+    def _constants(self) -> dict[str, Any]:
+        model = self.model
+        constants = {budget.upper(): amount for budget, amount in model.amounts.items()}
+        constants |= {"NODES": self.n, "MAJORITY": model.size.majority, "TXNS": model.size.txns}
+        constants |= {"EPOCHS": model.size.epochs, "ACTIONS": len(self.actions), "CHANGES": len(self.changes)}
+        constants |= {"NETWORK": model.network, "FLIGHT": model.up, "UP": model.up, "DOWN": model.down}
+        constants |= {"IMAGES": model.unforced + 1, "ELECTS": int(bool(model.elects)), "LITERAL": int(model.literal)}
+        return constants | ANNOTATIONS | {"accepts": 0, "accept_epoch": 0}
+
+    def _steps(self, sort: str) -> list[tuple[str, str, Callable | None, Callable]]:
+        """Return label, budget, guard and function of each action, or of each environment step (L4)."""
+        return [
+            (f"{sort}:{mark.name or name}", mark.budget, mark.when and self.program.current(mark.when), function)
+            for name, mark, function in self.program.marked(sort)
+        ]
+
+    def _receivers(self) -> dict[tuple[int, str], Callable]:
+        """Return the `@receives` functions by their number of parameters and kind of message."""
+        found = {}
+        for name, _, function in self.program.marked("receives"):
+            found[function.__code__.co_argcount, self.program.messages_of(function, name)[-1]] = function
+        return found
+
+    # --- what worlds define ---
+
+    def network_fields(self) -> list[Field]:
+        """Return the fields of the network."""
+        raise NotImplementedError
+
+    def network_steps(self) -> Iterator[Step]:
+        """Yield the enabled steps that only this world has."""
+        raise NotImplementedError
+
+    def cut_off(self, p: int) -> None:
+        """Do to the network what a crash of p does."""
+
+    def in_flight(self, s: Any) -> Iterator[Letter]:
+        """Yield all messages in flight in the state that `s` shows."""
+        raise NotImplementedError
+
+    # --- functions that the world calls (section 3.2) ---
+
+    def has(self, name: str) -> bool:
+        """Whether the protocol or its variant defines a function of section 3.2."""
+        return callable(self.program.names.get(name))
+
+    def ask(self, name: str, default: Any, *args: Any) -> Any:
+        """Return what a function of section 3.2 gives, or the default if the protocol does not define it."""
+        function = self.program.names.get(name)
+        return default if function is None else function(self.s, *args)
+
+    def handle(self, name: str, *args: Any) -> None:
+        """Run a handler of section 3.2, if there is one; point 1 of S11 is before it."""
+        self.point()
+        self.ask(name, None, *args)
+
+    def call(self, name: str, *args: Any) -> Any:
+        """Run a function of the world, or what takes its place in this model (N1, N2)."""
+        function = self.program.names.get(name)
+        replaced = getattr(function, "__globals__", None) is self.program.names
+        if replaced and (not self.model.user or name in self.program.overrides):
+            return function(self.s, *args)
+        return getattr(self, "do_" + name)(*args)
+
+    def up(self, p: int) -> bool:
+        """Whether process p is up (F1)."""
+        return not self.call("is_down", p)
+
+    def has_left(self, budget: str) -> bool:
+        """Whether a budget is left; a step without one (`""`) is free."""
+        return not budget or (budget in self.left and self.cells[self.left[budget]] > 0)
+
+    def spend(self, budget: str) -> None:
+        """Spend one of a budget."""
+        if budget:
+            self.cells[self.left[budget]] -= 1
+
+    def process(self, p: int) -> int:
+        """Return p, or raise a `Fault` if it is no process (R1)."""
+        if 0 <= p < self.n:
+            return p
+        raise Fault(f"{p} is no process")
+
+    # --- functions that handlers call ---
+
+    def do_forget(self, p: int) -> None:
+        """Make all volatile fields of p their low ends."""
+        for k in self.volatile[self.process(p)]:
+            self.cells[k] = self.low[k]
+
+    def do_is_down(self, p: int) -> bool:
+        """Whether p has crashed and not recovered."""
+        return self.faults and self.s.crashed[p]
+
+    def do_choose(self, k: int) -> int:
+        """Choose one of `0..k-1` (E12)."""
+        if k < 1:
+            raise Fault(f"choose of {k}")
+        self.product *= k
+        if self.product > 255:
+            raise Fault("more than 255 alternatives", capacity=True)
+        return self.decide(k)
+
+    def do_durable(self, point: int) -> bool:
+        """Whether the process crashes at this point of its handler (F7)."""
+        return self.point_of_receipt == point
+
+    # --- steps ---
+
+    def initial(self) -> tuple:
+        """Return the initial state (M10), or raise a `Fault` (R5)."""
+        self.s.load(tuple(self.low))
+        for budget, place in self.left.items():
+            self.cells[place] = self.model.amounts.get(budget, 0)
+        for p in range(self.n):
+            self.ask("on_start", None, p)
+        if self.model.start:
+            self.handling = False
+            self.model.start(self.s)
+            self.handling = True
+            for p in range(self.n):
+                self.forced(p)
+        return self.layout.snapshot(self.cells)
+
+    def steps(self, state: tuple) -> list[Step]:
+        """Return the steps enabled in a state (M4), or raise a `Fault` if a guard meets an error (R2)."""
+        self.s.load(state)
+        try:
+            steps = [*self.network_steps(), *self._common_steps()]
+        except ZeroDivisionError as error:
+            raise Fault(str(error)) from error
+        return [*steps, *self.failing_steps(steps)]
+
+    def outcomes(self, state: tuple, step: Step) -> Iterator[tuple | Fault]:
+        """Yield a result of the step, or its error, for each way of choosing (E12)."""
+        trail: list[list[int]] = []
+        while True:
+            self.s.load(state)
+            self.trail, self.at, self.product, self.accepts, self.accept_epoch = trail, 0, 1, 0, 0
+            try:
+                step.effect()
+                yield self.layout.snapshot(self.cells)
+            except Fault as fault:
+                yield fault
+            except ZeroDivisionError as error:
+                yield Fault(str(error))
+            while trail and trail[-1][0] + 1 == trail[-1][1]:
+                trail.pop()
+            if not trail:
+                return
+            trail[-1][0] += 1
+
+    def decide(self, k: int) -> int:
+        """Return one of `0..k-1`: each of them in one of the step's outcomes."""
+        if self.at == len(self.trail):
+            self.trail.append([0, k])
+        self.at += 1
+        return self.trail[self.at - 1][0]
+
+    def _common_steps(self) -> Iterator[Step]:
+        abcasts = self.model.transactions and self.s.abcasts < self.model.size.txns
+        for p in range(self.n):
+            if not self.up(p):
+                yield Step("recover", 9, lambda p=p: self.recover(p), p, fails=True)
+                continue
+            if abcasts and self.may_lead(p) and self.ask("may_abcast", False, p):
+                yield Step("abcast", 6, lambda p=p: self.handle("on_abcast", p), p, fails=True)
+            for label, budget, when, function in self.actions:
+                if self.has_left(budget) and (when is None or when(self.s, p)):
+                    effect = lambda p=p, b=budget, f=function: self.act(b, f, p)  # noqa: E731
+                    yield Step(label, 20, effect, p, fails=True)
+            if self.has_left("crashes"):
+                yield Step("crash", 8, lambda p=p: (self.spend("crashes"), self.crash(p)), p)
+            if self.disks and self.has_left("power_losses"):
+                for kept in range(self.s.unforced[p] + 1):
+                    yield Step("power_loss", 24, lambda p=p, k=kept: self.lose_power(p, k), p)
+        for label, budget, when, function in self.changes:
+            if self.has_left(budget) and (when is None or when(self.s)):
+                yield Step(label, 21, lambda b=budget, f=function: self.change(b, f))
+
+    def may_lead(self, p: int) -> bool:
+        """Whether the world lets p abcast."""
+        return True
+
+    def act(self, budget: str, function: Callable, p: int) -> None:
+        """Run an action (B5)."""
+        self.spend(budget)
+        self.point()
+        function(self.s, p)
+
+    def change(self, budget: str, function: Callable) -> None:
+        """Run an environment step (B5); it is no handler, and makes no images (S2)."""
+        self.spend(budget)
+        self.handling = False
+        try:
+            function(self.s)
+        finally:
+            self.handling = True
+
+    def crash(self, p: int) -> None:
+        """Crash p (F2, F4)."""
+        self.cut_off(p)
+        if self.has("on_crash"):
+            self.ask("on_crash", None, p)
+        else:
+            self.call("forget", p)
+        if self.model.user:
+            if self.ask("starts_at_once", False, p):
+                self.ask("on_recovery", None, p)
+            else:
+                self.s.crashed[p] = True
+
+    def recover(self, p: int) -> None:
+        """Start p again (F3)."""
+        if self.model.user:
+            self.s.crashed[p] = False
+        self.handle("on_recovery", p)
