@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from .commands import SAMPLES, commands
-from .ends import LATE, Case, odd_files, prepared, signals_at_random, walk, wrong
+from .ends import LATE, Case, odd_files, signals_at_random, walk, wrong
 from .files import damaged, samples
 from .running import Outcome, load, run
 from .truth import disputed, faults, lies
@@ -52,7 +52,7 @@ def ends(folder: Path, found: Iterable[Case]) -> Iterator[tuple[Outcome, list[st
     load()
     made, work = folder / "made", folder / "work"
     made.mkdir()
-    prepared(made)
+    samples(made)
     for case in found:
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(made, work)

@@ -17,7 +17,10 @@ from zabspec.protocols.registry import PROTOCOLS
 __all__ = ["SAMPLES", "commands"]
 
 # The files that commands are given (made by `files.samples`).
-SAMPLES = ("zab.trace.json", "db19.trace.json", "run.trace.json", "zoo.cfg", "run.parquet", "swept", "zabcheck.toml")
+SAMPLES = (
+    "zab.trace.json", "db19.trace.json", "run.trace.json", "zoo.cfg", "run.parquet", "swept", "zabcheck.toml",
+    "run.json", "data",
+)  # fmt: skip
 
 TINY = "--nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0"
 SMALL = "--nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0"
@@ -71,6 +74,13 @@ TYPED = {
     "gallery small-quorum --json": 3,
     "judge run.parquet --property agreement --violations v.jsonl --json --engine plain --threads 1": 8,
     "sweep new --seeds 1:5 --nodes 3,5 --delay 1:3 --faults 0,1 --sample 3": 0,
+    f"--live {TINY} --no-trace --json": 3,
+    "plan --servers 3 --outstanding 2 --json": 3,
+    "audit data --json": 5,
+    "audit data --html audit.html --sarif a.sarif": 2,
+    "report run.json --html page.html": 4,
+    "reenact zab.trace.json": 2,
+    "init made.py": 2,
     "variants": 2,
     "properties": 2,
     "--help": 2,

@@ -22,11 +22,9 @@ from checker.cli import main
 from checker.commands.common import InputPath
 from zabspec.signals import ENDING
 
-from .audited import originals
-from .files import samples
-from .running import Outcome, Setting, run
+from .running import Outcome, Setting
 
-__all__ = ["KINDS", "Case", "cases", "inputs", "names", "prepared", "signals_at_random", "walk", "wrong"]
+__all__ = ["KINDS", "Case", "cases", "inputs", "names", "signals_at_random", "walk", "wrong"]
 
 TINY = "--nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0"
 # What a command is asked where it needs more than its arguments to be cheap, or a question at all.
@@ -176,14 +174,6 @@ def walk(seed: int, each: int | None) -> Iterator[Case]:
             by_kind["time"] += [Case("time", (*live, "--time-limit", s), (3,)) for s in ("0.000001", "0.01")]
         for found in by_kind.values():
             yield from found if each is None else source.sample(found, min(each, len(found)))
-
-
-def prepared(folder: Path) -> None:
-    """Make the files of the cases; those of `files.samples` first."""
-    samples(folder)
-    made = run(shlex.split(f"{TINY} --json"), folder, LATE)
-    (folder / "run.json").write_text(made.out)
-    originals()[0].write(folder / "data")
 
 
 def odd_files(folder: Path) -> None:

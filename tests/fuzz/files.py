@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .audited import originals
 from .running import run
 
 __all__ = ["Damaged", "damaged", "samples"]
@@ -87,6 +88,10 @@ def samples(folder: Path) -> None:
     for words in MADE:
         made = run(words, folder, 60)
         assert made.code in (0, 1), made
+    explored = run((*TINY, "--json"), folder, 60)
+    assert explored.code == 0, explored
+    (folder / "run.json").write_text(explored.out)
+    originals()[0].write(folder / "data")
     (folder / "zoo.cfg").write_text(ZOO)
     (folder / "zabcheck.toml").write_text(MATRIX)
     (folder / "swept" / "runs").mkdir(parents=True)
