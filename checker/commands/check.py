@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,7 @@ def check(file: Path | None, **options: Any) -> int:
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
     changed figure; 2 the file or the question is wrong; 3 of something there is no verdict.
     """
+    from checker.gate.changed import changed_lines
     from checker.gate.configuration import MatrixError, default_file, read_matrix
 
     with for_machines(options["as_json"]):
@@ -74,7 +76,8 @@ def check(file: Path | None, **options: Any) -> int:
         try:
             matrix = read_matrix(default_file() if file is None else file)
             why = chosen(matrix, options["only"], options["changed_since"])
-            result = result_of(matrix, why, datetime.datetime.now(datetime.UTC).date())
+            since = changed_lines(matrix, options["changed_since"]) if options["changed_since"] is not None else {}
+            result = replace(result_of(matrix, why, datetime.datetime.now(datetime.UTC).date()), changed=since)
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None
         return published(result, options)
@@ -108,7 +111,7 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
     Raises:
         MatrixError: a question is wrong.
     """
-    from checker.gate.judging import left_out
+    from checker.gate.judging import far_ahead, left_out
     from checker.gate.result import Result
     from checker.gate.running import asked_by, outcomes
 
@@ -125,7 +128,7 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 
         found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
     whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
-    return Result(matrix.path, whole, what)
+    return Result(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
 
 
 # --- the answer ------------------------------------------------------------------------------------
@@ -152,9 +155,10 @@ def refuse_both(options: dict[str, Any]) -> None:
 def published(result: Result, options: dict[str, Any]) -> int:
     """Write the answer everywhere it is wanted; returns the exit code."""
     from checker.gate import files
+    from checker.report.sources import top_of
 
     troubles = saved(result, {"traces": options["traces"], "html": options["html"]})
-    root = Path()
+    root = top_of(result.path)
     if options["junit"] is not None:
         troubles.append(write_file(options["junit"], files.as_junit(result)))
     if options["sarif"] is not None:

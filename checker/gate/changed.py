@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import subprocess
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from fnmatch import fnmatch
 from pathlib import Path
 
 from checker.gate.configuration import Check, Matrix, MatrixError, matrix_of
+from zabspec.files import LARGEST_SOURCE, read_bytes
 
-__all__ = ["touched"]
+__all__ = ["changed_lines", "touched"]
 
 # Files that may say which version of zabcheck, or of what it stands on, is installed.
 PINS = (
@@ -46,6 +48,41 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
     if Path(os.path.realpath(matrix.path)) in changed:
         before = earlier(matrix, top, commit)
     return tuple(c for c in matrix.checks if not same(c, before.get(c.name)) or rests_on(c, changed))
+
+
+def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
+    """Return the lines of protocols that a revision has not, by real path of the file; of what was taken out, the lines
+    around it.
+
+    Raises:
+        MatrixError: there is no git, no repository or no such revision.
+    """
+    from zabspec.own.texts import read_text
+
+    top = Path(os.path.realpath(git(matrix.path.parent, "rev-parse", "--show-toplevel").rstrip("\n")))
+    commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+    protocols = {str(c.options["protocol"]) for c in matrix.checks}
+    files = {file for p in protocols if p.endswith(".py") or os.sep in p for file, _ in read_text(p).files}
+    out = {}
+    for file in sorted({os.path.realpath(file) for file in files}):
+        if not Path(file).is_relative_to(top):
+            continue
+        now = read_bytes(file, LARGEST_SOURCE).decode(errors="replace").splitlines()
+        try:
+            before = git(top, "show", f"{commit}:{Path(file).relative_to(top).as_posix()}").splitlines()
+        except MatrixError:  # it was not there
+            before = []
+        out[file] = lines_that_differ(before, now)
+    return out
+
+
+def lines_that_differ(before: Sequence[str], now: Sequence[str]) -> set[int]:
+    """The numbers of lines, from 1, that are new or other; of what was taken out, of the line that follows."""
+    out: set[int] = set()
+    for what, _, _, first, last in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        if what != "equal":
+            out.update(range(first + 1, max(last, first + 1) + 1))
+    return out
 
 
 def same(check: Check, before: Check | None) -> bool:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from checker.gate.found import Named
 from checker.gate.judging import DIFFERS, KNOWN, NEW, NOT_RUN, UNDECIDED, Difference, Outcome
-from checker.gate.places import way_to
+from checker.gate.places import faulty, way_to
 from checker.gate.result import HEAD, Result, statement_of
 from checker.report.github import annotation, cell, diagram
 from checker.report.junit import Case, suite_xml
 from checker.report.report import Counterexample
 from checker.report.sarif import Finding, Place, Rule, sarif
+from checker.report.sources import from_top
 
 __all__ = ["annotation_lines", "as_junit", "as_sarif", "summary"]
 
@@ -25,6 +25,15 @@ RULES = {
     "changed": "What was found is not what was expected: another depth, another number of states.",
     "no verdict": "Less was looked at than was asked for.",
 }
+HELP_OF_PROPERTIES = (
+    "The result lies at the rule that the variant or the change touches, or at the handler of the last step; its "
+    "related locations are the steps of a shortest run. `zabcheck check --traces DIR` saves the run, `zabcheck export` "
+    "shows it, `zabcheck replay` plays it in the simulator. If it is known, put it into the baseline, with a date."
+)
+HELP_OF_CHECKS = (
+    "The result lies at the check in its file. `zabcheck check --only NAME` runs that check alone. Either the protocol "
+    "is to be mended, or the check no longer says what is to be expected."
+)
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 
 
@@ -56,14 +65,14 @@ def of_file(result: Result, o: Outcome) -> Place:
     return Place(result.path, o.check.line, named=o.check.name)
 
 
-def places(result: Result, o: Outcome, d: Difference) -> tuple[list[Place], list[Place]]:
-    """Where a difference is, and the way there: of a violation the handler of its last step, of anything else the
-    check in its file."""
+def places(result: Result, o: Outcome, d: Difference) -> tuple[Place, list[Place]]:
+    """Where a difference is, and the run that leads there: of a violation the rule that is to blame, or the handler of
+    the last step where none is known; of anything else the check in its file."""
     c = counterexample(o, d)
     if c is None or c.trace is None or not c.trace.steps:
-        return [of_file(result, o)], []
+        return of_file(result, o), []
     way = way_to(c.trace)
-    return [replace(way[-1], says=""), of_file(result, o)], way
+    return faulty(c.trace, result.changed) or replace(way[-1], says=""), way
 
 
 # --- SARIF -----------------------------------------------------------------------------------------
@@ -75,8 +84,11 @@ def as_sarif(result: Result, root: Path) -> bytes:
     judged: dict[str, Named] = {}
     for o in result.outcomes:
         judged |= {p.name: p for p in (o.found.properties if o.found is not None else ())}
-    rules = [Rule(p.name, first_sentence(p.statement), f"{p.statement} ({p.source})") for p in judged.values()]
-    rules += [Rule(name, says) for name, says in RULES.items()]
+    rules = [
+        Rule(p.name, first_sentence(p.statement), f"{p.statement} ({p.source})", HELP_OF_PROPERTIES)
+        for p in judged.values()
+    ]
+    rules += [Rule(name, says, help=HELP_OF_CHECKS) for name, says in RULES.items()]
     findings = [finding for o in result.outcomes for finding in findings_of(result, o)]
     trouble = [f"{o.check.name}: {reason}" for o in result.of(UNDECIDED) for reason in o.reasons]
     return sarif(findings, rules, root, result.exit_code, trouble)
@@ -84,12 +96,15 @@ def as_sarif(result: Result, root: Path) -> bytes:
 
 def findings_of(result: Result, o: Outcome) -> Iterator[Finding]:
     for d in o.differences:
-        where, way = places(result, o, d)
+        place, way = places(result, o, d)
         c = counterexample(o, d)
         says = f"{o.check.name}: {d.says}. {c.why if c is not None else ''}".strip()
         rule = d.name if d.what == NEW else d.what
         further = {"check": o.check.name, "expected": o.check.expect.source}
-        yield Finding(rule, "error", says, where, way, f"{o.check.name}/{d.what}/{d.name}", d.known, further)
+        here = of_file(result, o)
+        beside = [replace(here, says="the check")] if place != here else []
+        same = f"{o.check.name}/{d.what}/{d.name}"
+        yield Finding(rule, "error", says, [place], way, same, d.known, further, beside)
     if o.status == UNDECIDED:
         says = f"{o.check.name}: {'; '.join(o.reasons)}"
         yield Finding("no verdict", "warning", says, [of_file(result, o)], same=f"{o.check.name}/no verdict")
@@ -110,19 +125,19 @@ def annotation_lines(result: Result, root: Path) -> list[str]:
         for d in o.differences:
             c = counterexample(o, d)
             said = [f"{d.says}.", c.why if c is not None else "", d.known and f"(Let pass {d.known}.)"]
-            where, level = nearest(places(result, o, d)[0], root), "notice" if d.known else "error"
+            place, way = places(result, o, d)
+            where, level = nearest([place, *way[::-1], of_file(result, o)], root), "notice" if d.known else "error"
             title = f"{o.check.name}: {d.what}"
             out.append(annotation(level, title, " ".join(filter(None, said)), where, root))
         if o.status == UNDECIDED:
             says, place = "; ".join(o.reasons), of_file(result, o)
             out.append(annotation("warning", f"{o.check.name}: no verdict", says, place, root))
-    return out
+    return out + [annotation("warning", "baseline", says) for says in result.warnings]
 
 
 def nearest(where: Sequence[Place], root: Path) -> Place:
     """The first of some places that lies below the root: the handler, if the text is of this repository."""
-    top = Path(os.path.abspath(root))
-    below = [p for p in where if p.path is not None and Path(os.path.abspath(p.path)).is_relative_to(top)]
+    below = [p for p in where if p.path is not None and from_top(p.path, root) is not None]
     return (below or list(where))[0]
 
 

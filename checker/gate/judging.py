@@ -12,12 +12,13 @@ from checker.report.report import some
 
 __all__ = [
     "AS_EXPECTED", "CHANGED", "DIFFERS", "KNOWN", "NEW", "NOT_RUN", "PREMISE_LOST", "UNDECIDED", "VANISHED",
-    "Difference", "Outcome", "left_out", "outcome_of",
+    "Difference", "Outcome", "far_ahead", "left_out", "outcome_of",
 ]  # fmt: skip
 
 # How a check ends.
 AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
 # How what was found differs.
+YEAR = datetime.timedelta(days=366)
 NEW, VANISHED, PREMISE_LOST, CHANGED = "violated", "vanished", "premise lost", "changed"
 
 
@@ -102,6 +103,15 @@ def outcome_of(check: Check, found: Found, baseline: Sequence[Known], today: dat
     else:
         status = KNOWN if judged else AS_EXPECTED
     return Outcome(check, status, judged, reasons, found)
+
+
+def far_ahead(baseline: Sequence[Known], today: datetime.date) -> list[str]:
+    """A warning for everything that is let pass for more than a year."""
+    return [
+        f"the baseline lets {k.name or k.what} of {k.check} pass until {k.until}, more than a year from now"
+        for k in baseline
+        if k.until > today + YEAR
+    ]
 
 
 def matches(known: Known, d: Difference) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,9 @@ from checker.report.sarif import Place
 if TYPE_CHECKING:
     from traces.record.trace import Step, Trace
 
-__all__ = ["place_of", "way_to"]
+__all__ = ["Changed", "faulty", "place_of", "way_to"]
+
+Changed = Mapping[str, Collection[int]]  # by real path of a file, the lines that were changed
 
 MOST_DECORATORS = 20  # lines before the name of a function
 
@@ -27,6 +31,57 @@ def way_to(trace: Trace) -> list[Place]:
         place = place_of(trace, step)
         out.append(Place(place.path, place.line, named=place.named, says=f"{step.number}. {headline(step)}"))
     return out
+
+
+def faulty(trace: Trace, changed: Changed) -> Place | None:
+    """Return the rule that is to blame: of a variant, the function that it puts in; else the function that a change
+    touches. Of several, the one that the run entered last.
+
+    Args:
+        changed: by file, the lines that were changed.
+
+    Returns:
+        Its place; None: there is no variant that is meant to be wrong, and no change is known.
+    """
+    suspects = list(put_in(trace)) or [f for f in functions_of(trace) if is_changed(f, changed)]
+    if not suspects:
+        return None
+    named = {function: name for name, function in handlers(trace)}
+    for step in reversed(trace.steps):
+        for function in suspects:
+            if named.get(function) in entered(step):
+                return located(function, named[function])
+    return located(suspects[0], named.get(suspects[0], "rule"))
+
+
+def put_in(trace: Trace) -> Iterator[FunctionType]:
+    """The functions of the variants of a run that are not meant to mend anything."""
+    variants = trace.model.protocol.variants
+    for name in filter(None, trace.model.configuration.variant.split(",")):
+        v = variants.get(name)
+        if v is not None and not v.safe and not getattr(v, "repairs", False):
+            yield from v.overrides.values()
+
+
+def functions_of(trace: Trace) -> Iterator[FunctionType]:
+    """The functions of a protocol's own modules."""
+    modules = {m.__name__ for m in trace.model.protocol.modules}
+    text = trace.model.protocol.text
+    if text is not None:
+        modules.add(text.module.__name__)
+    for module in [m for name in sorted(modules) if (m := sys.modules.get(name)) is not None]:
+        for value in vars(module).values():
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                yield value
+
+
+def is_changed(function: FunctionType, changed: Changed) -> bool:
+    code = function.__code__
+    lines = changed.get(os.path.realpath(code.co_filename))
+    if not lines:
+        return False
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    return any(code.co_firstlineno <= line <= last for line in lines)
 
 
 def place_of(trace: Trace, step: Step) -> Place:

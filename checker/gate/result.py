@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,15 @@ class Result:
         path: the file.
         outcomes: in its order.
         what: what its checks are called.
+        changed: by real path of a file, the lines that `--changed-since` says were changed.
+        warnings: what is to be said besides, a sentence each.
     """
 
     path: Path
     outcomes: Sequence[Outcome]
     what: str = "check"
+    changed: Mapping[str, Collection[int]] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
     def of(self, *statuses: str) -> list[Outcome]:
         return [o for o in self.outcomes if o.status in statuses]
@@ -88,6 +92,7 @@ class Result:
     def text(self) -> str:
         """All of it."""
         parts = [folded(self.sentence, others="  "), aligned([HEAD, *self.rows()], head=True), *self.folded_notes()]
+        parts += ["\n".join(folded(f"warning: {w}", others="  ") for w in self.warnings)] if self.warnings else []
         return "\n\n".join(parts) + "\n"
 
     def as_json(self) -> dict[str, Any]:
@@ -98,6 +103,7 @@ class Result:
             "file": str(self.path),
             "exit_code": self.exit_code,
             "sentence": self.sentence,
+            "warnings": list(self.warnings),
             "checks": [json_of(o) for o in self.outcomes],
         }
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from checker.report import sarif
 from checker.report.junit import clean
 from checker.report.report import installed_version
+from checker.report.sources import top_of
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
@@ -171,7 +172,9 @@ def as_sarif(audit: Audit) -> bytes:
             )
         )
     trouble = [f"{f.place}: {f.sentence}" for f in audit.findings if f.code == "UNREADABLE"]
-    return sarif.sarif(found, rules, Path.cwd(), audit.code, trouble)
+    paths = [path for f in audit.findings if (path := path_of(audit, f)) is not None]
+    root = top_of(*paths) if paths else Path()
+    return sarif.sarif(found, rules, root, audit.code, trouble)
 
 
 def as_junit(audit: Audit) -> bytes:

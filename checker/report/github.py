@@ -5,11 +5,11 @@ The forms are those of "Workflow commands for GitHub Actions".
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from checker.report.sarif import Place
+from checker.report.sources import from_top, top_of
 
 __all__ = ["LARGEST_DIAGRAM", "annotation", "cell", "diagram", "summary_file"]
 
@@ -28,12 +28,11 @@ def annotation(level: str, title: str, says: str, place: Place | None = None, ro
     """
     given: dict[str, str] = {}
     if place is not None and place.path is not None:
-        whole = Path(os.path.abspath(place.path))
-        top = Path(os.path.abspath(root or Path()))
-        if whole.is_relative_to(top):
-            given = {"file": whole.relative_to(top).as_posix(), **({"line": str(place.line)} if place.line else {})}
+        inside = from_top(place.path, top_of(place.path) if root is None else root)
+        if inside is not None:
+            given = {"file": str(inside), **({"line": str(place.line)} if place.line else {})}
         else:
-            says = f"{says} ({whole.name}:{place.line})"
+            says = f"{says} ({place.path.name}:{place.line})"
     given["title"] = title
     told = ",".join(f"{name}={escaped(value, IN_PROPERTY)}" for name, value in given.items())
     return f"::{level} {told}::{escaped(says, IN_DATA)}"

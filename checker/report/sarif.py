@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+from checker.report.sources import from_top
+
 __all__ = ["SCHEMA", "Finding", "Place", "Rule", "sarif"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"  # what code hosts take for the top of the repository
 LEVELS = ("error", "warning", "note", "none")
+MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~]")  # what Markdown would read as anything but itself
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -31,11 +34,13 @@ class Rule:
         name: its identifier, as `agreement`.
         summary: it in one sentence.
         statement: all that there is to say of it.
+        help: what to do about a result.
     """
 
     name: str
     summary: str
     statement: str = ""
+    help: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,11 +72,12 @@ class Finding:
         rule: the name of its rule.
         level: `error`, `warning`, `note` or `none`.
         says: the sentence.
-        places: where, the most telling first.
-        steps: the places that lead there, in order (3.36).
+        places: where: what is to be mended.
+        steps: the places that lead there, in order (3.36); they are related, too.
         same: what stays as it is from run to run, so that a host knows a finding again; empty: rule and place tell.
         accepted: why it is known and let pass; empty: it is not (3.35).
         further: anything else, as JSON.
+        related: places that belong to it, and are not to be mended (3.27.22).
     """
 
     rule: str
@@ -82,6 +88,7 @@ class Finding:
     same: str = ""
     accepted: str = ""
     further: Mapping[str, Any] = field(default_factory=dict)
+    related: Sequence[Place] = ()
 
 
 def sarif(
@@ -128,6 +135,8 @@ def described(rule: Rule) -> dict[str, Any]:
     out: dict[str, Any] = {"id": rule.name, "shortDescription": {"text": readable(rule.summary)}}
     if rule.statement:
         out["fullDescription"] = {"text": readable(rule.statement)}
+    advice = readable("\n\n".join(filter(None, (rule.statement or rule.summary, rule.help))))
+    out["help"] = {"text": advice, "markdown": MARKDOWN.sub(r"\\\g<0>", advice)}
     return out
 
 
@@ -142,6 +151,8 @@ def result(finding: Finding, rule: int, root: Path) -> dict[str, Any]:
         out["kind"] = "informational"  # 3.27.10: a failure has a level
     if finding.places:
         out["locations"] = [location(place, root) for place in finding.places]
+    if related := [*finding.related, *finding.steps]:
+        out["relatedLocations"] = [{"id": k, **location(place, root)} for k, place in enumerate(related, 1)]
     if finding.steps:
         flow = [{"location": location(place, root), "executionOrder": k} for k, place in enumerate(finding.steps)]
         out["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
@@ -173,10 +184,10 @@ def location(place: Place, root: Path) -> dict[str, Any]:
 
 def artifact(path: Path, root: Path) -> dict[str, str]:
     """A file: from the top of the sources if it is below it, as it is called there; else by its whole path."""
-    whole, top = Path(os.path.abspath(path)), Path(os.path.abspath(root))
-    if whole.is_relative_to(top):
-        return {"uri": quote_from_bytes(os.fsencode(whole.relative_to(top))), "uriBaseId": ROOT}
-    return {"uri": whole.as_uri()}
+    inside = from_top(path, root)
+    if inside is not None:
+        return {"uri": quote_from_bytes(os.fsencode(inside)), "uriBaseId": ROOT}
+    return {"uri": Path(os.path.abspath(path)).as_uri()}
 
 
 def message(text: str) -> dict[str, str]:

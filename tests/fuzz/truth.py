@@ -40,7 +40,8 @@ def faults(o: Outcome, folder: Path) -> list[str]:
         out.append("1 without a word of what was found")
     if o.code == 3 and not REASON.search(o.out + o.err):
         out.append("3 without a reason")
-    if o.code == 0 and not o.out and "--output" not in o.words:
+    in_file = "--output" in o.words or o.words[:1] == ("report",)
+    if o.code == 0 and not o.out and not in_file:
         out.append("0 without an answer")
     if o.late and o.code != 3:
         out.append("it was told to end and did not end with 3")

@@ -1,0 +1,27 @@
+"""Where the sources of a file begin: the folder that paths are named from, whatever folder the command runs in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+
+__all__ = ["from_top", "top_of"]
+
+
+def top_of(file: Path, *others: Path) -> Path:
+    """Return git's top level above a file; outside git, the file's own folder, or the one that all files have in
+    common."""
+    for whole in (os.path.abspath(file), os.path.realpath(file)):
+        for folder in Path(whole).parents:
+            if os.path.exists(folder / ".git"):  # of a worktree it is a file
+                return folder
+    return Path(os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in (file, *others)]))
+
+
+def from_top(path: Path, top: Path) -> PurePosixPath | None:
+    """Return a path as it is named from the top of the sources; None: it is not below it."""
+    for name in (os.path.abspath, os.path.realpath):
+        whole, above = Path(name(path)), Path(name(top))
+        if whole.is_relative_to(above):
+            return PurePosixPath(whole.relative_to(above).as_posix())
+    return None
