@@ -162,7 +162,7 @@ class Explored(Answered):
 
     def said(self) -> Iterator[Verdict]:
         found = self.report.exploration
-        for p in found.properties:
+        for p in self.report.listed:
             broken, shown = found.violations.get(p.name), self.report.counterexamples.get(p.name)
             at = found.witnessed.get(p.name) if broken is None else broken.depth
             if shown is None:

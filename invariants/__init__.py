@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from invariants import analysis, causality, claims, core, durability, inductive, ladis
-from invariants.registry import HISTORY, Property, property_named
+from invariants.registry import HISTORY, NO_RUNTIME_ERROR, Property, property_named
 from zabspec.own.authoring import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -56,4 +56,4 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
     )
 
 
-__all__ = ["MODULES", "OF_PAPERS", "PROPERTIES", "Property", "properties_of", "property_named"]
+__all__ = ["MODULES", "NO_RUNTIME_ERROR", "OF_PAPERS", "PROPERTIES", "Property", "properties_of", "property_named"]

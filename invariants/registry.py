@@ -9,9 +9,21 @@ from typing import Any
 
 from zabspec.own.authoring import Claim
 
-__all__ = ["HISTORY", "STATE", "STEP", "TERMINAL", "Property", "keeps", "meets", "property_named"]
+__all__ = [
+    "HISTORY",
+    "NO_RUNTIME_ERROR",
+    "RUNTIME",
+    "STATE",
+    "STEP",
+    "TERMINAL",
+    "Property",
+    "keeps",
+    "meets",
+    "property_named",
+]
 
 HISTORY, STATE, STEP, TERMINAL = "history", "state", "step", "terminal"
+RUNTIME = "runtime"
 
 
 @dataclass(frozen=True)
@@ -21,7 +33,8 @@ class Property:
     Attributes:
         name: as on the command line.
         of: `history` or `state` (holds(s), witness(s)), `terminal` (the same, asked only of a state in which no step
-            is possible: nothing more happens in that run) or `step` (holds(before, event, after)).
+            is possible: nothing more happens in that run) or `step` (holds(before, event, after)); `runtime`:
+            of whether a step can be taken at all (`NO_RUNTIME_ERROR`, which no function of the language judges).
         source: where the paper states it.
         premise: what the witness shows, in words.
         default: whether it is judged unless named; a documented non-property is not.
@@ -55,6 +68,24 @@ class Property:
         return inspect.cleandoc(self.holds.__doc__ or "")
 
 
+def no_runtime_error() -> bool:
+    """No run-time error: no value leaves a range that its author declared, no index is past an end, no set is given a
+    member that it cannot have, nothing is divided by zero."""
+    return True
+
+
+def a_step_is_taken() -> bool:
+    """A step is taken."""
+    return True
+
+
+# Built in, and always checked. The engines find what violates it where they take a step or evaluate a property, so its
+# functions are never called; it does not count as a property that was put to the test.
+NO_RUNTIME_ERROR = Property(
+    "no-runtime-error", RUNTIME, "built in", "a step is taken", no_runtime_error, a_step_is_taken, default=False
+)
+
+
 def no_step_is_possible(names: Mapping[str, Any], s: Any) -> bool:
     """Whether a state is terminal, in the CPython world."""
     steps: dict[int, int] = {}
@@ -70,6 +101,8 @@ def keeps(p: Property, names: Mapping[str, Any], after: Any, before: Any = None)
         names: a program and the properties, bound.
         before: the state before the step; None: there was none.
     """
+    if p.of == RUNTIME:
+        return True
     holds = names[p.holds.__name__]
     if p.of == STEP:
         return before is None or holds(before, after, after)
@@ -80,6 +113,8 @@ def keeps(p: Property, names: Mapping[str, Any], after: Any, before: Any = None)
 
 def meets(p: Property, names: Mapping[str, Any], after: Any, before: Any = None) -> bool:
     """Whether a state, or the step to it, meets the premise of a property."""
+    if p.of == RUNTIME:
+        return before is not None
     witness = names[p.witness.__name__]
     if p.of == STEP:
         return before is not None and bool(witness(before, after, after))
@@ -92,7 +127,7 @@ def property_named(name: str, properties: Iterable[Property]) -> Property:
     Raises:
         KeyError: there is none.
     """
-    for p in properties:
+    for p in (*properties, NO_RUNTIME_ERROR):
         if p.name == name:
             return p
     raise KeyError(name)

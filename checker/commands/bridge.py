@@ -93,6 +93,7 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
     from checker.explore.compiled import Compiled
     from checker.explore.result import Limits
     from checker.report.report import Report
+    from invariants import NO_RUNTIME_ERROR
     from traces import TraceError
     from zabspec.model import ConfigError
 
@@ -106,6 +107,9 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
         )
     limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
     exploration, threads, symmetry_off = explored(model, model.properties, limits, every)
+    exploration.violations.pop(
+        NO_RUNTIME_ERROR.name, None
+    )  # it ended the exploration, and is no step without refinement
     report = Report(
         exploration, configuration, limits, model.epochs, model.channels, options["keep_going"], threads, symmetry_off
     )

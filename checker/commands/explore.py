@@ -83,6 +83,7 @@ def answer(options: Mapping[str, Any]) -> Report:
         asked_of_z3(configuration, judged, exploration, options),
         required,
         "" if exploration.reduced else reduction_off(model, limits, options) or not_begun(exploration),
+        run_to_error(model, exploration, options),
     )
 
 
@@ -172,7 +173,9 @@ def explored_once(
     symmetry_off = "--no-symmetry" if options["no_symmetry"] else ""
     engine: Any
     exploration: Exploration
-    check_initial(model)
+    early = failed_at_start(model, judged, options["engine"])
+    if early is not None:
+        return early, 0, symmetry_off
     if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds, options):
         return out_of_time(judged, limits, options["engine"]), 0, symmetry_off
     if options["engine"] == "spark":
@@ -201,6 +204,22 @@ def explored_once(
     if reduce and outgrown(exploration, limits):
         exploration = again_reduced(code, engine, exploration, limits, options, started)
     return exploration, threads, symmetry_off
+
+
+def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Exploration | None:
+    """The exploration of a model whose initial state meets a run-time error; None: it meets none."""
+    from checker.explore.failing import note_failure
+    from checker.explore.result import Exploration
+    from traces.record.failure import of_author
+    from zabspec.language.reference import ERRORS, range_error
+
+    try:
+        model.program.initial()
+    except ERRORS as problem:
+        r = Exploration(tuple(judged), engine=engine, levels=[1], raw_levels=[1], expanded_levels=-1)
+        note_failure(r, model, (), str(range_error(problem, "the initial state")), of_author(problem))
+        return r
+    return None
 
 
 def check_initial(model: Model) -> None:
@@ -344,7 +363,7 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
     Raises:
         UsageError: there is no such property, or it is named twice.
     """
-    from invariants import properties_of, property_named
+    from invariants import NO_RUNTIME_ERROR, properties_of, property_named
 
     known, chosen = properties_of(protocol), []
     for name in names:
@@ -360,6 +379,8 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
                 f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}"
             )
     usual = [p for p in known if p.default and p.judges(protocol)]
+    if NO_RUNTIME_ERROR in chosen:  # it is built in, and always checked
+        return [p for p in chosen if p != NO_RUNTIME_ERROR]
     if not chosen and not usual:
         raise click.UsageError(f"{protocol} claims no property: mark one with @safety(witness=...)")
     return chosen or usual
@@ -444,6 +465,21 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
             stem, suffix = stem.removesuffix(ending), ending
             break
     return given.with_name(f"{stem}-{name}{suffix}")
+
+
+def run_to_error(model: Model, exploration: Exploration, options: Mapping[str, Any]) -> Counterexample | None:
+    """The run to the run-time error that ended an exploration without a verdict, held against the other worlds and
+    saved; None: there is none, or none is known (what CPython's integers have room for, machine words may not)."""
+    from traces import TraceError
+    from traces.record.runner import failing_trace
+
+    if exploration.failed or exploration.error_run is None:
+        return None
+    try:
+        trace = failing_trace(model, exploration.error_run, False, exploration.properties)
+    except TraceError:
+        return None
+    return held_and_saved(trace, "no-room", trace_path(options, ["no-room"], "no-room"))
 
 
 def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:

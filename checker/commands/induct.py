@@ -454,7 +454,9 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
     code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"
-    if bad:
+    if seen.failed and len(bad) == 1:
+        code, sentence = NOT_INDUCTIVE, f"{next(iter(bad))} is violated in a reachable run: {seen.error}"
+    elif bad:
         code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} not so in a reachable state: no invariant"
     elif seen.error:
         code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"

@@ -12,6 +12,7 @@ from checker.commands.drawn import HTML, check_page, draw
 
 if TYPE_CHECKING:
     from traces import Trace
+    from traces.record.failure import Failure
 
 __all__ = ["minimise"]
 
@@ -89,6 +90,8 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
 
     told = "none is shorter with this configuration" if proof else "a shorter one may exist"
     still = f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.goal} unreached"
+    if short.failure is not None and short.failure.widen:
+        still = f"need more room than there is ({short.failure.widen})"
     head = f"{before} steps are {after} now, and still {still}; {told}. Saved as {target}"
     return say(f"{folded(head)}\n\n{to_text(short)}", code)
 
@@ -102,9 +105,11 @@ def searched(trace: Trace, limit: float, status: Any) -> tuple[Trace, bool]:
     from invariants import properties_of, property_named
     from traces import build_trace
 
-    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
     if status.due():
         status.show(f"{len(trace.steps)} steps left; exploring for a shorter one")
+    if trace.failure is not None:
+        return searched_failing(trace, trace.failure, limit)
+    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
     code, _ = Compiled.of(trace.model, [prop], True)
     depth = len(trace.steps) - 1
     found = Explorer(code, 0).run(Limits(depth, seconds=limit, memory=MEMORY))
@@ -112,3 +117,28 @@ def searched(trace: Trace, limit: float, status: Any) -> tuple[Trace, bool]:
         return build_trace(trace.model, prop, found.violations[prop.name].schedule), True
     whole = not found.stopped and not found.error and (found.complete or found.depth >= depth)
     return trace, whole
+
+
+def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trace, bool]:
+    """The same of a run that ends in a run-time error: of the author, or of a capacity."""
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Limits
+    from invariants import NO_RUNTIME_ERROR, properties_of, property_named
+    from traces.record.failure import ENABLED, START
+    from traces.record.runner import failing_trace
+
+    if failure.where == START:
+        return trace, True
+    known = properties_of(trace.configuration.protocol)
+    judged = [property_named(failure.judged, known)] if failure.judged else []
+    code, _ = Compiled.of(trace.model, judged, True)
+    depth = len(trace.steps) - (failure.where != ENABLED)  # such an error is met when a state is expanded
+    found = Explorer(code, 0).run(Limits(depth, seconds=limit, memory=MEMORY))
+    run = found.error_run
+    if not failure.widen:
+        run = found.violations[NO_RUNTIME_ERROR.name].schedule if found.failed else None
+    if run is not None and len(run) < len(trace.steps):
+        return failing_trace(trace.model, run, not failure.widen, judged), True
+    whole = not found.stopped and (found.complete or found.depth >= depth)
+    return trace, whole and not (found.error and run is None)

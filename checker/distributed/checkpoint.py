@@ -73,7 +73,7 @@ class Level:
         totals: the kernel's counters, added up.
         witnessed: by property, the depth at which its premise was met.
         violations: by property, the steps that lead to its violation.
-        error: the site at which a value would have left its range.
+        error: the run-time error that was met in it; `error_run`: the steps to it, where a capacity was too small.
         seconds, cpu_seconds: spent so far.
         memory: the most bytes a process of a task has had in use.
     """
@@ -89,6 +89,7 @@ class Level:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     memory: int = 0
+    error_run: list[int] | None = None
 
     @property
     def size(self) -> int:

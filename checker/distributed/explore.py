@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.fingerprints import Fingerprints, cell_of, cells
 from checker.distributed.storage import Storage
 from checker.explore import kernel
+from checker.explore.failing import note_failure
 from checker.explore.memory import Block, peak_bytes
 from checker.explore.result import Exploration, Found, Limits
-from invariants.registry import STEP, Property
+from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
+from zabspec.language.error_sites import OF_AUTHOR
 
 __all__ = ["SparkExplorer"]
 
@@ -152,8 +154,10 @@ class SparkExplorer:
             parts.append(Part(states, predecessors, (run,)))
         level = Level(0, parts, [1], [code.alike(state)], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
-        broken, met, level.error = code.judged_state(state, all_)
+        broken, met, error = code.judged_state(state, all_)
         level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}
+        if error:
+            self.note_failure(level, (), error, here=True)
         level.witnessed = {p.name: 0 for k, p in enumerate(code.properties) if met >> k & 1}
         return level
 
@@ -178,15 +182,32 @@ class SparkExplorer:
             for k, p in enumerate(self.code.properties):
                 if (w[kernel.R_WITNESSES] | w[kernel.R_STEP_WITNESSES]) >> k & 1:
                     new.witnessed.setdefault(p.name, new.depth)
-        erring = [w for w in words if w[kernel.R_ERROR]]  # the first is told, whichever order they were run in
-        if erring:
-            new.error = self.code.sites[min(erring, key=lambda w: w[kernel.R_ERROR_AT])[kernel.R_ERROR] - 1]
+        self.note_errors(level, new, words)
         for k, p in enumerate(self.code.properties):
             if p.name not in level.violations:
                 found = self.broken_step(level, words, k) if p.of == STEP else self.broken_state(new, answers, k)
                 if found is not None:
                     new.violations[p.name] = found
         return new
+
+    def note_errors(self, level: Level, new: Level, words: list[list[int]]) -> None:
+        """Keep the first run-time errors of a level, whichever order its parts were run in."""
+        for noted, place in ((kernel.R_ERROR, kernel.R_ERROR_AT), (kernel.R_FAILED, kernel.R_FAILED_AT)):
+            found = [(w[place] < kernel.LISTED, source, w) for source, w in enumerate(words) if w[noted]]
+            if found:
+                _, source, w = min(found, key=lambda x: (not x[0], x[1]))
+                ordinals = self.checkpoint.ordinals(level, source, w[place] >> 17 & 0xFFFFFFFF)
+                self.note_failure(new, self.code.schedule_along(ordinals), w[noted])
+
+    def note_failure(self, level: Level, schedule: Sequence[int], noted: int, here: bool = False) -> None:
+        """Put a run-time error into a level, with the run to it."""
+        found = Exploration(self.code.properties)
+        found.error = level.error
+        note_failure(found, self.code.model, schedule, self.code.said_of(noted), bool(noted & OF_AUTHOR), here)
+        level.error = found.error
+        level.violations |= {name: list(f.schedule) for name, f in found.violations.items()}
+        if found.error_run is not None:
+            level.error_run = list(found.error_run)
 
     def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:
         """The steps to the first state of a level that breaks a property."""
@@ -208,7 +229,7 @@ class SparkExplorer:
     def tell(self, level: Level) -> None:
         """Put what a level came to into the result."""
         r, code, totals = self.result, self.code, level.totals
-        named: dict[str, Property] = {p.name: p for p in code.properties}
+        named: dict[str, Property] = {p.name: p for p in (*code.properties, NO_RUNTIME_ERROR)}
         r.levels, r.raw_levels = list(level.levels), list(level.raw_levels)
         r.expanded_levels = level.depth - 1 if level.error else level.depth
         r.generated, r.terminal = totals[kernel.R_GENERATED], totals[kernel.R_DEADLOCKS]
@@ -216,5 +237,5 @@ class SparkExplorer:
         r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_BROKEN]) if v}
         r.witnessed = dict(level.witnessed)
         r.violations = {name: Found(named[name], tuple(words)) for name, words in level.violations.items()}
-        r.error = level.error
+        r.error, r.error_run = level.error, None if level.error_run is None else tuple(level.error_run)
         r.seconds, r.cpu_seconds, r.memory = level.seconds, level.cpu_seconds, level.memory

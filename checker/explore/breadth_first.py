@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -19,9 +19,11 @@ from typing import IO, Protocol
 
 from checker.explore import kernel
 from checker.explore.compiled import Compiled
+from checker.explore.failing import note_failure
 from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes, resident_bytes
 from checker.explore.result import Exploration, Found, Limits
 from invariants.registry import STEP
+from zabspec.language.error_sites import OF_AUTHOR
 
 __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
 
@@ -76,6 +78,21 @@ class Chunk:
     count: int = 0
     at: int = 0
     start: int = 0
+
+
+def kernel_errors(reports: Iterable[Block]) -> list[tuple[int, int, bool]]:
+    """The first run-time error of a capacity, and the first of the author, among the reports of a level: what machine
+    code noted, where, and whether it is of the author."""
+    out, kept = [], list(reports)
+    for noted, place, by_author in (
+        (kernel.R_ERROR, kernel.R_ERROR_AT, False),
+        (kernel.R_FAILED, kernel.R_FAILED_AT, True),
+    ):
+        found = [(report.get(place), report.get(noted)) for report in kept if report.get(noted)]
+        if found:
+            at, error = min(found)
+            out.append((error, at, by_author))
+    return out
 
 
 class Group:
@@ -263,7 +280,9 @@ class Explorer:
         code = self.code
         initial = code.model.program.initial().key()
         fingerprint, state = code.canonical(initial)
-        broken, met, self.result.error = code.judged_state(state, self.all & ~self.steps_properties)
+        broken, met, error = code.judged_state(state, self.all & ~self.steps_properties)
+        if error:
+            note_failure(self.result, code.model, (), code.said_of(error), bool(error & OF_AUTHOR), here=True)
         self.result.expanded_levels = -1 if self.result.error else 0
         level = [LevelGroup(self.budget) for _ in range(GROUPS)]
         g = (fingerprint >> 60) & 15
@@ -515,9 +534,10 @@ class Explorer:
     def look_at_reports(self, new: list[LevelGroup]) -> None:
         """Premises met, violations found, and the first error, while this level was made."""
         r, depth = self.result, self.result.depth
-        errors = [slot.report.words(0, kernel.R_BROKEN) for slot in self.slots if slot.report.get(kernel.R_ERROR)]
-        if errors:
-            r.error = self.code.sites[min(errors, key=lambda w: w[kernel.R_ERROR_AT])[kernel.R_ERROR] - 1]
+        for noted, place, by_author in kernel_errors(slot.report for slot in self.slots):
+            parent = place >> 17 & 0xFFFFFFFF
+            schedule = self.way_to_error(depth - 1, parent)
+            note_failure(r, self.code.model, schedule, self.code.said_of(noted), by_author)
         for slot in self.slots:
             self.meet(slot.report.get(kernel.R_WITNESSES) | slot.report.get(kernel.R_STEP_WITNESSES), depth)
         broken = [group.info.words(3, len(self.code.properties)) for group in new]
@@ -530,6 +550,10 @@ class Explorer:
             index = self.first_that_breaks(new, broken, k)
             if index >= 0:
                 r.violations[p.name] = Found(p, self.schedule_to(depth, index))
+
+    def way_to_error(self, depth: int, index: int) -> tuple[int, ...]:
+        """The steps to a state in whose steps an error was met."""
+        return self.schedule_to(depth, index)
 
     def first_that_breaks(self, new: list[LevelGroup], broken: list[list[int]], k: int) -> int:
         """The number of the first state of a level that breaks the k-th property; -1: there is none.

@@ -17,6 +17,7 @@ from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.derive import in_order
+from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.program import own_names
@@ -415,15 +416,19 @@ class Compiled:
         """Whose premise of those in a mask it meets."""
         return int(self.witness_one_state(state, want, self._work))
 
-    def judged_state(self, data: bytes, live: int) -> tuple[int, int, str]:
-        """Which of the properties in a mask a state breaks, whose premise it meets, and what is wrong with the
-        first that reads past an end (empty: none does)."""
+    def said_of(self, error: int) -> str:
+        """The sentence of an error that machine code noted."""
+        return self.sites[site_number(error) - 1]
+
+    def judged_state(self, data: bytes, live: int) -> tuple[int, int, int]:
+        """Which of the properties in a mask a state breaks, whose premise it meets, and the error that the first
+        meets which meets one (0: none does)."""
         state = self.state(data)
         at = self.layout.offset("error")
         broken, site = self.judge_state(state, live), int.from_bytes(state[at : at + 4], "little")
         met = self.witness_state(state, live)
         site = site or int.from_bytes(state[at : at + 4], "little")
-        return broken, met, self.sites[site - 1] if site else ""
+        return broken, met, site
 
     def breaks(self, before: bytes, after: bytes, live: int) -> int:
         """Which of the step properties in a mask the step between two states breaks; `after` with

@@ -41,6 +41,8 @@ def joined(parts: Sequence[Exploration], judged: Sequence[Property], keep_going:
         properties=tuple(judged),
         witnessed={name: depth for r in parts for name, depth in r.witnessed.items() if depth <= far},
         violations={name: v for r in parts for name, v in r.violations.items() if v.depth <= far},
+        error=next((r.error for r in parts if r.error and r.depth <= far), ""),
+        error_run=next((r.error_run for r in parts if r.error and r.depth <= far), None),
         complete=base.complete and all(r.complete for r in parts if keep_going),
         seconds=sum(r.seconds for r in parts),
         cpu_seconds=sum(r.cpu_seconds for r in parts),

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
+from checker.explore.failing import note_failure
 from checker.explore.memory import Budget, peak_bytes
 from checker.explore.result import Exploration, Found, Limits
 from checker.explore.stuttering import EVERY_STEP, stutters, why_every_receipt
@@ -82,6 +83,7 @@ class Interpreter:
         r.step_counts = dict.fromkeys(self.steps, 0)
         self.result = r
         self.seen: set[bytes] = set()
+        self.errors: dict[bool, tuple[tuple[bool, int], str, bool]] = {}  # whether of the author: where, which, of what
         self.orbits: dict[bytes, tuple[bytes, int]] = {}  # those worked out so far
         self.parents: list[list[tuple[int, int]]] = []  # of each state of each level: its parent, the step
         try:
@@ -115,7 +117,8 @@ class Interpreter:
         self.parents.append([(0, 0)])
         self.result.levels.append(1)
         self.result.raw_levels.append(self.orbit(state)[1])
-        self.judge_state(state)
+        self.judge_state(state, -1)
+        self.tell_errors()
         self.result.expanded_levels = -1 if self.result.error else 0
         return [state]
 
@@ -129,13 +132,14 @@ class Interpreter:
         r.raw_levels.append(0)
         for index, state in enumerate(level):
             if index % PULSE == 0 and self.cut_short(index, len(level)):
+                self.tell_errors()
                 return new
             before = StateView(self.layout, state)
             steps = 0
             for word, after in self.attempts(state):
                 if isinstance(after, RangeError):
                     steps += 1
-                    self.note(after)
+                    self.note(after, index, word)
                     continue
                 key = after.key()
                 self.judge_step(before, word, after, index)
@@ -151,12 +155,14 @@ class Interpreter:
                     parents.append((index, word))
                     r.levels[-1] += 1
                     r.raw_levels[-1] += size
-                    self.judge_state(child)
+                    self.judge_state(child, index)
                     if self.limits.max_states is not None and r.distinct >= self.limits.max_states:
                         r.stopped = f"--max-states {self.limits.max_states} reached"
+                        self.tell_errors()
                         return new
             if steps == 0:
                 r.terminal += 1
+        self.tell_errors()
         r.expanded_levels += 0 if r.error else 1
         return new
 
@@ -174,9 +180,23 @@ class Interpreter:
 
     # --- the program -----------------------------------------------------------------------------
 
-    def note(self, error: RangeError) -> None:
-        """A value would leave its range: the first such error is told when the level is done."""
-        self.result.error = self.result.error or str(error)
+    def note(self, error: RangeError, index: int, word: int = 1) -> None:
+        """Keep the first run-time error of a level, of the author and of a capacity: the level is finished first.
+
+        Args:
+            index: the number of the state in whose steps it was met, in the level that is being expanded.
+            word: the step; 0: it was met in listing them; -1: in a property of the initial state.
+        """
+        place = (word != 0, index)
+        known = self.errors.get(error.of_author)
+        if known is None or place < known[0]:
+            self.errors[error.of_author] = place, str(error), word == -1
+
+    def tell_errors(self) -> None:
+        """Put the run-time errors of a level into the result."""
+        for by_author, ((_, index), sentence, here) in sorted(self.errors.items()):
+            schedule = () if here else self.schedule_to(self.result.depth - 1, index)
+            note_failure(self.result, self.model, schedule, sentence, by_author, here)
 
     def successors(self, state: bytes) -> Iterator[tuple[int, StateView]]:
         """The steps possible in a state (word with choice), each with the state after it."""
@@ -240,21 +260,21 @@ class Interpreter:
             r.step_counts[self.steps[k]] += 1
             steps ^= 1 << k
 
-    def judge_state(self, state: bytes) -> None:
-        """Judge the state just found, which is the last of the last level."""
+    def judge_state(self, state: bytes, parent: int) -> None:
+        """Judge the state just found, the last of the last level; `parent`: which state led to it; -1: none."""
         r, view = self.result, StateView(self.layout, state)
         for p in self.properties:
-            if p.of != STEP and self.judge(p, view):
+            if p.of != STEP and self.judge(p, view, None, parent):
                 r.violations[p.name] = Found(p, self.schedule_to(r.depth, len(self.parents[-1]) - 1))
 
     def judge_step(self, before: StateView, word: int, after: StateView, index: int) -> None:
         """Judge a step out of state `index` of the level that is being expanded."""
         r = self.result
         for p in self.properties:
-            if p.of == STEP and self.judge(p, after, before):
+            if p.of == STEP and self.judge(p, after, before, index):
                 r.violations[p.name] = Found(p, self.schedule_to(r.depth - 1, index, word, p))
 
-    def judge(self, p: Property, after: StateView, before: StateView | None = None) -> bool:
+    def judge(self, p: Property, after: StateView, before: StateView | None, parent: int) -> bool:
         """Whether a state, or a step, breaks a property that was not broken yet; meets its premise. A property that
         reads past an end says nothing of them: that is an error of its own."""
         r = self.result
@@ -262,12 +282,12 @@ class Interpreter:
         try:
             broken = p.name not in r.violations and not keeps(p, self.names, after, before)
         except ERRORS as problem:
-            self.note(range_error(problem, p.name))
+            self.note(range_error(problem, p.name), parent, -1 if parent < 0 else 1)
         try:
             if p.name not in r.witnessed and meets(p, self.names, after, before):
                 r.witnessed[p.name] = r.depth
         except ERRORS as problem:
-            self.note(range_error(problem, p.name))
+            self.note(range_error(problem, p.name), parent, -1 if parent < 0 else 1)
         return broken
 
     # --- the way back ----------------------------------------------------------------------------

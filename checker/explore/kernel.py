@@ -9,8 +9,9 @@ threads. The first to reach a state is its least parent, since buffers are read 
 A fingerprint's top four bits are its group; within the group its place is its remaining bits
 scaled to the group's size, then the next free one.
 
-A step in which a value would leave its range has no successor: nothing is judged, counted or kept of it
-but the error, of which the report has the first (by parent, then by the order of its steps).
+A step that meets a run-time error has no successor: nothing is judged, counted or kept of it but the error. The
+report has the first of the author's errors and the first for which a capacity was too small: those met when the steps
+of a state are listed come first, then by parent and by the order of its steps.
 
 Names not defined here (`unpack`, `pack`, `canonical`, `enabled`, `apply`, `judge_...`) are the
 program's: see `checker/explore/compiled.py`.
@@ -18,6 +19,7 @@ program's: see `checker/explore/compiled.py`.
 
 from __future__ import annotations
 
+from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words
 
 GROUPS = 16
@@ -37,7 +39,10 @@ R_STEPS = 8  # 64 counters: transitions that entered each paper step
 R_EVENTS = 72  # 64 counters: transitions of each kind of event
 R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks it
 R_BROKEN_ORDINAL = 200
-REPORT = 264
+R_FAILED = 264  # an error of the author, and where: as R_ERROR and R_ERROR_AT say it of a capacity
+R_FAILED_AT = 265
+REPORT = 266
+LISTED = 1 << 50  # less than this is where an error was met when the steps of a state were listed
 RAW = 67
 MOST = 68
 KEPT = 69
@@ -97,7 +102,7 @@ def expand(
             unseen = False
             moves_apart = True
         if parent.error != 0:  # which steps are possible is not known
-            note_error(report, parent.error, first + done, 0)
+            note_error(report, parent.error, first + done, -1)
             steps[0] = 0
         elif steps[0] == 0:
             report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
@@ -194,9 +199,14 @@ def expand(
 
 
 def note_error(report: Words, site: int, parent: int, order: int) -> None:
-    """Note an error if it is the first: that of the least parent, of its errors that of the least order."""
-    at = (parent << 17) | order
-    if report[R_ERROR] == 0 or at < report[R_ERROR_AT]:
+    """Note an error if it is the first of its kind: of the author, or for which a capacity was too small. `order`: of
+    the step that met it, or a property of it, among those of its parent; -1: it was met when these were listed."""
+    at = (parent << 17) if order < 0 else LISTED | (parent << 17) | order
+    if (site & OF_AUTHOR) != 0:
+        if report[R_FAILED] == 0 or at < report[R_FAILED_AT]:
+            report[R_FAILED] = site
+            report[R_FAILED_AT] = at
+    elif report[R_ERROR] == 0 or at < report[R_ERROR_AT]:
         report[R_ERROR] = site
         report[R_ERROR_AT] = at
 

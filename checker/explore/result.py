@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass, field
 
-from invariants.registry import Property
+from invariants.registry import NO_RUNTIME_ERROR, Property
 
 __all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Found", "Limits"]
 
@@ -55,7 +55,8 @@ class Exploration:
     violations: dict[str, Found] = field(default_factory=dict)
     complete: bool = False  # no state is left to expand
     stopped: str = ""  # why it was cut short; empty: it was not
-    error: str = ""  # a value would have left its range
+    error: str = ""  # a run-time error ended it; of the author: `violations` has NO_RUNTIME_ERROR, else a capacity's
+    error_run: tuple[int, ...] | None = None  # the shortest run to the error of a capacity; None: there is no run
     expanded_levels: int = 0  # levels whose states were all expanded, without an error; -1: the first was not judged
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -67,6 +68,11 @@ class Exploration:
     stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty: they were left out
     suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time
     apart: bool = False  # what was left out for cannot be relied on: a state was found where steps do not commute
+
+    @property
+    def failed(self) -> bool:
+        """Whether the author's text meets a run-time error."""
+        return NO_RUNTIME_ERROR.name in self.violations
 
     @property
     def distinct(self) -> int:

@@ -78,11 +78,13 @@ class Found:
 
 def found_by_exploring(report: Report) -> Found:
     """What an exploration found: a violation whose counterexample does not replay is none."""
+    from invariants import NO_RUNTIME_ERROR
+
     r = report.exploration
     troubles = [c.trouble for c in report.counterexamples.values() if c.trouble]
     return Found(
         report.sentence,
-        r.properties,
+        (*r.properties, *([NO_RUNTIME_ERROR] if r.failed else [])),
         {name: found.depth for name, found in r.violations.items() if report.replayed(name)},
         dict(r.witnessed),
         report.whole_depth,

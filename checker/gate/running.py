@@ -134,7 +134,10 @@ def refuse_unjudged(name: str, asked: Asked, where: str) -> None:
     Raises:
         MatrixError: no such property is judged.
     """
-    if name not in asked.names:
+    from invariants import NO_RUNTIME_ERROR
+
+    built_in = [] if asked.configuration is None else [NO_RUNTIME_ERROR.name]
+    if name not in (*asked.names, *built_in):
         hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
         what = f"goal {name!r} is asked after" if asked.check.live else f"property {name!r} is judged"
         raise MatrixError(f"{where}: no {what}{hint}")
@@ -263,11 +266,13 @@ def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Rep
 
 def part_of(exploration: Exploration, judged: tuple[Property, ...]) -> Exploration:
     """What an exploration says of some of its properties."""
+    from invariants import NO_RUNTIME_ERROR
+
     names = {p.name for p in judged}
     return replace(
         exploration,
         properties=judged,
-        violations={name: v for name, v in exploration.violations.items() if name in names},
+        violations={n: v for n, v in exploration.violations.items() if n in names or n == NO_RUNTIME_ERROR.name},
         witnessed={name: depth for name, depth in exploration.witnessed.items() if name in names},
     )
 

@@ -214,7 +214,7 @@ class LiveRun:
             live.stopped = "two states have one fingerprint"
         elif g.error:
             site = g.error
-            live.error = self.code.sites[site - 1] if site > 0 else "a state has more steps than the bound says"
+            live.error = self.code.said_of(site) if site > 0 else "a state has more steps than the bound says"
         else:
             live.complete = True
 

@@ -37,7 +37,7 @@ def junit_xml(report: Report) -> bytes:
     a property left unjudged because another broke first, are skipped; one without a verdict
     because the run was cut short, or a premise that had to be reached, is an error, so that it
     does not look like a success."""
-    cases = [case_of(report, p) for p in report.exploration.properties]
+    cases = [case_of(report, p) for p in report.listed]
     return suite_xml(f"zabcheck {report.bounds}", report.exploration.seconds, cases, report.sentence)
 
 

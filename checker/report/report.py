@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.report.promises import PAGE, promise_json, promise_text
-from invariants.registry import Property
+from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property
 from traces.explain.folding import aligned, folded, note
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.own.unused import unused
@@ -101,6 +101,7 @@ class Report:
         symmetry_off: why symmetry was not used; empty: it was.
         counterexamples: by property.
         reduction_off: why the exploration was not reduced; empty: it was.
+        error_run: the run that needs more room than a capacity gives, if that ended the exploration.
     """
 
     exploration: Exploration
@@ -115,6 +116,7 @@ class Report:
     symbolic: Mapping[str, Z3Answer] = field(default_factory=dict)  # what z3 says of each property; none: not asked
     required: Collection[str] = ()  # properties whose premise has to be reached, or there is no verdict
     reduction_off: str = "--reduction none"
+    error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -122,15 +124,25 @@ class Report:
     def cut_short(self) -> str:
         """Why not all that was asked for was looked at; empty: it was, or a violation ended it."""
         r = self.exploration
-        if r.error:
+        if r.error and not r.failed:
             return f"a value would leave its range: {r.error}"
         return r.stopped
+
+    @cached_property
+    def listed(self) -> tuple[Property, ...]:
+        """The properties of the report: those that were judged, and the built-in one. That counts for nothing else: it
+        is of every step, so that it never says that a property was put to the test. Protocols of this project derive
+        their ranges from the budgets, so it is listed for them only where it is violated."""
+        r = self.exploration
+        found = PROTOCOLS.get(self.configuration.protocol)
+        own = found is not None and found.text is not None
+        return (*r.properties, *([NO_RUNTIME_ERROR] if own or r.failed or not r.properties else []))
 
     @cached_property
     def covered(self) -> bool:
         """Whether every state that was asked for was looked at."""
         r = self.exploration
-        if self.cut_short:
+        if self.cut_short or r.error:
             return False
         to_depth = self.limits.depth is not None and r.depth >= self.limits.depth
         return r.complete or to_depth or r.levels[-1] == 0
@@ -157,6 +169,8 @@ class Report:
             return VIOLATED if self.replayed(p.name) else NO_VERDICT
         if not self.covered:
             return NO_VERDICT
+        if p.of == RUNTIME:
+            return HOLDS
         return HOLDS if p.name in r.witnessed else NOT_REACHED
 
     def replayed(self, name: str) -> bool:
@@ -168,6 +182,8 @@ class Report:
         r, verdict = self.exploration, self.verdict(p)
         if verdict == VIOLATED:
             return f"VIOLATED at depth {r.violations[p.name].depth}"
+        if verdict == HOLDS and p.of == RUNTIME:
+            return "holds, in every step"
         if verdict == HOLDS:
             return f"holds, witnessed at {r.depth_of(r.witnessed[p.name])}"
         if verdict == NOT_REACHED:
@@ -182,8 +198,8 @@ class Report:
     @cached_property
     def overall(self) -> str:
         """The verdict of the whole run."""
-        verdicts = [self.verdict(p) for p in self.exploration.properties]
-        if VIOLATED in verdicts:
+        verdicts = [self.verdict(p) for p in self.exploration.properties or self.listed]
+        if VIOLATED in [self.verdict(p) for p in self.listed]:
             return VIOLATED
         if NO_VERDICT in verdicts or not self.covered or self.unmet:
             return NO_VERDICT
@@ -200,7 +216,7 @@ class Report:
     def exit_code(self) -> int:
         """0: all held, or was not put to the test. 1: a violation was found and written down.
         3: no verdict, or a violation that is not written down, such as one that z3 met deeper."""
-        if any(c.trouble for c in self.counterexamples.values()):
+        if any(c.trouble for c in self.counterexamples.values()) or (self.error_run and self.error_run.trouble):
             return 3
         if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
             return 3
@@ -230,7 +246,7 @@ class Report:
         r = self.exploration
         total, tail = len(r.properties), f"{self.extent}; {self.bounds}"
         if self.overall == VIOLATED:
-            broken = [p.name for p in r.properties if self.verdict(p) == VIOLATED]
+            broken = [p.name for p in self.listed if self.verdict(p) == VIOLATED]
             broken.sort(key=lambda name: r.violations[name].depth)
             named = ", ".join(f"{name} at depth {r.violations[name].depth}" for name in broken)
             cut = f"; cut short: {self.cut_short}" if self.cut_short else ""
@@ -244,6 +260,8 @@ class Report:
                 f"{', '.join(r.suspected)} broken, and no way there known yet" if r.suspected else "no violation found"
             )
             return f"no verdict: {self.cut_short or lacking}; {found}; {tail}"
+        if not r.properties:
+            return f"holds: {NO_RUNTIME_ERROR.name}, in every step, and no other property was judged; {tail}"
         tested = sum(self.verdict(p) == HOLDS for p in r.properties)
         if not tested:
             return f"premise not reached: no property ({total} judged) was put to the test; {tail}"
@@ -335,7 +353,7 @@ class Report:
     def verdict_rows(self) -> list[Row]:
         """For each property: name, verdict, source, and the premise where it was not reached."""
         rows: list[Row] = []
-        for p in self.exploration.properties:
+        for p in self.listed:
             premise = p.premise if self.verdict(p) == NOT_REACHED else ""
             rows.append((p.name, self.verdict_in_words(p), p.source, premise))
         return rows
@@ -366,7 +384,7 @@ class Report:
                 "which steps are merged is the author's promise, and not derived from the protocol; --reduction none "
                 f"explores every step ({PAGE})"
             )
-        if self.exploration.violations and not self.keep_going and not self.covered and not self.cut_short:
+        if self.stopped_at_violation:
             out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
         done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]
         if done:
@@ -377,11 +395,23 @@ class Report:
                 out.append(f"the counterexample to {name} is in {c.path}; to walk through it: {export_of(c.path)}")
             if c.trouble:
                 out.append(c.trouble)
+        if self.error_run is not None:
+            path, trouble = self.error_run.path, self.error_run.trouble
+            if path:
+                out.append(f"the run that needs more room is in {path}; to walk through it: {export_of(path)}")
+            out += [trouble] if trouble else []
         return out + self.ways_to_reach()
+
+    @property
+    def stopped_at_violation(self) -> bool:
+        """Whether a violation ended the exploration, and --keep-going would not have."""
+        if self.keep_going or self.covered or self.cut_short or self.exploration.failed:
+            return False
+        return bool(self.exploration.violations)
 
     def ways_to_reach(self) -> list[str]:
         """A command that reaches the premises that were not reached, or that none is known."""
-        names = [p.name for p in self.exploration.properties if self.verdict(p) == NOT_REACHED]
+        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
         if not names:
             return []
         tried, found = reaching(self.configuration, names)
@@ -400,7 +430,7 @@ class Report:
         """The first counterexample as a person reads it; of the others the sentence that says why."""
         shown = [(name, c) for name, c in self.counterexamples.items() if c.text]
         if not shown:
-            return ""
+            return self.error_run.text.rstrip() if self.error_run is not None else ""
         others = [folded(f"{name} breaks too: {c.why}", others="  ") for name, c in shown[1:]]
         return "\n\n".join([shown[0][1].text.rstrip(), *(["\n".join(others)] if others else [])])
 
@@ -446,7 +476,7 @@ class Report:
             console.print()
             console.print(Text(self.run_text()))
         verdicts = Table("property", "verdict", "source", "premise not reached", box=SIMPLE_HEAD)
-        for p, row in zip(self.exploration.properties, self.verdict_rows(), strict=True):
+        for p, row in zip(self.listed, self.verdict_rows(), strict=True):
             verdicts.add_row(row[0], Text(row[1], style=colours[self.verdict(p)]), *row[2:])
         console.print(verdicts)
         if self.symbolic:
@@ -499,8 +529,9 @@ class Report:
                 "whole_depth": self.whole_depth,
                 "stopped": r.stopped or None,
                 "error": r.error or None,
+                "error_trace_file": (self.error_run.path or None) if self.error_run is not None else None,
             },
-            "properties": [self.property_as_json(p) for p in r.properties],
+            "properties": [self.property_as_json(p) for p in self.listed],
             "states": {
                 "distinct": r.distinct,
                 "raw": r.raw,

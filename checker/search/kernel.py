@@ -9,6 +9,7 @@ Names not defined here are the program's, or the explorer's kernel's.
 
 from __future__ import annotations
 
+from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words
 
 # Words of what a call is asked.
@@ -21,8 +22,8 @@ ASKED = 16
 # Words of what it answers.
 (
     W_WALKS, W_TAKEN, W_ENDED, W_ERRORS, W_ERROR, W_MET, W_MET_STEPS, W_BROKEN, W_BROKEN_STEPS, W_LENGTH, W_NEW,
-    W_LONGEST,
-) = range(12)  # fmt: skip
+    W_LONGEST, W_FAILED,
+) = range(13)  # fmt: skip
 W_STEPS = 16  # 64 counters: how often each of the paper's steps was entered
 W_EVENTS = 80  # 64 counters: steps of each kind
 ANSWERED = 144
@@ -109,9 +110,8 @@ def walk(
         s.error = 0
         enabled(s, steps)
         if s.error != 0:
-            answer[W_ERRORS] = answer[W_ERRORS] + 1
-            answer[W_ERROR] = s.error
-            return False
+            answer[W_LENGTH] = length
+            return note_walk_error(answer, s.error)
         if steps[0] == 0:
             answer[W_ENDED] = answer[W_ENDED] + 1
             return False
@@ -125,12 +125,11 @@ def walk(
             if (word >> 32) != 0:
                 copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
                 apply(s, word)
-        if s.error != 0:
-            answer[W_ERRORS] = answer[W_ERRORS] + 1
-            answer[W_ERROR] = s.error
-            return False
         path[length] = word
         length = length + 1
+        if s.error != 0:
+            answer[W_LENGTH] = length
+            return note_walk_error(answer, s.error)
         answer[W_TAKEN] = answer[W_TAKEN] + 1
         answer[W_LONGEST] = max(answer[W_LONGEST], length)
         answer[W_EVENTS + s.event] = answer[W_EVENTS + s.event] + 1
@@ -157,15 +156,14 @@ def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) ->
     changed = observed_changed(before, s)
     asking = asked_of(s, judged_after(what_changed(s)), words_at(work, QUIET_AT))
     broken = judge(s, asked[A_LIVE] & asking, changed)
+    failed = False
     if s.error != 0:  # a property reads past an end
-        answer[W_ERRORS] = answer[W_ERRORS] + 1
-        answer[W_ERROR] = s.error
+        failed = note_walk_error(answer, s.error)
         broken = judge_alone(s, asked[A_LIVE] & asking, changed)
         s.error = 0
     broken_steps = judge_step(before, s, asked[A_LIVE_STEPS])
     if before.error != 0 or s.error != 0:
-        answer[W_ERRORS] = answer[W_ERRORS] + 1
-        answer[W_ERROR] = before.error if before.error != 0 else s.error
+        failed = note_walk_error(answer, before.error if before.error != 0 else s.error) or failed
         broken_steps = 0
         before.error = 0
         s.error = 0
@@ -184,7 +182,17 @@ def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) ->
         before.error = 0
     answer[W_BROKEN] = broken
     answer[W_BROKEN_STEPS] = broken_steps
-    return (broken | broken_steps) != 0
+    return (broken | broken_steps) != 0 or failed
+
+
+def note_walk_error(answer: Words, error: int) -> bool:
+    """Note a run-time error, which ends a walk; returns whether it is of the author, and so a violation."""
+    answer[W_ERRORS] = answer[W_ERRORS] + 1
+    answer[W_ERROR] = error
+    if (error & OF_AUTHOR) == 0:
+        return False
+    answer[W_FAILED] = error
+    return True
 
 
 def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:

@@ -17,7 +17,8 @@ from typing import Any
 
 from checker.search import kernel
 from checker.search.code import SearchCode
-from invariants.registry import STEP, Property
+from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
+from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.worlds.steps import KINDS, NOBODYS, mask
 
 __all__ = ["BEST", "MODES", "MOST_STEPS", "RANDOM", "SWARM", "Broken", "Search", "Walked"]
@@ -199,13 +200,18 @@ class Search:
         for k, p in enumerate(self.code.properties):
             if broken >> k & 1:
                 self.result.broken[p.name] = Broken(p, 0, ())
-        self.result.error = error
+        if error:
+            self.result.error = self.code.said_of(error)
+            if error & OF_AUTHOR:
+                self.result.broken[NO_RUNTIME_ERROR.name] = Broken(NO_RUNTIME_ERROR, 0, ())
         return not error and not (broken and not self.keep_going)
 
     def done(self) -> bool:
         """Whether there is nothing left to look for."""
         broken = self.result.broken
-        return bool(broken) and (not self.keep_going or len(broken) == len(self.code.properties))
+        return bool(broken) and (
+            not self.keep_going or len(broken.keys() - {NO_RUNTIME_ERROR.name}) == len(self.code.properties)
+        )
 
     # --- what a thread does ----------------------------------------------------------------------
 
@@ -280,7 +286,7 @@ class Search:
         }
         for place, word in said.items():
             slot.asked[place] = word
-        for place in (kernel.W_BROKEN, kernel.W_BROKEN_STEPS, kernel.W_NEW, kernel.W_LENGTH):
+        for place in (kernel.W_BROKEN, kernel.W_BROKEN_STEPS, kernel.W_NEW, kernel.W_LENGTH, kernel.W_FAILED):
             slot.answer[place] = 0
 
     def found(self, slot: Slot, cell: Cell, walk: int) -> None:
@@ -292,6 +298,9 @@ class Search:
         for k, p in enumerate(self.code.properties):
             if mask_of >> k & 1 and (p.name not in broken or walk < broken[p.name].walk):
                 broken[p.name] = Broken(p, walk, schedule)
+        known = broken.get(NO_RUNTIME_ERROR.name)
+        if answer[kernel.W_FAILED] and (known is None or walk < known.walk):
+            broken[NO_RUNTIME_ERROR.name] = Broken(NO_RUNTIME_ERROR, walk, schedule)
         if answer[kernel.W_NEW]:
             self.cells.append(Cell(self.code.state(slot.best.raw), schedule, answer[kernel.W_NEW]))
             self.tries.append(0)
@@ -313,7 +322,7 @@ class Search:
         for a in answers:
             self.note_met(a[kernel.W_MET] | a[kernel.W_MET_STEPS])
             if a[kernel.W_ERROR]:
-                r.error = self.code.sites[a[kernel.W_ERROR] - 1]
+                r.error = self.code.said_of(a[kernel.W_ERROR])
         counts = {name: sum(a[kernel.W_STEPS + k] for a in answers) for k, name in enumerate(self.code.steps)}
         r.step_counts = counts
         kinds = {k: sum(a[kernel.W_EVENTS + k] for a in answers) for k in range(64)}

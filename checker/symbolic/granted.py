@@ -38,7 +38,7 @@ def faults(model: Model) -> list[str]:
 
 def widened(model: Model) -> set[str]:
     """The flags that a text of somebody's own names beside ranges: what they widen it cuts on purpose."""
-    return {site.widen for site in model.program.typed(["apply"]).sites if site.widen}
+    return {s.widen for s in model.program.typed(["apply"]).sites if s.widen.startswith(("-", "declare("))}
 
 
 def places(sites: Iterable[Site]) -> str:

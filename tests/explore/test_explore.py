@@ -249,23 +249,19 @@ def some_step(before: State, event: State, after: State) -> bool:
     return after.steps >= 0
 
 
-@pytest.mark.parametrize(
-    ("overrides", "said"),
-    [
-        ({"f_1_1": errs_for_p2}, "new_epoch would leave its range 0..7 in step"),
-        ({}, "an integer would be divided by zero in divides"),
-    ],
-    ids=["its own", "a property's"],
-)
-def test_of_the_errors_of_one_states_steps_the_first_is_told(overrides: dict[str, FunctionType], said: str) -> None:
-    """A step's own, or one that is met in judging a step: in the order of the steps, in both worlds."""
+@pytest.mark.parametrize("overrides", [{"f_1_1": errs_for_p2}, {}], ids=["beside a capacity's", "alone"])
+def test_an_error_of_a_property_is_a_violation_beside_one_of_a_capacity(overrides: dict[str, FunctionType]) -> None:
+    """Of the steps of one state, one needs more room, and before or after it one cannot be judged: in both worlds."""
     model = Model(dataclasses.replace(SMALL, max_epoch=7))
     # by themselves: what stands beside them here is no part of the protocol
     model.program.overrides = {name: FunctionType(f.__code__, {}, f.__name__) for name, f in overrides.items()}
     model.program.extra = {f.__name__: f for f in (divides_for_p2, some_step)}
     divides = Property("divides", STEP, "", "", divides_for_p2, some_step)
     for engine in (Explorer(Compiled(model, [divides], False), 1), Interpreter(model, [divides], False)):
-        assert engine.run(Limits(depth=1)).error.startswith(said)
+        r = engine.run(Limits(depth=1))
+        assert r.error.startswith("an integer would be divided by zero in divides")
+        assert r.violations.keys() == {"no-runtime-error"}
+        assert (r.error_run is not None) == bool(overrides)
 
 
 def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

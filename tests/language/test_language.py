@@ -38,6 +38,7 @@ from zabspec.language import (
     StateView,
     llvm_text,
 )
+from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
@@ -149,7 +150,7 @@ class Worlds:
         buffer = ctypes.create_string_buffer(bytes(s.buffer), self.layout.total)
         result = function(buffer, *numbers)
         after = StateView(self.layout, buffer.raw)
-        site = self.sites[after.error - 1] if after.error else None
+        site = self.sites[site_number(after.error) - 1] if after.error else None
         return Outcome(f"{site.field} {site.problem} {site.widen}" if site else "", result, after.key())
 
     def python(self, name: str, s: StateView, *numbers: int) -> Outcome:
@@ -1056,7 +1057,7 @@ def test_an_error_names_field_step_and_flag(
     buffer = ctypes.create_string_buffer(bytes(s.buffer), worlds.layout.total)
     worlds.code.function(name, ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * len(args))(buffer, *args)
     after = StateView(worlds.layout, buffer.raw)
-    site = worlds.sites[after.error - 1]
+    site = worlds.sites[site_number(after.error) - 1]
     assert re.fullmatch(
         re.escape(f"{field} {problem} in {label} (")
         + r"[^)]*\.py:\d+\)"

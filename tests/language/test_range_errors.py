@@ -1,5 +1,6 @@
-"""A value that would leave its range, in every world: the step has no successor and is judged by nothing, what other
-steps of its level break is told beside it, and a property that reads past an end gives no verdict."""
+"""A run-time error, in every world: the step has no successor and is judged by nothing, what other steps of its level
+violate is reported beside it, and a property that reads past an end gives no verdict of its own: `no-runtime-error` is
+violated."""
 
 # ruff: noqa: PT018
 from __future__ import annotations
@@ -153,15 +154,19 @@ def test_what_other_steps_of_the_level_break_is_told_beside_the_error(holds: Cal
     ],
 )
 def test_a_property_that_reads_past_an_end_is_never_a_verdict(holds: Callable[..., bool], field: str) -> None:
-    """Its own error, exit 3; what another property says of the same state stands."""
+    """Its own error: a violation of `no-runtime-error`, but where machine words alone end; what another property says
+    of the same state stands."""
     model, judged = made(max_epoch=0, reads=holds, broken=stage_not_4)
-    engines = explored(model, judged) if holds is not shifts_too_far else explored_compiled(model, judged)
+    by_author = holds is not shifts_too_far
+    built_in = {"no-runtime-error"} if by_author else set()
+    engines = explored(model, judged) if by_author else explored_compiled(model, judged)
     for r in engines:
         assert field in r.error
-        assert r.violations.keys() == {"broken"}
+        assert r.violations.keys() == {"broken", *built_in}
+        assert all(found.depth == DEPTH for found in r.violations.values()) or holds is divides
         assert report(model, r).verdict(judged[0]) == "no verdict"
     alone = Explorer(Compiled(model, judged[:1], False), 1).run(Limits())
-    assert report(model, alone).exit_code == 3 and not alone.violations
+    assert report(model, alone).exit_code == (1 if by_author else 3) and alone.violations.keys() == built_in
 
 
 def explored_compiled(model: Model, judged: list[Property]) -> list[Exploration]:
@@ -197,7 +202,8 @@ def test_an_error_in_asking_for_the_steps_is_told(asking: Callable[..., None], s
     for r in explored(model, judged):
         assert said in r.error
         assert (r.levels, r.terminal, r.expanded_levels) == ([1, 0], 0, 0)
-        assert report(model, r).exit_code == 3
+        assert r.violations["no-runtime-error"].schedule == ()
+        assert report(model, r).exit_code == 1
 
 
 def test_the_symbolic_world_meets_the_same_errors() -> None:

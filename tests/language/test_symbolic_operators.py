@@ -19,6 +19,7 @@ from test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, pro
 from zabspec.language import StateView, expressions, tree, z3_terms
 from zabspec.language import symbolic_numbers as numbers
 from zabspec.language import symbolic_terms as terms
+from zabspec.language.error_sites import site_number
 from zabspec.language.symbolic import Untranslatable
 from zabspec.language.symbolic_memory import bytes_of, state_cells, values_of, variables
 from zabspec.language.symbolic_statements import SymbolicProgram
@@ -94,7 +95,7 @@ class Translated:
 
     @staticmethod
     def error(owner: Any, after: StateView) -> str:
-        return str(owner.sites[after.error - 1].sentence()) if after.error else ""
+        return str(owner.sites[site_number(after.error) - 1].sentence()) if after.error else ""
 
 
 @cache

@@ -101,7 +101,7 @@ class Both:
             site = asked or self.error(made)
             mine = self.transition.typed.sites[site - 1].sentence() if site else ""
             theirs = refused or self.error(after)
-            assert mine == (self.code.sites[theirs - 1] if theirs else ""), hex(word)
+            assert mine == (self.code.said_of(theirs) if theirs else ""), hex(word)
             assert self.without_error(made) == self.without_error(after), hex(word)
             met[word] = site
         steps = {word: after for word, after in self.code.next_states(data) if self.is_word(word)}

@@ -90,6 +90,9 @@ def _verdict(trace: Trace) -> str:
     if trace.lasso is not None:
         said = trace.lasso.sentence(len(trace.steps))
         return f"{trace.lasso.goal} ({trace.lasso.source}) is not reached: {said}"
+    if trace.failure is not None:
+        said = f"{trace.property_name} is violated" if trace.property_name else "a capacity is too small"
+        return f"{said}: {trace.failure.text}"
     if not trace.property_name:
         return f"a run of {counted(len(trace.steps), 'step')}"
     return f"{trace.property_name} ({trace.source}) is violated: {why(trace)}"
@@ -126,7 +129,7 @@ def to_mermaid(trace: Trace) -> str:
             lines.append("    loop for ever")
     if lasso is not None and lasso.loop is not None:
         lines.append("    end")
-    if trace.property_name or lasso is not None:
+    if trace.property_name or lasso is not None or trace.failure is not None:
         lines.append(f"    Note over {everybody}: {_escaped(_verdict(trace))}")
     return "\n".join(lines) + "\n"
 

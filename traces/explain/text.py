@@ -8,7 +8,9 @@ from traces.explain.effects import changes
 from traces.explain.folding import folded
 from traces.explain.names import counted, headline
 from traces.explain.why import why
+from traces.record.failure import MEANT, Failure
 from traces.record.trace import Trace
+from zabspec.language.error_sites import remedy
 from zabspec.model import Configuration
 from zabspec.worlds.steps import BUDGETS
 
@@ -36,7 +38,9 @@ def to_text(trace: Trace) -> str:
     Lines have 80 columns at the most, but for a name that is longer, and end with a line feed."""
     count = len(trace.steps)
     lines = []
-    if trace.property_name:
+    if trace.failure is not None:
+        lines += failure_text(trace, trace.failure)
+    elif trace.property_name:
         lines += [folded(f"{trace.property_name} is violated after {counted(count, 'step')}."), ""]
         lines += [folded(why(trace)), ""]
         lines += [folded(trace.statement, "  "), folded(f"[{trace.source}]", "  "), ""]
@@ -48,6 +52,17 @@ def to_text(trace: Trace) -> str:
     lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
     marks = {} if trace.lasso is None else trace.lasso.marks(count)
     return "\n".join(lines + steps_text(trace, marks)) + "\n"
+
+
+def failure_text(trace: Trace, failure: Failure) -> list[str]:
+    """The run-time error in which a run ends: where, the line of the source, and the values."""
+    count = counted(len(trace.steps), "step")
+    said = f"{trace.property_name} is violated after {count}" if trace.property_name else f"A run of {count}"
+    where = f"{MEANT[failure.where]}{f' {failure.judged}' if failure.judged else ''}"
+    if failure.widen:
+        said += f" that a capacity cuts ({remedy(failure.widen)})"
+    lines = [folded(f"{said}: {failure.sentence}, {where}."), ""]
+    return [*lines, *(f"  {line}" for line in failure.lines), ""]
 
 
 def steps_text(trace: Trace, marks: Mapping[int, str] | None = None) -> list[str]:

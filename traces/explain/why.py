@@ -144,6 +144,8 @@ def reason(trace: Trace, name: str = "") -> Reason | None:
             steps and there is none.
     """
     name = name or trace.property_name
+    if trace.failure is not None and name in ("", trace.property_name):
+        return Reason(f"{trace.failure.text}.", (), NOTHING)
     if not name:
         return None
     try:

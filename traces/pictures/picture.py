@@ -297,7 +297,7 @@ def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row
         label = headline(step)
         for whose in (f"{process_name(step.process)}: " if step.process is not None else "", "network: "):
             label = label.removeprefix(whose)
-    violated = bool(trace.property_name or trace.lasso) and step.number == len(trace.steps)
+    violated = bool(trace.property_name or trace.lasso or trace.failure) and step.number == len(trace.steps)
     return Row(
         step.number,
         who(step),

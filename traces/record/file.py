@@ -13,14 +13,16 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from invariants import properties_of
+from invariants import NO_RUNTIME_ERROR, properties_of
 from traces.explain.names import counted
+from traces.record.failure import ENABLED, JUDGED, START, STEP, Failure
 from traces.record.lasso import Lasso
 from traces.record.reading import strict_json
 from traces.record.trace import (
+    FAILS,
     FORMAT,
-    PLAIN,
     VERSION,
+    WAITS,
     Acceptance,
     Delivery,
     Establishment,
@@ -130,7 +132,7 @@ def trace_of(content: Any) -> Trace:
         raise TraceError(f"has version {version}, newer than the {VERSION} that this zabcheck reads")
     bad = _Bad("")
     said = ("tool", "text", "property", "statement", "source")
-    more = ("lasso",) if version > PLAIN else ()
+    more = {WAITS: ("lasso",), FAILS: ("error",)}.get(version, ())
     bad.keys(content, ("format", "version", *said, "configuration", *more, "initial", "steps"))
     for name in said:
         bad.inside(name).type(content[name], str)
@@ -138,16 +140,18 @@ def trace_of(content: Any) -> Trace:
     configuration = _configuration(content["configuration"])
     if content["text"] != text_of(configuration.protocol):
         raise TraceError(f"is a trace of another text than {configuration.protocol} has now")
-    if name and name not in {p.name for p in properties_of(configuration.protocol)}:
+    if name and name not in {p.name for p in (*properties_of(configuration.protocol), NO_RUNTIME_ERROR)}:
         raise TraceError(f"names a property that there is not: {name!r}")
     model = model_of(configuration)
     check_state(model.program.layout, content["initial"], "the initial state")
     bad.inside("steps").type(content["steps"], list)
     steps = tuple(_step(model, raw, k + 1) for k, raw in enumerate(content["steps"]))
-    lasso = _lasso(content["lasso"], name, model.configuration.nodes, len(steps)) if more else None
-    return Trace(
-        configuration, name, content["statement"], content["source"], content["initial"], steps, content["tool"], lasso
-    )
+    lasso = _lasso(content["lasso"], name, model.configuration.nodes, len(steps)) if "lasso" in more else None
+    failure = _failure(content["error"], name, len(steps)) if "error" in more else None
+    if name == NO_RUNTIME_ERROR.name and failure is None:
+        raise bad.inside("property").error("is of run-time errors, and the run ends in none")
+    head = configuration, name, content["statement"], content["source"], content["initial"]
+    return Trace(*head, steps, content["tool"], lasso, failure)
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,29 @@ def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
     if raw["loop"] is not None:
         bad.inside("loop").number(raw["loop"], raw["moment"], steps - 1)
     return Lasso(**raw)
+
+
+def _failure(raw: Any, breaks: str, steps: int) -> Failure:
+    """The run-time error in which a run ends; whether it does is for `verify` to say."""
+    bad = _Bad("error")
+    bad.keys(raw, [f.name for f in fields(Failure)])
+    for name in ("where", "judged", "sentence", "file", "code", "widen"):
+        bad.inside(name).type(raw[name], str)
+    if raw["where"] not in (START, STEP, ENABLED, JUDGED):
+        raise bad.inside("where").error("must say where it is met")
+    if (raw["where"] == START and steps) or (raw["where"] == STEP and not steps):
+        raise bad.inside("where").error(f"is not so of a run of {counted(steps, 'step')}")
+    for name in ("line", "column", "end"):
+        bad.inside(name).number(raw[name], 0, 1 << 31)
+    if (breaks == NO_RUNTIME_ERROR.name) == bool(raw["widen"]) or (breaks and breaks != NO_RUNTIME_ERROR.name):
+        raise bad.error("does not go with the property of the trace")
+    values = bad.inside("values")
+    values.type(raw["values"], list)
+    for pair in raw["values"]:
+        values.type(pair, list)
+        if len(pair) != 2 or any(type(x) is not str for x in pair):
+            raise values.error("must be pairs of texts")
+    return Failure(**{**raw, "values": tuple((a, b) for a, b in raw["values"])})
 
 
 def _configuration(raw: Any) -> Configuration:

@@ -6,18 +6,33 @@ from collections.abc import Sequence
 from importlib.metadata import version as package_version
 from typing import Any
 
+from invariants import properties_of
 from invariants.binding import bound
-from invariants.registry import Property, keeps
+from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps
 from traces.explain.names import counted
+from traces.record.failure import START, STEP, Failure, failure_of, met_here
 from traces.record.notes import Notes
-from traces.record.trace import Step, StepWord, Trace, TraceError
+from traces.record.trace import Step, StepWord, Trace, TraceError, Transmission
 from traces.record.values import state_json
 from traces.record.worlds import watched_as
 from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 
-__all__ = ["Runner", "build_trace", "describe_word", "label_of"]
+__all__ = ["Runner", "StepFailed", "build_trace", "describe_word", "failing_trace", "label_of"]
+
+
+class StepFailed(TraceError):
+    """A step meets a run-time error: it has no successor.
+
+    Attributes:
+        step: it; the state after it is the one before it.
+        failure: the error.
+    """
+
+    def __init__(self, sentence: str, step: Step, failure: Failure) -> None:
+        super().__init__(sentence)
+        self.step, self.failure = step, failure
 
 
 class Runner:
@@ -48,11 +63,16 @@ class Runner:
         """Take a step.
 
         Raises:
-            TraceError: the step is not possible here, or a value would leave its range.
+            StepFailed: it meets a run-time error.
+            TraceError: the step is not possible here.
         """
         number = self.taken + 1
         parts = StepWord.of(word)
-        if word >> 40 or parts.word & 0xFFFFFFFF not in self.possible():
+        try:
+            possible = self.possible()
+        except ERRORS as error:
+            raise TraceError(f"step {number}: which steps are possible there cannot be told, as {error}") from error
+        if word >> 40 or parts.word & 0xFFFFFFFF not in possible:
             raise TraceError(f"step {number}, word: {describe_word(parts)} is not possible there")
         self.notes.clear()
         self.before = self.state.copy()
@@ -60,7 +80,7 @@ class Runner:
         try:
             self.names["apply"](self.state, word)
         except ERRORS as error:
-            raise TraceError(f"step {number}, word: {describe_word(parts)} fails, as {error}") from error
+            raise self.failed(number, parts, message, error) from error
         s = self.state
         if parts.choice >= max(1, s.choices):
             raise TraceError(
@@ -85,9 +105,37 @@ class Runner:
             state_json(s),
         )
 
+    def failed(self, number: int, parts: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
+        """What is known of a step that meets a run-time error: nothing that it did is kept."""
+        label = label_of(self.model.program, parts, self.state.steps)
+        self.state = self.before
+        nothing: tuple[Any, ...] = ()
+        step = Step(
+            number, parts, label, parts.process, message, None,
+            nothing, nothing, nothing, nothing, nothing, state_json(self.state),
+        )  # fmt: skip
+        sentence = f"step {number}, word: {describe_word(parts)} fails, as {error}"
+        return StepFailed(sentence, step, failure_of(self.model, error, STEP))
+
+    def failure_here(self, by_author: bool, judged: Sequence[Property] | None = None) -> Failure | None:
+        """The run-time error that is met where the run ends, beside those of steps; None: there is none.
+
+        Args:
+            judged: the properties in evaluating which it may be met; None: all that there are.
+        """
+        before = self.before if self.taken else None
+        asked = evaluated(self.model) if judged is None else judged
+        return met_here(self.model, self.names, self.state, before, asked, by_author)
+
     def keeps(self, p: Property) -> bool:
         """Whether the state, or the step just taken, keeps a property."""
         return bool(keeps(p, self.names, self.state, self.before if self.taken else None))
+
+
+def evaluated(model: Model) -> list[Property]:
+    """The properties in evaluating which a run may meet an error, those that are judged by default first."""
+    known = [p for p in properties_of(model.configuration.protocol) if p.judges(model.configuration.protocol)]
+    return sorted(known, key=lambda p: not p.default)
 
 
 def label_of(program: Program, word: StepWord, entered: int) -> str:
@@ -111,6 +159,46 @@ def describe_word(word: StepWord) -> str:
     return f"{word.kind}({', '.join(f'{k}={v}' for k, v in word.operands.items())})"
 
 
+def failing_trace(
+    model: Model, words: Sequence[int], by_author: bool, judged: Sequence[Property] | None = None
+) -> Trace:
+    """Run a schedule that ends in a run-time error, and note what happens.
+
+    Args:
+        model: what to run.
+        words: the steps, each with its choice; the last may be the one that meets the error.
+        by_author: whether the error is of the author, or a capacity is too small.
+        judged: the properties in evaluating which it may be met; None: all that there are.
+
+    Raises:
+        TraceError: a step is not possible where it stands, or there is no such error at the end.
+    """
+    prop = NO_RUNTIME_ERROR if by_author else None
+    steps: list[Step] = []
+    failure: Failure | None = None
+    try:
+        runner = Runner(model)
+    except ERRORS as error:
+        initial = state_json(StateView(model.program.layout))
+        failure = failure_of(model, error, START) if not words else None
+    else:
+        initial = state_json(runner.state)
+        for k, word in enumerate(words):
+            try:
+                steps.append(runner.step(word))
+            except StepFailed as found:
+                if k < len(words) - 1:
+                    raise
+                steps.append(found.step)
+                failure = found.failure
+        failure = failure or runner.failure_here(by_author, judged)
+    if failure is None or bool(failure.widen) == by_author:
+        raise TraceError(f"the run of {counted(len(words), 'step')} ends in no such run-time error")
+    name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
+    version = package_version("zabcheck")
+    return Trace(model.configuration, name, statement, source, initial, tuple(steps), version, None, failure)
+
+
 def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Trace:
     """Run a schedule from the initial state and note what happens.
 
@@ -123,6 +211,8 @@ def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Tr
     Raises:
         TraceError: a step is not possible where it stands.
     """
+    if prop is not None and prop.of == RUNTIME:
+        return failing_trace(model, words, True)
     runner = Runner(model)
     initial = state_json(runner.state)
     steps = tuple(runner.step(word) for word in words)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from traces.record.failure import Failure
 from traces.record.lasso import Lasso
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -38,8 +39,10 @@ __all__ = [
 ]
 
 FORMAT = "zabcheck-trace"
-VERSION = 2  # what is written of a run in which somebody waits for ever, and read
-PLAIN = 1  # what is written of any other, so that those who read no more can read it
+VERSION = 3  # what is read
+FAILS = 3  # what is written of a run that ends in a run-time error
+WAITS = 2  # of one in which somebody waits for ever
+PLAIN = 1  # of any other, so that those who read no more can read it
 
 JsonState = dict[str, Any]  # a state as JSON: field name -> value
 JsonTxn = dict[str, int]  # a transaction: epoch, counter, value
@@ -237,6 +240,8 @@ class Trace:
         steps: the steps, in order.
         tool: the version of zabcheck that wrote it.
         lasso: that somebody waits for ever in it; None: it is not said.
+        failure: the run-time error in which it ends; None: it ends in none. A step that meets one changes nothing: the
+            state after it is the one before it.
     """
 
     configuration: Configuration
@@ -247,6 +252,7 @@ class Trace:
     steps: tuple[Step, ...]
     tool: str
     lasso: Lasso | None = None
+    failure: Failure | None = None
 
     @property
     def model(self) -> Model:
@@ -265,7 +271,7 @@ class Trace:
     def as_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "version": PLAIN if self.lasso is None else VERSION,
+            "version": FAILS if self.failure is not None else PLAIN if self.lasso is None else WAITS,
             "tool": self.tool,
             "text": text_of(self.configuration.protocol),
             "configuration": self.configuration.as_dict(),
@@ -273,6 +279,7 @@ class Trace:
             "statement": self.statement,
             "source": self.source,
             **({} if self.lasso is None else {"lasso": self.lasso.as_dict()}),
+            **({} if self.failure is None else {"error": self.failure.as_dict()}),
             "initial": self.initial,
             "steps": [step.as_dict() for step in self.steps],
         }

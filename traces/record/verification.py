@@ -9,7 +9,7 @@ from typing import Any
 
 from invariants import Property, properties_of, property_named
 from traces.record.fair import certify
-from traces.record.runner import Runner
+from traces.record.runner import Runner, failing_trace
 from traces.record.trace import Trace, TraceError
 from traces.record.values import state_json
 from zabspec.language.reference import ERRORS
@@ -27,6 +27,9 @@ def verify(trace: Trace) -> None:
         TraceError: the first difference, by step and field.
     """
     prop = claimed(trace)
+    if trace.failure is not None:
+        verify_failing(trace)
+        return
     runner = Runner(trace.model)
     compare("initial state", trace.initial, state_json(runner.state), RUN)
     last = len(trace.steps)
@@ -36,6 +39,33 @@ def verify(trace: Trace) -> None:
         compare(f"step {again.number}", step.as_dict(), again.as_dict(), RUN)
         judge(runner.keeps, prop, runner.taken, last)
     certify(trace)
+
+
+def verify_failing(trace: Trace) -> None:
+    """Run a schedule again that ends in a run-time error, and compare everything, the error included.
+
+    Raises:
+        TraceError: the first difference, by step and field.
+    """
+    assert trace.failure is not None
+    judged = [property_of(trace, trace.failure.judged)] if trace.failure.judged else []
+    again = failing_trace(trace.model, trace.schedule, not trace.failure.widen, judged)
+    compare("initial state", trace.initial, again.initial, RUN)
+    for mine, theirs in zip(trace.steps, again.steps, strict=True):
+        compare(f"step {theirs.number}", mine.as_dict(), theirs.as_dict(), RUN)
+    assert again.failure is not None
+    compare("error", trace.failure.as_dict(), again.failure.as_dict(), RUN)
+
+
+def property_of(trace: Trace, name: str) -> Property:
+    """
+    Raises:
+        TraceError: there is no such property.
+    """
+    try:
+        return property_named(name, properties_of(trace.configuration.protocol))
+    except KeyError:
+        raise TraceError(f"there is no property {name!r}") from None
 
 
 def claimed(trace: Trace) -> Property | None:

@@ -11,21 +11,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from invariants import Property
 from invariants.binding import bound
 from invariants.registry import keeps
 from traces.explain.names import counted, headline, process_name, txn_text
+from traces.record.failure import START, STEP, Failure, failure_of, met_here
 from traces.record.fair import NotFair, certify, closes
+from traces.record.file import check_state
 from traces.record.lasso import Lasso
-from traces.record.trace import Step, Trace
+from traces.record.runner import StepFailed
+from traces.record.trace import Step, Trace, TraceError
 from traces.record.values import message_bytes, state_of
-from traces.record.verification import claimed, compare, judge
+from traces.record.verification import claimed, compare, judge, property_of, verify
 from traces.replay.scripted import ScriptedSimulator
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.lang import NOBODY
-from zabspec.language.reference import StateView
+from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 from zabspec.simulator.dump import Dump, digest
 from zabspec.worlds.steps import PROCESSES
@@ -44,12 +48,14 @@ class Replayed:
         property_name: the property that breaks at the last step; empty: the trace says of none.
         dump: the canonical dump at the end; its digest is the lab's.
         lasso: that somebody waits for ever, which is so; None: the trace says nothing of it.
+        failure: the run-time error in which it ends; None: it ends in none.
     """
 
     steps: tuple[Step, ...]
     property_name: str
     dump: bytes
     lasso: Lasso | None = None
+    failure: Failure | None = None
 
     @property
     def sha256(self) -> str:
@@ -59,6 +65,8 @@ class Replayed:
     def sentence(self) -> str:
         """The verdict."""
         said = f"replayed {counted(len(self.steps), 'step')} through the simulator, each equal to the recorded one"
+        if self.failure is not None:
+            return f"{said}; the run ends in the recorded run-time error: {self.failure.text}"
         if self.property_name:
             return f"{said}; {self.property_name} breaks at step {len(self.steps)} and not before"
         if self.lasso is not None:
@@ -78,6 +86,8 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
         TraceError: the first difference, by step and field.
     """
     prop = claimed(trace)
+    if trace.failure is not None:
+        return replay_failing(trace, trace.failure, each)
     scripted = ScriptedSimulator(trace.model)
     compare("initial state", trace.initial, scripted.abstract, SIMULATOR)
     judged = Judge(trace.model)
@@ -100,6 +110,76 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
         raise NotFair("lasso: in the simulator the last step of the loop does not lead back to where it begins")
     certify(trace)
     return Replayed(tuple(steps), trace.property_name, canonical(scripted), trace.lasso)
+
+
+def replay_failing(trace: Trace, failure: Failure, each: Callable[[Step], None]) -> Replayed:
+    """Replay a run that ends in a run-time error. The simulator has to meet the same one: in the same line of the
+    author's source; or, where a capacity of the explorer's was too small, take the step to a state for which the
+    explorer has no room.
+
+    Raises:
+        TraceError: the first difference, by step and field.
+    """
+    model, steps = trace.model, list[Step]()
+    if failure.where == START:
+        verify(trace)  # there is no step, and the handlers are the same in both worlds
+        try:
+            ScriptedSimulator(model)
+        except ERRORS as error:
+            hold_same(failure, failure_of(model, error, START))
+            return Replayed((), trace.property_name, b"", None, failure)
+        raise TraceError("initial state: the simulator meets no run-time error in it")
+    scripted, judged = ScriptedSimulator(model), Judge(model)
+    compare("initial state", trace.initial, scripted.abstract, SIMULATOR)
+    judged.see(scripted, None)
+    for step in trace.steps:
+        last = step.number == len(trace.steps) and failure.where == STEP
+        again = failing_step(scripted, step, failure) if last else scripted.step(step.word)
+        compare(f"step {again.number}", step.as_dict(), again.as_dict(), SIMULATOR)
+        if not last:
+            judged.see(scripted, again)
+        steps.append(again)
+        each(again)
+    if failure.where != STEP:
+        asked = [property_of(trace, failure.judged)] if failure.judged else []
+        before = judged.before if judged.taken else None
+        met = met_here(model, judged.names, judged.after, before, asked, not failure.widen)
+        if met is None:
+            raise TraceError(f"step {len(steps)}, error: the simulator's run meets none")
+        hold_same(failure, met)
+    return Replayed(tuple(steps), trace.property_name, canonical(scripted), None, failure)
+
+
+def failing_step(scripted: ScriptedSimulator, step: Step, failure: Failure) -> Step:
+    """What the simulator does in a step that is to meet a run-time error.
+
+    Raises:
+        TraceError: it meets none, or another.
+    """
+    before = scripted.abstract
+    try:
+        again = scripted.step(step.word)
+    except StepFailed as found:
+        if not failure.widen:
+            hold_same(failure, found.failure)
+        return found.step
+    try:
+        check_state(scripted.model.program.layout, again.state, "the state after it")
+    except TraceError:
+        if failure.widen:  # a capacity of the explorer's alone
+            nothing: dict[str, Any] = dict.fromkeys(("sent", "delivered", "accepted", "established", "observed"), ())
+            return replace(again, state=before, abcast=None, label=step.label, **nothing)
+        raise
+    raise TraceError(f"step {step.number}, error: the simulator takes the step, and meets no run-time error")
+
+
+def hold_same(said: Failure, met: Failure) -> None:
+    """
+    Raises:
+        TraceError: the simulator meets another run-time error than the trace says.
+    """
+    if not said.same_as(met):
+        raise TraceError(f"error: the trace says {said.text}, {SIMULATOR} {met.text}")
 
 
 def canonical(scripted: ScriptedSimulator) -> bytes:

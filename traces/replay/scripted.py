@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from traces.record.failure import STEP, failure_of
 from traces.record.listener import Call, Listener
-from traces.record.runner import describe_word, label_of
+from traces.record.runner import StepFailed, describe_word, label_of
 from traces.record.trace import Step, StepWord, TraceError, Transmission
 from traces.record.watched import Refused
 from traces.record.worlds import watched_as
@@ -63,6 +64,7 @@ class ScriptedSimulator:
         s.steps = s.accepts = s.accept_epoch = 0
         s.choice, s.choices = word.choice, 1
         self.spend(word, place)
+        message: Transmission | None = None
         try:
             message, expected = self.set_up(word)
             self.names["tick"](s)
@@ -72,7 +74,7 @@ class ScriptedSimulator:
         except Refused as refused:
             raise TraceError(f"{place} is not taken by the simulator: {refused}") from None
         except ERRORS as error:
-            raise TraceError(f"{place} fails in the simulator, as {error}") from error
+            raise self.failed(number, word, self.listener.received or message, error) from error
         s.client = -1
         self.check_calls(word, place, expected)
         if word.choice >= max(1, s.choices):
@@ -112,6 +114,17 @@ class ScriptedSimulator:
             return self.abstraction.state(self.state, self.spent)
         except ValueError as error:
             raise TraceError(f"{place}: the simulator's state is none of the explorer's: {error}") from None
+
+    def failed(self, number: int, word: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
+        """What is known of a step that meets a run-time error: nothing that it did is kept."""
+        label = label_of(self.program, word, self.state.steps)
+        nothing: tuple[Any, ...] = ()
+        step = Step(
+            number, word, label, word.process, message, None,
+            nothing, nothing, nothing, nothing, nothing, self.abstract,
+        )  # fmt: skip
+        sentence = f"step {number}, word: {describe_word(word)} fails in the simulator, as {error}"
+        return StepFailed(sentence, step, failure_of(self.model, error, STEP))
 
     # --- what a step sets up -----------------------------------------------------------------------
 

@@ -17,9 +17,10 @@ from typing import Any
 from invariants import Property, properties_of, property_named
 from invariants.binding import bound
 from invariants.registry import keeps
+from traces.record.failure import ENABLED, START, STEP, Failure, failure_of, met_here
 from traces.record.fair import NotFair, hold_fair
 from traces.record.lasso import Lasso
-from traces.record.runner import build_trace
+from traces.record.runner import build_trace, failing_trace
 from traces.record.trace import StepWord, Trace, TraceError
 from traces.shorten.remake import remade
 from zabspec.language.reference import ERRORS, MessageView, StateView
@@ -147,6 +148,63 @@ class World:
         return out
 
 
+class Failing(World):
+    """A configuration in the CPython world, and the run-time error in which a run is to end."""
+
+    def __init__(self, configuration: Configuration, failure: Failure) -> None:
+        super().__init__(configuration, None)
+        self.failure = failure
+        known = properties_of(configuration.protocol)
+        self.judged = [property_named(failure.judged, known)] if failure.judged else []
+
+    def like(self, configuration: Configuration, process: Callable[[int], int | None]) -> World | None:
+        try:
+            return Failing(configuration, self.failure)
+        except ERRORS:  # the smaller model has no initial state
+            return None
+
+    def trace(self, words: Sequence[int], deeds: Sequence[Deed]) -> Trace:
+        return failing_trace(self.model, words, not self.failure.widen, self.judged)
+
+    def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
+        """Do what can be done of it, up to where the same error is met; None if it is not."""
+        s, words, done = self.initial.copy(), list[int](), list[Deed]()
+        for deed in (*deeds, None):
+            try:
+                word = self.word(s, deed) if deed is not None else self.enabled(s)[:0]
+            except ERRORS as trouble:
+                return (words, done) if self.is_same(trouble, ENABLED) else None
+            if deed is None or not isinstance(word, int):
+                continue
+            before = s.copy()
+            try:
+                self.names["apply"](s, word)
+            except ERRORS as trouble:
+                return ([*words, word], [*done, deed]) if self.is_same(trouble, STEP) else None
+            if deed.choice >= max(1, s.choices):
+                s = before
+                continue
+            words.append(word)
+            done.append(deed)
+            if self.judged:
+                met = met_here(self.model, self.names, s, before, self.judged, not self.failure.widen)
+                if met is not None and met.same_as(self.failure):
+                    return words, done
+        return None
+
+    def is_same(self, trouble: Exception, where: str) -> bool:
+        return self.failure.where == where and failure_of(self.model, trouble, where).same_as(self.failure)
+
+    def deeds(self, words: Sequence[int]) -> list[Deed]:
+        if self.failure.where != STEP:
+            return super().deeds(words)
+        s = self.initial.copy()
+        out = super().deeds(words[:-1])
+        for word in words[:-1]:
+            self.names["apply"](s, word)
+        return [*out, self.deed(s, words[-1])]
+
+
 FAULTS, STEM, LOOP = range(3)  # the parts of a run in which somebody waits for ever
 
 
@@ -219,7 +277,14 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
         TraceError: the trace breaks no property, and nobody waits in it for ever.
     """
     world: World
-    if trace.lasso is not None:
+    if trace.failure is not None:
+        if trace.failure.where == START:
+            return Minimised(trace, 0, 0)
+        world, breaks = (
+            Failing(trace.configuration, trace.failure),
+            f"end in the run-time error at {trace.failure.place}",
+        )
+    elif trace.lasso is not None:
         world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.goal} unreached"
     elif trace.property_name:
         prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from zabspec.language import tree as t
+from zabspec.language.error_sites import TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.members import alike_sequences, is_member
@@ -394,7 +395,7 @@ class Expressions:
         sure = isinstance(right, t.Const) if divides else symbol not in ("*", "<<", ">>")
         if self.is_kernel or sure:
             return t.Binary(t.INT, symbol, left, right)
-        site = self.site(node, "an integer", BY_ZERO if divides else "would leave 64 bits")
+        site = self.site(node, "an integer", BY_ZERO if divides else TOO_WIDE)
         return t.Binary(t.INT, symbol, left, right, site, self.state_in_scope())
 
     def compare(self, node: ast.Compare) -> t.Expr:

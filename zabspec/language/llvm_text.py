@@ -157,7 +157,8 @@ class _Emitter(FlowEmitter):
         self.label_only(after)
 
     def record_error(self, state: t.Expr, site: int) -> None:
-        self.emit(f"call void @error.note(ptr {self.expr(state)}, i32 {site})")
+        noted = site | self.program.sites[site - 1].mark if site else 0
+        self.emit(f"call void @error.note(ptr {self.expr(state)}, i32 {noted})")
 
     def within(self, index: str, bound: int, state: t.Expr, site: int) -> str:
         """An index that may be used: it is below a bound, or that it is not is noted, and it is zero."""

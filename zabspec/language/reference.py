@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from zabspec.language import wrapping
+from zabspec.language.error_sites import of_author, remedy
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.notation import value_text
@@ -33,11 +34,33 @@ BY_ZERO = "would be divided by zero"
 
 
 class RangeError(Exception):
-    """A value would leave its range: the field, the step that did it, and the flag that widens it."""
+    """A value would leave its range: the field, the step that did it, and the flag that widens it.
 
-    def __init__(self, field: str, problem: str, widen: str = "") -> None:
-        super().__init__(f"{field} {problem}" + (f"; widen it with {widen}" if widen else ""))
+    Attributes:
+        field: what it was to be stored in, or read from.
+        problem: what is wrong with it, as every world says it.
+        widen: the flag that widens the range; empty: the author of the text declared it.
+        told: the same with the value, if it is known.
+        at: where in a state the place lies, if it lies in one: its bytes, the offset, and by how many of its axes the
+            field was indexed.
+    """
+
+    def __init__(
+        self,
+        field: str,
+        problem: str,
+        widen: str = "",
+        told: str = "",
+        at: tuple[bytearray, int, int | None] | None = None,
+    ) -> None:
+        super().__init__(f"{field} {problem}" + (f"; {remedy(widen)}" if widen else ""))
         self.field, self.problem, self.widen = field, problem, widen
+        self.told, self.at = told, at
+
+    @property
+    def of_author(self) -> bool:
+        """Whether the author of the text made it: no capacity of ours was too small."""
+        return of_author(self.problem, self.widen)
 
 
 NO_PROCESS = RangeError("forget", "takes a process")
@@ -127,12 +150,18 @@ def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
     return MessageView(buffer, at, kind)
 
 
+def outside(kind: Int, number: int) -> tuple[str, str, str]:
+    """What is wrong with a number outside a range, what widens it, and the same with the number."""
+    span = f"{kind.lo}..{kind.hi}"
+    return f"would leave its range {span}", kind.widen, f"would be {number}, declared {span}"
+
+
 def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> None:
     """Store a value, checking its range."""
     if isinstance(kind, Int):
         number = int(value)
         if not kind.lo <= number <= kind.hi:
-            raise RangeError(label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+            raise RangeError(label, *outside(kind, number), (buffer, at, None))
         size = kind.size
         if size == 1:
             buffer[at] = number - kind.lo
@@ -169,7 +198,9 @@ class SetView:
 
     def _check(self, item: int) -> None:
         if not 0 <= item < self.kind.count:
-            raise RangeError(self.label, f"takes members 0..{self.kind.count - 1} only")
+            last = self.kind.count - 1
+            told = f"cannot have the member {int(item)}: its members are 0..{last}"
+            raise RangeError(self.label, f"takes members 0..{last} only", "", told, (self.buffer, self.at, None))
 
     def __contains__(self, item: int) -> bool:
         return 0 <= item < self.kind.count and bool(self.mask >> item & 1)
@@ -217,7 +248,9 @@ class SeqView:
 
     def _place(self, k: int) -> int:
         if not 0 <= k < self.kind.capacity:
-            raise RangeError(self.label, f"has no place beyond {self.kind.capacity - 1}")
+            last = self.kind.capacity - 1
+            told = f"has no place {k}: its places are 0..{last}"
+            raise RangeError(self.label, f"has no place beyond {last}", "", told, (self.buffer, self.at, None))
         return self.at + self.kind.header + k * self.kind.element.size
 
     def __getitem__(self, k: int) -> Any:
@@ -248,7 +281,10 @@ class SeqView:
     def append(self, value: Any) -> None:
         count = len(self)
         if count >= self.kind.capacity:
-            raise RangeError(self.label, f"would hold more than {self.kind.capacity}", self.kind.widen)
+            most = self.kind.capacity
+            told = f"would hold {count + 1} elements, declared at most {most}"
+            at = self.buffer, self.at, None
+            raise RangeError(self.label, f"would hold more than {most}", self.kind.widen, told, at)
         write(self.buffer, self._place(count), self.kind.element, value, self.label)
         self._resize(count + 1)
 
@@ -256,7 +292,8 @@ class SeqView:
         """Take out element k; those behind it move up."""
         count = len(self)
         if not 0 <= k < count:
-            raise RangeError(self.label, "has no such place")
+            told = f"has no element {k} to remove: it holds {count}"
+            raise RangeError(self.label, "has no such place", "", told, (self.buffer, self.at, None))
         size = self.kind.element.size
         start = self.at + self.kind.header
         rest = bytes(self.buffer[start + (k + 1) * size : start + count * size])
@@ -365,7 +402,7 @@ def _record_maker(record: Record) -> Any:
             raise TypeError(f"{record.name} takes exactly the fields {', '.join(record.fields)}")
         for name, kind in record.fields.items():
             if not kind.lo <= given[name] <= kind.hi:
-                raise RangeError(f"{record.name}.{name}", f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+                raise RangeError(f"{record.name}.{name}", *outside(kind, int(given[name])))
         return RecordValue(record, record.pack(given))
 
     return make
@@ -383,7 +420,10 @@ class _Axis:
 
     def _at(self, index: int) -> int:
         if not 0 <= index < self.sizes[0]:
-            raise RangeError(self.field.name, f"has no entry beyond {self.sizes[0] - 1}")
+            last, given = self.sizes[0] - 1, len(self.field.axes) - len(self.sizes)
+            told = f"has no entry {int(index)}: its entries are 0..{last}"
+            at = self.buffer, self.base, given
+            raise RangeError(self.field.name, f"has no entry beyond {last}", "", told, at)
         return self.base + index * self.strides[0]
 
     def __getitem__(self, index: int) -> Any:
@@ -465,7 +505,8 @@ class StateView:
     def forget(self, p: int) -> None:
         """Every volatile field of process p becomes the low end of its range."""
         if not 0 <= p < self.layout.schema.nodes:
-            raise RangeError(NO_PROCESS.field, NO_PROCESS.problem)
+            told = f"takes a process, 0..{self.layout.schema.nodes - 1}, and is given {int(p)}"
+            raise RangeError(NO_PROCESS.field, NO_PROCESS.problem, "", told)
         for field in self.layout.schema.fields:
             if field.role is Role.VOLATILE:
                 stride, pieces, size = self.layout.of_process(field)

@@ -101,6 +101,27 @@ def text_of(function: FunctionType) -> Text:
     return known
 
 
+def known_text(file: str) -> str:
+    """What a file says, or said when it was read; empty: that cannot be known."""
+    known = _texts.get(file)
+    if known is None:
+        try:
+            with open(file, "rb") as handle:
+                return handle.read().decode(errors="replace")
+        except OSError:
+            return ""
+    return known.text.decode(errors="replace")
+
+
+def known_tree(file: str) -> ast.Module | None:
+    """The syntax of a file; None: it cannot be read, or is no Python."""
+    try:
+        known = _texts.get(file)
+        return known.tree if known is not None else ast.parse(known_text(file), file)
+    except (SyntaxError, ValueError):
+        return None
+
+
 def text_digest(function: FunctionType) -> str:
     """A digest of the text of the file that a function is in; empty: there is none."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
+from zabspec.language.error_sites import OF_AUTHOR, of_author, remedy
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.structs import Member, Struct
 
@@ -445,7 +446,17 @@ class Site:
     def sentence(self) -> str:
         """What a user reads."""
         text = f"{self.field} {self.problem} in {self.function} ({self.file}:{self.line})"
-        return f"{text}; widen it with {self.widen}" if self.widen else text
+        return f"{text}; {remedy(self.widen)}" if self.widen else text
+
+    @property
+    def of_author(self) -> bool:
+        """Whether the author of the text made the error: no capacity of ours was too small."""
+        return of_author(self.problem, self.widen)
+
+    @property
+    def mark(self) -> int:
+        """What machine code adds to the number of this site."""
+        return OF_AUTHOR if self.of_author else 0
 
 
 @dataclass(eq=False, repr=False)

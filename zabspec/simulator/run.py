@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zabspec.language import frontend, llvm_text, reference
+from zabspec.language.error_sites import site_number
 from zabspec.language.jit import has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
@@ -267,7 +268,7 @@ class Simulator:
             if self._settling.worked(time.thread_time() - cpu):
                 self._bind()
         if self.state.error:
-            sentence, widen = self._sites[self.state.error - 1]
+            sentence, widen = self._sites[site_number(self.state.error) - 1]
             raise self._error(sentence.split("; widen it")[0], widen)
         return result
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from zabspec import zab
 from zabspec.language import MessageUnion, Schema, Seq, llvm_text
+from zabspec.language.error_sites import site_number
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.program import Program
@@ -137,7 +138,7 @@ def play(setting: Setting) -> StateView:
     while m.run(at, EVENTS) == EVENTS:
         pass
     if s.error:
-        raise TimedError(f"{m.sites[s.error - 1]}, {s.now} ns into the run")
+        raise TimedError(f"{m.sites[site_number(s.error) - 1]}, {s.now} ns into the run")
     return s
 
 

@@ -13,6 +13,7 @@ from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, 
 from zabspec.language.kinds import Kind
 from zabspec.language.source import definition, register_source
 from zabspec.worlds import actor, storage
+from zabspec.worlds.scratch import MOST_CHOSEN
 
 __all__ = ["Disks", "disks_of", "done", "storage_fields"]
 
@@ -37,6 +38,8 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
     def says(name: str, kind: Int | NodeId, doc: str) -> Field:
         return Field(name, kind, Role.SCRATCH, (), doc)
 
+    alternatives = Int(0, 255, MOST_CHOSEN)
+
     return (
         Field("unforced", Int(0, unforced, "declare(unforced=...)"), Role.GHOST, (NODE,), "writes that are not forced"),
         *images,
@@ -45,10 +48,10 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
         says("turn_of", NodeId.of(nodes), "the process that does its part of the step now"),
         says("fails", Int(0, 2), "how a process fails inside the step: BY_CRASH, BY_POWER_LOSS; 0: it does not"),
         says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
-        says("kept", Int(0, 255), "how many unforced writes power loss keeps"),
-        says("index", Int(0, 255), "which of the alternatives that are still ahead"),
-        says("reach", Int(0, 255), "so many alternatives there are at least, with each that the handler chose from"),
-        says("options", Int(0, 255), "what it chose from"),
+        says("kept", alternatives, "how many unforced writes power loss keeps"),
+        says("index", alternatives, "which of the alternatives that are still ahead"),
+        says("reach", alternatives, "so many alternatives there are at least, with each that the handler chose from"),
+        says("options", alternatives, "what it chose from"),
     )
 
 

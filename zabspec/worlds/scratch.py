@@ -8,6 +8,9 @@ from zabspec.language.lang import Node, State, Words
 __all__ = ["step_fields"]
 
 
+MOST_CHOSEN = "a step chooses from at most 255 alternatives"
+
+
 def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
     """What the step just taken says about itself."""
 
@@ -18,7 +21,7 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
         says("steps", Int(0, 2**63 - 1), "the paper's steps it entered, a bit each"),
         says("error", Int(0, 2**32 - 1), "the first error site it met; 0: none"),
         says("choice", Int(0, 255), "which alternative `choose` takes"),
-        says("choices", Int(0, 255), "how many alternatives `choose` had; 1: it was not called"),
+        says("choices", Int(0, 255, MOST_CHOSEN), "how many alternatives `choose` had; 1: it was not called"),
         says("crash_at", Int(0, 255), "the durable point at which the process crashes; 0: none"),
         says("accepts", Int(0, 2**32 - 1), "proposals accepted"),
         says("accept_epoch", Int(0, 2**32 - 1), "the epoch they were accepted in"),

@@ -1,0 +1,117 @@
+"""The run to a run-time error: from the state in whose steps an engine has met one, in the CPython world.
+
+An engine knows the state, and whether the error is of the author or of a capacity. Which step meets it, or which
+property, follows from trying them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from checker.explore.result import Exploration, Found
+from invariants.binding import bound
+from invariants.registry import NO_RUNTIME_ERROR, STEP, Property, keeps, meets
+from traces.record.failure import of_author
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.model import Model
+
+__all__ = ["failing_run", "note_failure"]
+
+CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
+
+
+def note_failure(
+    r: Exploration, model: Model, schedule: Sequence[int], sentence: str, by_author: bool, here: bool = False
+) -> None:
+    """Put the first run-time error of a level into a result: of the author, a violation; of a capacity, no verdict.
+
+    Args:
+        schedule: the steps to the state in whose steps it was met; `here`: in a property of which it was.
+        sentence: what machine code, or the interpreter, says of it.
+    """
+    run = failing_run(model, r.properties, schedule, by_author, here)
+    if not by_author:
+        r.error, r.error_run = r.error or sentence, run
+        return
+    r.error = sentence
+    r.violations[NO_RUNTIME_ERROR.name] = Found(NO_RUNTIME_ERROR, tuple(schedule) if run is None else run)
+
+
+def failing_run(
+    model: Model, judged: Sequence[Property], schedule: Sequence[int], by_author: bool, here: bool = False
+) -> tuple[int, ...] | None:
+    """The steps to a state, and the one after them that meets a run-time error, if one of its steps does; None: the
+    CPython world meets none there (its integers have no end).
+
+    Args:
+        judged: the properties that are evaluated of each step, and of the state after it.
+        by_author: which errors are looked for: of the author, or of a capacity.
+        here: it was met in a property of the state itself, and of no step from it.
+    """
+    names, layout = bound(model), model.program.layout
+    try:
+        state = model.program.initial()
+    except ERRORS as problem:
+        return () if of_author(problem) == by_author and not schedule else None
+    before: StateView | None = None
+    for word in schedule:
+        before = StateView(layout, state.key())
+        names["apply"](state, word)
+    if here:
+        return tuple(schedule) if evaluates(judged, names, state, before, by_author, states=True) else None
+    try:
+        out = [0] * (model.most_steps + 1)
+        names["enabled"](StateView(layout, state.key()), out)
+    except ERRORS as problem:
+        return tuple(schedule) if of_author(problem) == by_author else None
+    for word, after, trouble in attempts(names, state, out[1 : out[0] + 1]):
+        if trouble is not None and of_author(trouble) == by_author:
+            return (*schedule, word)
+        if trouble is None and evaluates(judged, names, after, StateView(layout, state.key()), by_author):
+            return (*schedule, word)
+    return None
+
+
+def attempts(
+    names: Mapping[str, Any], state: StateView, steps: Sequence[int]
+) -> Iterator[tuple[int, StateView, Exception | None]]:
+    """Every step with every choice: its word, the state after it, and the run-time error that it meets."""
+    for step in steps:
+        choice, choices = 0, 1
+        while choice < choices:
+            word = step | choice << CHOICE
+            after = StateView(state.layout, state.key())
+            try:
+                names["apply"](after, word)
+            except ERRORS as problem:
+                yield word, after, problem
+            else:
+                yield word, after, None
+            choices = max(choices, after.choices)
+            choice += 1
+
+
+def evaluates(
+    judged: Sequence[Property],
+    names: Mapping[str, Any],
+    state: StateView,
+    before: StateView | None,
+    by_author: bool,
+    states: bool = False,
+) -> bool:
+    """Whether a run-time error is met in evaluating one of the properties, or its premise.
+
+    Args:
+        states: of properties of states alone.
+    """
+    for p in judged:
+        if states and p.of == STEP:
+            continue
+        for asks in (keeps, meets):
+            try:
+                asks(p, names, state, before)
+            except ERRORS as problem:
+                if of_author(problem) == by_author:
+                    return True
+    return False

@@ -1,0 +1,199 @@
+"""Run-time errors in a run: where one was met, and with which values.
+
+A run that ends in one is taken in the CPython world, whatever engine found it: an exception there has the values, and
+the lines of the author's source that were running.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from invariants.registry import RUNTIME, Property, keeps, meets
+from zabspec.language.diagnostics import Place, innermost, is_own_file, pointed
+from zabspec.language.error_sites import remedy
+from zabspec.language.notation import process_name
+from zabspec.language.reference import BY_ZERO, ERRORS, RangeError, StateView
+from zabspec.language.schema import NODE, Layout
+from zabspec.model import Model
+
+__all__ = ["ENABLED", "JUDGED", "START", "STEP", "Failure", "failure_of", "met_here", "of_author"]
+
+START, STEP, ENABLED, JUDGED = "start", "step", "enabled", "property"  # where a run-time error is met
+MEANT = {
+    START: "in the initial state",
+    STEP: "in this step",
+    ENABLED: "in evaluating which steps are possible after it",
+    JUDGED: "in evaluating the property",
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The run-time error in which a run ends.
+
+    Attributes:
+        where: at which point of the run: `start`, `step` (the last one), `enabled` (listing the steps possible after
+            it) or `property`.
+        judged: the property that was evaluated; empty: none was.
+        sentence: what is wrong, with the values: `level[p1] would be 4, declared 0..3`.
+        file, line, column, end: the innermost line of the author's source, and the piece of it. The file is named from
+            the folder of the protocol's own.
+        code: that line.
+        values: what the names and places of its statement hold.
+        widen: what makes more room, if a capacity was too small; empty: the error is of the author.
+    """
+
+    where: str
+    judged: str
+    sentence: str
+    file: str
+    line: int
+    column: int
+    end: int
+    code: str
+    values: tuple[tuple[str, str], ...]
+    widen: str
+
+    @property
+    def place(self) -> str:
+        """`file:line`."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def held(self) -> str:
+        """The values, in a phrase; empty: there are none."""
+        return ", ".join(f"{name} = {value}" for name, value in self.values)
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        what = f"{MEANT[self.where]}{f' {self.judged}' if self.judged else ''}"
+        held = f"; {self.held}" if self.held else ""
+        helps = f"; {remedy(self.widen)}" if self.widen else ""
+        return f"{self.sentence} ({self.place}: {self.code}{held}) {what}{helps}"
+
+    @property
+    def lines(self) -> list[str]:
+        """The line of the source, a caret under the column, and the values."""
+        marks = " " * self.column + "^" * max(1, self.end - self.column)
+        return [f"{self.place}:", f"    {self.code}", f"    {marks}", *([f"with {self.held}"] if self.held else [])]
+
+    def same_as(self, other: Failure) -> bool:
+        """Whether it is the same error, perhaps with other values."""
+        mine, theirs = ((f.file, f.line, f.column, bool(f.widen)) for f in (self, other))
+        return mine == theirs
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "values": [list(pair) for pair in self.values]}
+
+
+def of_author(trouble: BaseException) -> bool:
+    """Whether a run-time error is of the author of a text: no capacity of ours was too small."""
+    return not isinstance(trouble, RangeError) or trouble.of_author
+
+
+def failure_of(model: Model, trouble: BaseException, where: str, judged: str = "") -> Failure:
+    """What an exception of a running text says, with the innermost line of the author's."""
+    stop = innermost(trouble, is_authors(model))
+    sentence = said(model, trouble)
+    widen = trouble.widen if isinstance(trouble, RangeError) else ""
+    if not of_author(trouble) and not widen:
+        widen = "smaller numbers"
+    if stop is None:
+        return Failure(where, judged, sentence, "", 0, 0, 0, "", (), widen)
+    code, column, end = shown(stop.place)
+    file = named_from(model, stop.place.file)
+    return Failure(where, judged, sentence, file, stop.place.line, column, end, code, stop.values, widen)
+
+
+def shown(place: Place) -> tuple[str, int, int]:
+    """The line of a place without its indentation, and where the piece stands in it."""
+    text, _, marks = pointed(place).partition("\n")
+    column = len(marks) - len(marks.lstrip())
+    return text, column, len(marks)
+
+
+def is_authors(model: Model) -> Callable[[str], bool]:
+    """Says of a file whether it is the author's: any not of this project, the protocol's own, the properties."""
+    program = model.program
+    own = {getattr(m, "__file__", None) for m in program.protocol}
+    own |= {f.__code__.co_filename for f in program.overrides.values()}
+
+    def asked(file: str) -> bool:
+        return file in own or not is_own_file(file) or f"{os.sep}invariants{os.sep}" in file
+
+    return asked
+
+
+def named_from(model: Model, file: str) -> str:
+    """A file as a trace names it: from the folder of the protocol's own, so that both can be sent elsewhere."""
+    from zabspec.language.source import said_file
+
+    text = model.protocol.text
+    own = None if text is None else getattr(sys.modules.get(text.module.__name__, text.module), "__file__", None)
+    if own is None or file.startswith("<") or (is_own_file(file) and not is_own_file(own)):
+        return said_file(file)
+    return os.path.relpath(file, os.path.dirname(own))
+
+
+def said(model: Model, trouble: BaseException) -> str:
+    """What is wrong, with the values."""
+    if not isinstance(trouble, RangeError):
+        return f"an integer {BY_ZERO}"
+    label = named_place(model.program.layout, trouble)
+    return f"{label} {trouble.told or trouble.problem}"
+
+
+def named_place(layout: Layout, trouble: RangeError) -> str:
+    """The place that an error is about: a field with its indices, `level[p1]`, where they are known."""
+    field = layout.fields.get(trouble.field)
+    if field is None or trouble.at is None or not field.axes:
+        return trouble.field
+    buffer, offset, given = trouble.at
+    axes = field.axes if given is None else field.axes[:given]
+    if len(buffer) < layout.total:
+        return trouble.field
+    size = field.kind.size
+    for index, start in layout.elements(field.name):
+        if start <= offset < start + size:
+            said = (process_name(i) if a == NODE else str(i) for i, a in zip(index, axes, strict=False))
+            return field.name + "".join(f"[{i}]" for i in said)
+    return trouble.field
+
+
+def met_here(
+    model: Model,
+    names: Mapping[str, Any],
+    state: StateView,
+    before: StateView | None,
+    properties: Iterable[Property],
+    wanted: bool,
+) -> Failure | None:
+    """The run-time error that is met in a state in which a run ends: in listing the steps possible there, or in
+    evaluating a property of it or of the step to it.
+
+    Args:
+        before: the state before that step; None: there was none.
+        properties: those that may be evaluated.
+        wanted: whether the error is of the author, or of a capacity.
+    """
+    try:
+        names["enabled"](state.copy(), [0] * (model.most_steps + 1))
+    except ERRORS as trouble:
+        if of_author(trouble) == wanted:
+            return failure_of(model, trouble, ENABLED)
+        return None
+    for p in properties:
+        for evaluates in (keeps, meets):
+            if p.of == RUNTIME:
+                continue
+            try:
+                evaluates(p, names, state, before)
+            except ERRORS as trouble:
+                if of_author(trouble) == wanted:
+                    return failure_of(model, trouble, JUDGED, p.name)
+    return None
