@@ -29,11 +29,12 @@ def build(request: dict[str, Any]) -> World:
     name = request["protocol"]
     if name in own.SOURCES:
         return own.build(request)
-    path = own.PATHS.get(name) or Path(name)
+    path = own.ZOOKEEPER if name == "zookeeper" else Path(name)
     loader = Loader(path)
-    declaration = loader.run(path).PROTOCOL
-    overrides = chosen(list(declaration.variants), request.get("variant") or "")
-    program = Program(list(loader.modules.values()), overrides)
+    main = loader.run(path)
+    declaration = main.PROTOCOL
+    overrides = chosen(listed(declaration.variants), request.get("variant") or "")
+    program = Program([main], list(loader.modules.values()), overrides)
     return user_world(declaration, program, request)
 
 
@@ -67,7 +68,6 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         size.with_epochs(sizes.get("max_epoch") or declaration.epochs(size))
     channel = sizes.get("channel") or (declaration.flight(size) if declaration.flight else 32)
     size.log = 2 * size.txns
-    program.names.setdefault("__second__", None)
     types = bind_types(declaration, program, size)
     messages = MessageUnion(flat(declaration.messages(size)))
     bind_messages(messages, program)
@@ -116,3 +116,8 @@ def bind_messages(messages: MessageUnion, program: Program) -> None:
 def flat(messages: Any) -> tuple:
     """Return the kinds of messages that a source's function returned."""
     return messages.messages if isinstance(messages, MessageUnion) else tuple(messages)
+
+
+def listed(variants: Any) -> list:
+    """Return the variants that a source has, in a list or by name."""
+    return list(variants.values()) if isinstance(variants, dict) else list(variants)

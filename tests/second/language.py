@@ -237,7 +237,12 @@ def arm_timer(s: Any, p: int, timer: int = 0) -> None:
     """Do nothing (M9)."""
 
 
-forget, choose, is_down = _acting("forget"), _acting("choose"), _acting("is_down")
+def is_down(s: Any, p: int) -> bool:
+    """Whether p has crashed and not recovered, in the state that s shows (F1)."""
+    return s.world.down(s, p)
+
+
+forget, choose = _acting("forget"), _acting("choose")
 send, force, durable = _acting("send"), _acting("force"), _acting("durable")
 connect, disconnect = _acting("connect"), _acting("disconnect")
 send_to_leader, send_to_follower = _acting("send_to_leader"), _acting("send_to_follower")

@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -78,6 +79,7 @@ class Loader:
         if path not in self.modules:
             module = ModuleType(f"second_source_{path.stem}")
             module.__file__ = str(path)
+            sys.modules[module.__name__] = module  # dataclasses look it up
             importing = SimpleNamespace(**vars(builtins))
             importing.__import__ = lambda *a, **k: self._import(path, *a, **k)
             module.__dict__.update(__builtins__=vars(importing), __checked__=checked)
@@ -122,15 +124,17 @@ class Program:
     """All functions of a model in one namespace.
 
     Args:
-        modules: the modules that ran; of a name in several, the last one's counts.
+        mains: the modules whose names are the protocol's; of a name in several, the last one's counts.
+        loaded: all modules that ran: a name that only these have is for their own functions.
         overrides: the variant's functions by the name they replace.
     """
 
-    def __init__(self, modules: list[ModuleType], overrides: dict[str, Callable]) -> None:
-        self.globals = [vars(module) for module in modules]
+    def __init__(self, mains: list[ModuleType], loaded: list[ModuleType], overrides: dict[str, Callable]) -> None:
+        self.globals = [vars(module) for module in loaded]
         self.base: dict[str, Any] = {}
-        for names in self.globals:
-            self.base.update(names)
+        for module in [*loaded, *mains]:
+            self.base.update(vars(module))
+        self.visible = {name for module in mains for name in vars(module)} | set(overrides)
         self.names: dict[str, Any] = {}
         self.moved: dict[int, FunctionType] = {}
         self.overrides = overrides
@@ -142,6 +146,10 @@ class Program:
             if mark:
                 moved.mark = mark
             self.names[name] = moved
+
+    def hook(self, name: str) -> Callable | None:
+        """Return a function that the world calls, or None if the protocol does not define it (section 3.2)."""
+        return self.names.get(name) if name in self.visible else None
 
     def move(self, value: Any, fresh: bool = False) -> Any:
         """Return a function of the sources with the one namespace as its globals; other values as they are."""
@@ -166,7 +174,7 @@ class Program:
         result = []
         for name, value in self.names.items():
             mark = getattr(value, "mark", None)
-            if isinstance(value, FunctionType) and mark and mark.sort in sorts:
+            if isinstance(value, FunctionType) and mark and mark.sort in sorts and name in self.visible:
                 if name == value.__name__ or name in self.overrides:
                     result.append((name, mark, value))
         return result

@@ -2,13 +2,112 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
-PATHS: dict[str, Path] = {}
-SOURCES: dict[str, Any] = {}
+from tests.second import configure, language
+from tests.second.connections import NETWORKS as CONNECTIONS
+from tests.second.connections import Connections
+from tests.second.datagrams import NETWORKS as DATAGRAMS
+from tests.second.datagrams import Datagrams
+from tests.second.kinds import MessageUnion, Record, Seq
+from tests.second.language import Size
+from tests.second.load import ROOT, Loader, Program, chosen
+from tests.second.world import Model, World
+
+PROTOCOLS = ROOT / "zabspec" / "protocols"
+ZOOKEEPER = PROTOCOLS / "zookeeper" / "text.py"
+SOURCES = {
+    "zab": [ROOT / "zabspec" / "zab.py"],
+    "ladis": [PROTOCOLS / "ladis_oracle.py", PROTOCOLS / "ladis.py"],
+    "db19": [PROTOCOLS / "election.py", PROTOCOLS / "db19.py"],
+}
+AMOUNTS = {
+    "zab": {"timeouts": 2, "crashes": 1, "losses": 1},
+    "ladis": {"timeouts": 2, "crashes": 1, "losses": 1},
+    "db19": {"timeouts": 2},
+}
 
 
-def build(request: dict[str, Any]) -> Any:
-    """Return the model of a protocol without `declare`."""
-    raise NotImplementedError
+def build(request: dict[str, Any]) -> World:
+    """Return the model of a protocol without `declare` (O3)."""
+    name, sizes = request["protocol"], request.get("sizes") or {}
+    world, networks = ("datagrams", DATAGRAMS) if name == "db19" else ("connections", CONNECTIONS)
+    network = request.get("network") or networks[0]
+    loader = Loader(SOURCES[name][-1])
+    variants = loader.run(PROTOCOLS / f"{name}_variants.py").VARIANTS
+    mains = [loader.run(path) for path in SOURCES[name]]
+    overrides = chosen(configure.listed(variants), request.get("variant") or "")
+    program = Program(mains, list(loader.modules.values()), overrides)
+    given = {**AMOUNTS[name], **(request.get("budgets") or {})}
+    amounts = configure.amounts_of(world, network, given, {})
+    size = Size(request.get("nodes") or 3, amounts, sizes.get("txns", 1))
+    size.with_epochs(sizes.get("max_epoch") or largest_epoch(name, size, bool(overrides), network))
+    fields, messages = declared(name, mains, size)
+    union = MessageUnion(messages)
+    configure.bind_messages(union, program)
+    up, down = capacities(name, size, bool(overrides), network)
+    model = Model(
+        program=program,
+        size=size,
+        fields=fields,
+        messages=union,
+        network=networks.index(network),
+        amounts=amounts,
+        own=[],
+        up=sizes.get("channel") or up,
+        down=sizes.get("channel") or down,
+        unforced=0,
+        user=False,
+        transactions=True,
+        revises=name == "db19",
+        literal=bool(request.get("literal")),
+    )
+    return Datagrams(model) if name == "db19" else Connections(model)
+
+
+def largest_epoch(name: str, size: Size, variant: bool, network: str) -> int:
+    """Return the largest epoch of a model (O4)."""
+    n, majority, amounts = size.nodes, size.majority, size.budgets
+    instances = 1 + sum(amounts.values())
+    if name == "zab":
+        return max(1, n * instances // majority) + (network == "unordered")
+    if name == "ladis":
+        most = (n * instances - 1) // majority + 1
+        return most if variant else min(size.txns + 1, most)
+    return n + amounts["timeouts"] + amounts["crashes"]
+
+
+def capacities(name: str, size: Size, variant: bool, network: str) -> tuple[int, int]:
+    """Return the capacities of the network: to a leader and to a follower (C2), or in flight (B6)."""
+    txns, twice = size.txns, 2 * size.budgets["duplicates"]
+    if name == "zab":
+        if not variant and network == "fifo":
+            return 2 + txns, max(2 + txns, 1 + 2 * txns)
+        return 3 + txns + twice, 3 + 3 * txns + twice
+    if name == "ladis":
+        return 3 + txns + twice, 5 + 2 * txns + twice
+    return 32, 32
+
+
+def declared(name: str, mains: list[ModuleType], size: Size) -> tuple[list, list]:
+    """Return the fields and messages of a protocol, and bind the names of its records (O3)."""
+    main, n, txns = mains[-1], size.nodes, size.txns
+    epoch, txn = size.epoch, size.txn
+    zxid = Record("Zxid", {"epoch": epoch, "counter": size.count}, ordered=True)
+    language.RECORDS.clear()
+    language.RECORDS.update(Txn=txn, Zxid=zxid)
+    log = Seq(txn, 2 * txns if name == "db19" else txns + size.budgets["duplicates"]).derive()
+    if name == "zab":
+        return list(main.node_fields(n, txns, epoch, log)), listed(main.messages, epoch, txn, log)
+    if name == "ladis":
+        return list(main.node_fields(n, epoch, txn, log)), listed(main.messages, epoch, txn)
+    fields = [*main.node_fields(n, epoch, size.count, zxid, log, max(1, txns)), *mains[0].election_fields(n, zxid)]
+    messages = listed(mains[0].election_messages, n, zxid, {"peer_epoch": epoch})
+    return fields, messages + listed(main.messages, n, epoch, zxid, txn, log)
+
+
+def listed(function: Callable, *args: Any) -> list:
+    """Return the kinds of messages that a source's function returns."""
+    return list(configure.flat(function(*args)))

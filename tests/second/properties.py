@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from tests.second.core_properties import core
 from tests.second.kinds import NO_MESSAGE, Fault
 from tests.second.world import Step, World
 
@@ -22,6 +23,7 @@ class Property:
     holds: Callable
     witness: Callable | None
     kinds: tuple[str, ...] = ()  # of messages, one for each parameter (P3)
+    needs_witness: bool = True
     violated: int | None = None
     witnessed: int | None = None
 
@@ -29,7 +31,7 @@ class Property:
         """Return the verdict (P6)."""
         if self.violated is not None:
             return {"result": "violated", "depth": self.violated}
-        if self.witnessed is not None:
+        if self.witnessed is not None or not self.needs_witness:
             return {"result": "held", "depth": self.witnessed}
         return {"result": "premise not reached", "depth": None}
 
@@ -43,6 +45,10 @@ def declared(world: World, names: list[str]) -> list[Property]:
             witness = program.current(mark.witness) if mark.witness else None
             parameters = program.messages_of(function, name)[1:] if mark.over == "state" else ()
             found.append(Property(called, mark.over, function, witness, tuple(parameters)))
+    if world.model.transactions:
+        for called, function in core(world.model.revises, "history" in world.layout.by_name).items():
+            if called in names or not names:
+                found.append(Property(called, "history", function, None, needs_witness=False))
     return found
 
 
@@ -59,6 +65,8 @@ class Judge:
         self.properties = properties
         self.steps = [p for p in properties if p.over == "step"]
         self.before, self.event, self.after = (world.layout.object() for _ in range(3))
+        for s in (self.before, self.event, self.after):
+            s.world = world
         self.errors: list[str] = []
 
     def _ask(self, function: Callable, *args: Any) -> bool | None:
@@ -83,7 +91,7 @@ class Judge:
                 self._ask(prop.holds, self.after, *m) is False for m in self._letters(prop.kinds)
             ):
                 prop.violated = depth
-            witness = prop.witness or (prop.holds if not prop.kinds else None)
+            witness = prop.witness or (prop.holds if prop.needs_witness and not prop.kinds else None)
             if prop.witnessed is None and witness and self._ask(witness, self.after):
                 prop.witnessed = depth
 

@@ -122,7 +122,7 @@ class Explored:
     def __init__(self, folder: Path, source: str, **request: object) -> None:
         path = folder / "protocol.py"
         path.write_text(source)
-        self.result = explore({"protocol": str(path), **request})
+        self.result = explore({"protocol": str(path)} | request)
         self.states = self.result["states"]
 
     def after(self, state: dict) -> list[tuple[str, dict]]:
@@ -223,9 +223,11 @@ def test_no_module_of_the_product_is_loaded() -> None:
 import sys
 from tests.second.reference import explore
 explore({"protocol": "examples/raft_election.py", "nodes": 2, "max_states": 50})
+for protocol in ("zab", "ladis", "db19", "zookeeper"):
+    explore({"protocol": protocol, "nodes": 2, "max_states": 5})
 loaded = {name.split(".")[0] for name in sys.modules}
 assert not loaded & {"zabcheck", "zabspec", "checker", "invariants", "traces"}, loaded
-files = {getattr(m, "__file__", None) or "" for m in sys.modules.values()}
+files = {getattr(m, "__file__", None) or "" for name, m in sys.modules.items() if name[:14] != "second_source_"}
 assert not [f for f in files if any(f"/{part}/" in f for part in ("zabspec", "checker", "invariants", "traces"))]
 """
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
@@ -239,3 +241,39 @@ def test_an_exploration_is_breadth_first() -> None:
     for i, _, j in graph.edges:
         least[j] = min(least.get(j, 1 << 62), least[i] + 1)
     assert graph.depth == [least[k] for k in range(len(graph.states))]
+
+
+ZAB_PLAIN = json.loads("""
+{"fields": {"promised_epoch": [0, 0], "current_epoch": [0, 0], "history": [[], []], "role": [0, 0],
+   "leader": [null, null], "phase": [0, 0], "delivered_length": [0, 0], "ready": [false, false], "stage": [0, 0],
+   "new_epoch": [0, 0], "best_epoch": [0, 0], "log": [[], []], "committed": [0, 0], "Q": [[], []], "acked": [[], []],
+   "joining": [[], []], "acks": [[[]], [[]]]},
+ "network": {"link": [[0, 0], [0, 0]], "to_leader": [[[], []], [[], []]], "to_follower": [[], []]},
+ "budgets": {"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0, "drops": 0, "duplicates": 0},
+ "ghosts": {"abcasts": 0, "abcast_txn": [{"epoch": 0, "counter": 0, "value": 0}], "abcast_by": [null],
+   "abcast_attempt": [0], "abcast_after": [[]], "chosen_epoch": [0], "missing_epoch": [0],
+   "accepted": [[[]], [[]], [[]], [[]], [[]]], "established": [0, 0, 0, 0, 0], "delivered": [[], []],
+   "pass_length": [0, 0], "diverged": [false, false], "synced_length": [0, 0], "revised": [0, 0],
+   "abcast_in_pass": [false, false]},
+ "disks": {}}""")
+
+
+def test_the_example_of_zab(tmp_path: Path) -> None:
+    """The fourth plain state, and the steps from it."""
+    request = {"protocol": "zab", "nodes": 2, "sizes": {"txns": 1}, "budgets": {"timeouts": 1}, "max_depth": 3}
+    zab = Explored(tmp_path, "", **request)
+    start = zab.states[0]
+    assert start == ZAB_PLAIN
+    assert sorted(label for label, _ in zab.after(start)) == ["crash"] * 2 + ["oracle"] * 4
+    (named,) = [s for s in zab.results(start, "oracle") if s["fields"]["leader"] == [None, 0]]
+    assert (named["fields"]["role"], named["fields"]["phase"]) == ([0, 1], [0, 1])
+    assert named["network"]["link"][1][0] == 1
+    assert named["network"]["to_leader"][1][0] == [{"message": "CEPOCH", "epoch": 0}]
+    (lost,) = zab.results(named, "lose_connection")
+    assert (lost["network"]["link"][1][0], lost["network"]["to_leader"][1][0]) == (4, [])
+    (late,) = zab.results(named, "timeout")
+    assert late["network"]["link"][1][0] == 0
+    (led,) = [s for s in zab.results(named, "oracle") if s["fields"]["leader"] == [0, 0]]
+    (lost,) = zab.results(led, "lose_connection")
+    assert (lost["network"]["link"][1][0], len(lost["network"]["to_leader"][1][0])) == (2, 1)
+    assert 3 in {s["network"]["link"][1][0] for s in zab.results(led, "timeout")}

@@ -139,11 +139,11 @@ class World(Disks, History):
 
     def has(self, name: str) -> bool:
         """Whether the protocol or its variant defines a function of section 3.2."""
-        return callable(self.program.names.get(name))
+        return self.program.hook(name) is not None
 
     def ask(self, name: str, default: Any, *args: Any) -> Any:
         """Return what a function of section 3.2 gives, or the default if the protocol does not define it."""
-        function = self.program.names.get(name)
+        function = self.program.hook(name)
         return default if function is None else function(self.s, *args)
 
     def handle(self, name: str, *args: Any) -> None:
@@ -153,7 +153,7 @@ class World(Disks, History):
 
     def call(self, name: str, *args: Any) -> Any:
         """Run a function of the world, or what takes its place in this model (N1, N2)."""
-        function = self.program.names.get(name)
+        function = self.program.hook(name)
         replaced = getattr(function, "__globals__", None) is self.program.names
         if replaced and (not self.model.user or name in self.program.overrides):
             return function(self.s, *args)
@@ -187,7 +187,11 @@ class World(Disks, History):
 
     def do_is_down(self, p: int) -> bool:
         """Whether p has crashed and not recovered."""
-        return self.faults and self.s.crashed[p]
+        return self.down(self.s, p)
+
+    def down(self, s: Any, p: int) -> bool:
+        """Whether p is down in the state that `s` shows (F1)."""
+        return self.faults and s.crashed[p]
 
     def do_choose(self, k: int) -> int:
         """Choose one of `0..k-1` (E12)."""
