@@ -79,7 +79,8 @@ class Answered(ABC):
 
     @property
     def passed(self) -> bool:
-        """Whether the command would end with 0. What was not put to the test passes too: `verdicts` says of what."""
+        """Whether the command would end with 0. Where nothing was put to the test it would not;
+        of one property among others `verdicts` says so."""
         return self.exit_code == HELD
 
     @property

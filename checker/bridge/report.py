@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from checker.bridge.failure import Failure
 from checker.bridge.generate import MARK
 from checker.bridge.model import CLAUSE, REFINES, Bridged
-from checker.report.report import Report, plural
+from checker.report.report import NOT_REACHED, Report, plural
 from traces.explain.folding import aligned
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class BridgeReport:
         """0: every step refines and every clause holds. 1: one does not. 3: no verdict."""
         if self.trouble:
             return 3
-        return self.report.exit_code
+        return 0 if self.report.overall == NOT_REACHED else self.report.exit_code
 
     @cached_property
     def taken(self) -> dict[str, int]:

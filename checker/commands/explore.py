@@ -84,7 +84,22 @@ def answer(options: Mapping[str, Any]) -> Report:
         required,
         "" if exploration.reduced else reduction_off(model, limits, options) or not_begun(exploration),
         run_to_error(model, exploration, options),
+        vacuous(model, judged),
     )
+
+
+def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
+    """Which of the properties judged can never be False, each with its line."""
+    from invariants.binding import full_namespace
+    from zabspec.language.frontend import FrontEnd
+    from zabspec.own.vacuous import never_false
+
+    if model.protocol.text is None:
+        return {}
+    program = model.program
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    found = never_false(model, [p.holds.__name__ for p in judged], front)
+    return {p.name: found[p.holds.__name__] for p in judged if p.holds.__name__ in found}
 
 
 def asked_of_z3(

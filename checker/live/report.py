@@ -106,10 +106,10 @@ class LiveReport:
 
     @cached_property
     def exit_code(self) -> int:
-        """0: nobody waits for ever. 1: somebody does, and how is written down. 3: no verdict."""
+        """0: nobody waits for ever. 1: somebody does, and how is written down. 3: no verdict, or nobody ever waits."""
         if any(s.counterexample.trouble for s in self.starving.values()):
             return 3
-        return {HOLDS: 0, NOT_REACHED: 0, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+        return {HOLDS: 0, NOT_REACHED: 3, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
 
     @cached_property
     def bounds(self) -> str:

@@ -35,8 +35,8 @@ class Case:
 def junit_xml(report: Report) -> bytes:
     """The document of an exploration. A violation is a failure with its trace; a premise that was not reached, and
     a property left unjudged because another broke first, are skipped; one without a verdict
-    because the run was cut short, or a premise that had to be reached, is an error, so that it
-    does not look like a success."""
+    because the run was cut short, a premise that had to be reached, or any where nothing was put to the
+    test, is an error, so that it does not look like a success."""
     cases = [case_of(report, p) for p in report.listed]
     return suite_xml(f"zabcheck {report.bounds}", report.exploration.seconds, cases, report.sentence)
 
@@ -46,7 +46,8 @@ def case_of(report: Report, p: Property) -> Case:
     if verdict == VIOLATED:
         outcome, message = "failure", f"{words}: {p.statement}"
     elif verdict == NOT_REACHED:
-        outcome, message = "error" if p.name in report.unmet else "skipped", f"{words}: {p.premise}"
+        lacking = p.name in report.unmet or report.overall == NOT_REACHED
+        outcome, message = "error" if lacking else "skipped", f"{words}: {p.premise}"
     elif verdict == NO_VERDICT:
         ended = not report.cut_short and p.name not in report.exploration.violations
         outcome, message = ("skipped" if ended else "error"), f"{words}; {report.sentence}"

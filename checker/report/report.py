@@ -39,6 +39,8 @@ FORMAT = 1
 
 HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
 
+NEVER_FALSE = "not put to the test: it can never be False"
+
 Row = tuple[str, ...]
 
 
@@ -117,6 +119,7 @@ class Report:
     required: Collection[str] = ()  # properties whose premise has to be reached, or there is no verdict
     reduction_off: str = "--reduction none"
     error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
+    never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -171,7 +174,7 @@ class Report:
             return NO_VERDICT
         if p.of == RUNTIME:
             return HOLDS
-        return HOLDS if p.name in r.witnessed else NOT_REACHED
+        return HOLDS if p.name in r.witnessed and p.name not in self.never_false else NOT_REACHED
 
     def replayed(self, name: str) -> bool:
         """Whether a violation stands: nothing is known against its counterexample."""
@@ -187,7 +190,7 @@ class Report:
         if verdict == HOLDS:
             return f"holds, witnessed at {r.depth_of(r.witnessed[p.name])}"
         if verdict == NOT_REACHED:
-            return f"premise not reached{BOUNDS}"
+            return NEVER_FALSE if p.name in self.never_false else f"premise not reached{BOUNDS}"
         if p.name in r.violations:
             return "no verdict: its counterexample does not replay"
         seen = f", premise met at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
@@ -214,13 +217,14 @@ class Report:
 
     @cached_property
     def exit_code(self) -> int:
-        """0: all held, or was not put to the test. 1: a violation was found and written down.
-        3: no verdict, or a violation that is not written down, such as one that z3 met deeper."""
+        """0: all held, and something was put to the test. 1: a violation was found and written down.
+        3: no verdict, nothing was put to the test, or a violation that is not written down, such as one that z3 met
+        deeper."""
         if any(c.trouble for c in self.counterexamples.values()) or (self.error_run and self.error_run.trouble):
             return 3
         if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
             return 3
-        return {HOLDS: 0, NOT_REACHED: 0, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+        return {HOLDS: 0, NOT_REACHED: 3, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
 
     @cached_property
     def bounds(self) -> str:
@@ -263,11 +267,15 @@ class Report:
         if not r.properties:
             return f"holds: {NO_RUNTIME_ERROR.name}, in every step, and no other property was judged; {tail}"
         tested = sum(self.verdict(p) == HOLDS for p in r.properties)
+        never = sum(p.name in self.never_false for p in r.properties)
+        vain = f", {never} can never be False" if never else ""
         if not tested:
-            return f"premise not reached: no property ({total} judged) was put to the test; {tail}"
+            return f"premise not reached: no property ({total} judged) was put to the test{vain}; {tail}"
         if tested == total:
             return f"holds: {plural(total, 'property')}, each put to the test; {tail}"
-        return f"holds: {tested} of {total} properties put to the test, {total - tested} premises not reached; {tail}"
+        unreached = total - tested - never
+        unmet = f", {unreached} premises not reached" if unreached else ""
+        return f"holds: {tested} of {total} properties put to the test{unmet}{vain}; {tail}"
 
     # --- figures -----------------------------------------------------------------------------------
 
@@ -354,7 +362,8 @@ class Report:
         """For each property: name, verdict, source, and the premise where it was not reached."""
         rows: list[Row] = []
         for p in self.listed:
-            premise = p.premise if self.verdict(p) == NOT_REACHED else ""
+            lacking = self.verdict(p) == NOT_REACHED and p.name not in self.never_false
+            premise = p.premise if lacking else ""
             rows.append((p.name, self.verdict_in_words(p), p.source, premise))
         return rows
 
@@ -370,7 +379,9 @@ class Report:
         """What of a text of somebody's own is there for nothing."""
         with suppress(ConfigError):  # its text may be another by now
             found = PROTOCOLS.get(self.configuration.protocol)
-            return unused(Model(self.configuration)) if found is not None and found.text is not None else []
+            here = unused(Model(self.configuration)) if found is not None and found.text is not None else []
+            vain = [f"{name} is never False, whatever happens ({place})" for name, place in self.never_false.items()]
+            return here + vain
         return []
 
     def notes(self) -> list[str]:
@@ -411,7 +422,11 @@ class Report:
 
     def ways_to_reach(self) -> list[str]:
         """A command that reaches the premises that were not reached, or that none is known."""
-        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
+        names = [
+            p.name
+            for p in self.listed
+            if self.verdict(p) == NOT_REACHED and p.name not in self.never_false
+        ]
         if not names:
             return []
         tried, found = reaching(self.configuration, names)
@@ -592,6 +607,7 @@ class Report:
             "statement": p.statement,
             "premise": p.premise,
             "verdict": self.verdict(p),
+            "never_false": p.name in self.never_false,
             "witnessed_at": r.witnessed.get(p.name),
             "violation": violation,
             **self.symbolic_as_json(p),

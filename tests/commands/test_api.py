@@ -332,6 +332,7 @@ def test_marks_become_tests_and_a_violation_fails_with_its_counterexample(
         TINY = {TINY}
 
         @pytest.mark.zabcheck("zab", variant="small-quorum", properties=["durability"], **TINY)
+        @pytest.mark.zabcheck(properties=["integrity"], **TINY)
         @pytest.mark.zabcheck(properties=["durability"], **TINY)
         def test_marked(zabcheck_explored):
             assert zabcheck_explored.exhausted
@@ -341,16 +342,17 @@ def test_marks_become_tests_and_a_violation_fails_with_its_counterexample(
             pass
 
         def test_called(zabcheck_check):
-            assert zabcheck_check(properties=["durability"], **TINY).exhausted
+            assert zabcheck_check(properties=["integrity"], **TINY).exhausted
 
         def test_plain():
             pass
     """, "-v")  # fmt: skip
-    result.assert_outcomes(passed=3, failed=2)
+    result.assert_outcomes(passed=3, failed=3)
     result.stdout.fnmatch_lines(
         [
             "*test_marked?zab variant=small-quorum * FAILED*",
-            "*test_marked?properties=*durability* nodes=2 txns=1 timeouts=0 crashes=0 losses=0? PASSED*",
+            "*test_marked?properties=*integrity* nodes=2 txns=1 timeouts=0 crashes=0 losses=0? PASSED*",
+            "*test_marked?properties=*durability* nodes=2 txns=1 timeouts=0 crashes=0 losses=0? FAILED*",
             "*test_without_the_fixture?zob? FAILED*",
             "*test_called PASSED*",
             "*test_plain PASSED*",

@@ -404,6 +404,7 @@ class Declaration:
         elects: over connections, the fields that processes vote with, the first counting most: an election is one step,
             and costs one of the budget `elections`, if there is one. None: a leader oracle names anybody (`on_oracle`).
         starts: further states that a run may begin in; a question names one.
+        ignored: messages that are sent and that nothing receives, on purpose.
     """
 
     module: str
@@ -422,11 +423,12 @@ class Declaration:
     world: str = "datagrams"
     elects: Sequence[str] = ()
     starts: Sequence[Start] = ()
+    ignored: Sequence[str] = ()
     hidden: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budgets", dict(self.budgets or {}))
-        for name in ("variants", "elects", "starts"):
+        for name in ("variants", "elects", "starts", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property

@@ -26,6 +26,7 @@ from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant
 from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
+from zabspec.own.mail import ANY, TAKES_ALL, sendings, taken, unreceived
 from zabspec.own.texts import Read, failed, is_elsewhere, read_text
 from zabspec.own.vetting import (
     check_budgets,
@@ -121,6 +122,7 @@ class OpenText:
         observations: what handlers show the outside, by the names of the observations.
         claims: what must hold.
         goals: what nobody waits for in vain.
+        unheard: the sentence about a message that is sent and that nothing receives; empty: there is none.
         apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
             is written with, it may call its own functions and constants as it likes.
         through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
@@ -145,6 +147,7 @@ class OpenText:
     quantified: ModuleType
     elects_by_choice: str = ""
     goals: tuple[Aim, ...] = ()
+    unheard: str = ""
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -198,12 +201,19 @@ class OpenText:
                 )
         for message in messages:
             self._check_constant(message.name)
+        for name in self.declared.ignored:
+            if name not in {m.name for m in messages}:
+                raise ProtocolError(
+                    f"{self.name}: {name!r} is declared ignored, and messages(size) has no such message"
+                )
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
                 line = function.__code__.co_firstlineno
                 raise ProtocolError(
                     f"{self.name}:{line}: {function.__name__} receives {name}, which messages(size) has not"
                 )
+        if self.unheard:
+            raise ProtocolError(self.unheard)
         return fields, messages, types
 
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
@@ -412,6 +422,7 @@ class _Reader:
             self.check_itself(f)
             if self.annotations(f) != ["State"]:
                 raise self.fail(f, "a start takes (s: State)")
+        unheard = self.unheard([*roots, *(a.function for a in changes), *starts], receipts)
         handlers = self.reached([*roots, *(a.when for a in actions if a.when is not None)])
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
@@ -440,7 +451,7 @@ class _Reader:
         claims, through, quantified = self.of_every_message(claims, apart)
         return OpenText(
             self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
-            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals,
+            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
         )  # fmt: skip
 
     def elects_by_choice(self) -> str:
@@ -575,6 +586,33 @@ class _Reader:
         if out and "on_message" in self.functions:
             raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
         return out
+
+    def unheard(self, roots: Iterable[FunctionType], receipts: Mapping[str, FunctionType]) -> str:
+        """The sentence about a message that is sent and that nothing receives; empty: there is none.
+
+        Raises:
+            ProtocolError: one is declared ignored that is received.
+        """
+        ignored = self.declared.ignored
+        for name in ignored:
+            if name in receipts:
+                raise self.fail(receipts[name], f"{name} is received here, and declared ignored")
+        acting = self.reached(roots)
+        hooks = {
+            name: [
+                taken(self.node(f)) for f in (self.functions.get(name), *self.instead.get(name, [])) if f is not None
+            ]
+            for name in TAKES_ALL.values()
+        }
+        found = sendings(acting, self.node, self.instead)
+        for sent in unreceived(found, self.declared.world, receipts, hooks):
+            if sent.kind in ignored:
+                continue
+            says = f'write @receives for it, or declare(..., ignored=("{sent.kind}",))'
+            where = self.fail(sent.function, "").args[0].rpartition(":")[0].rpartition(":")[0]
+            nobody = f"no{sent.to.removeprefix('a')}" if sent.to != ANY else "nothing"
+            return f"{where}:{sent.line}: {sent.function.__name__} sends {sent.kind}, which {nobody} receives: {says}"
+        return ""
 
     def observation(self, function: FunctionType) -> ObservationKind:
         """What an observation says."""

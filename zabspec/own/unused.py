@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 from types import FunctionType
 
 from zabspec.language.source import definition
 from zabspec.model import Model
+from zabspec.own.mail import sendings
 from zabspec.own.vetting import is_ours
 
 __all__ = ["unused"]
 
 
 def unused(model: Model) -> list[str]:
-    """The messages of a protocol that nothing receives, the functions of its own file that take a state and that
-    nothing calls, and the properties that nothing breaks, each with its line; none, of a protocol of this project."""
+    """The messages of a protocol that nothing sends and the functions of its own file that take a state and that
+    nothing calls, each with its line; none, of a protocol of this project."""
     text = model.protocol.text
     if text is None:
         return []
@@ -27,18 +27,10 @@ def unused(model: Model) -> list[str]:
     called |= {start.function.__name__ for start in text.declared.starts}
     called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
     called |= {g.waits.__name__ for g in text.goals}
-    found = [m.name for m in model.union.messages if m.name not in text.receipts] if "on_message" not in own else []
-    out = [f"nothing receives {name}" for name in found]
+    sent = {s.kind for s in sendings([f for f in own.values() if f.__name__ != "<lambda>"], definition, {})}
+    out = [f"nothing sends {m.name}" for m in model.union.messages if m.name not in sent]
     for name, f in own.items():
         takes_state = next(iter(f.__annotations__.values()), "") == "State"
         if takes_state and name not in called and f.__module__ == text.module.__name__:
             out.append(f"nothing calls {name} ({text.source}:{f.__code__.co_firstlineno})")
-        if hasattr(f, "claim") and f.__module__ == text.module.__name__ and says_true(f):
-            out.append(f"{f.claim.name} is never False, whatever happens ({text.source}:{f.__code__.co_firstlineno})")
     return out
-
-
-def says_true(function: FunctionType) -> bool:
-    """Whether all that a function ever returns is True."""
-    found = [x.value for x in ast.walk(definition(function)) if isinstance(x, ast.Return)]
-    return all(isinstance(x, ast.Constant) and x.value is True for x in found)
