@@ -73,6 +73,9 @@ class Int(Kind):
             return value
         raise Fault(f"{value} is outside {self.lo}..{self.hi}", self.derived)
 
+    def plain(self, value: Any) -> Any:
+        return int(value)
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and (self.lo, self.hi) == (other.lo, other.hi)
 

@@ -4,7 +4,7 @@
 
 A request is an object with `protocol` (the path of a user protocol, or a name), and optionally `variant`, `nodes`,
 `network`, `start`, `budgets`, `sizes` (`txns`, `max_epoch`, `channel`, `unforced`), `literal`, `max_states`,
-`max_depth` and `properties`.
+`max_depth`, `properties` and `live` (whether to judge goals).
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def explore(request: dict[str, Any]) -> dict[str, Any]:
         - `terminal`: the states without an enabled step;
         - `complete`: whether every reached state was expanded;
         - `verdicts`: `{"result": ..., "depth": ...}` by property;
-        - `property_errors`: errors in properties and witnesses (P7).
+        - `property_errors`: errors in properties and witnesses (P7);
+        - `goals`: `{"result": ...}` by goal, of a request with `live`.
     """
     world = world_of(request)
     names = list(request.get("properties") or [])
@@ -50,7 +51,7 @@ def explore(request: dict[str, Any]) -> dict[str, Any]:
     verdicts = {prop.name: prop.verdict() for prop in judge.properties}
     met = graph.author_error()
     verdicts[MET] = {"result": "held" if met is None else "violated", "depth": met}
-    return {
+    answer = {
         "states": [world.layout.plain(state) for state in graph.states],
         "depth": graph.depth,
         "edges": [list(edge) for edge in graph.edges],
@@ -62,6 +63,11 @@ def explore(request: dict[str, Any]) -> dict[str, Any]:
         "verdicts": verdicts,
         "property_errors": sorted(set(judge.errors)),
     }
+    if request.get("live"):
+        from tests.second.progress import goals  # networkx, which few requests need
+
+        answer["goals"] = goals(world, graph)
+    return answer
 
 
 def main(arguments: list[str]) -> int:

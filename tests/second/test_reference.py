@@ -277,3 +277,40 @@ def test_the_example_of_zab(tmp_path: Path) -> None:
     (lost,) = zab.results(led, "lose_connection")
     assert (lost["network"]["link"][1][0], len(lost["network"]["to_leader"][1][0])) == (2, 1)
     assert 3 in {s["network"]["link"][1][0] for s in zab.results(led, "timeout")}
+
+
+WAITING = """
+from zabcheck.language import Bool, Message, MessageName, action, declare, goal, receives, send, stored
+GO = MessageName("GO")
+def state(size):
+    return [stored("asked", Bool(), ""), stored("done", Bool(), "")]
+def messages(size):
+    return [Message("GO", {})]
+def not_asked(s, p):
+    return not s.asked[p]
+@action(when=not_asked BUDGET)
+def ask(s, p):
+    s.asked[p] = True
+    send(s, p, p, GO())
+@receives
+def on_go(s, p, m: GO):
+    s.done[p] = True
+@goal
+def asks(s, p):
+    return not s.asked[p]
+@goal
+def gets(s, p):
+    return s.asked[p] and not s.done[p]
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, budgets={"asks": 1, "drops": DROPS})
+"""
+
+
+@pytest.mark.parametrize(
+    ("budget", "drops", "asks", "gets"),
+    [("", "0", "held", "held"), (", budget='asks'", "0", "violated", "held"), ("", "1", "held", "violated")],
+)
+def test_a_goal_holds_in_fair_runs(tmp_path: Path, budget: str, drops: str, asks: str, gets: str) -> None:
+    """G1 and G4: an action without a budget happens, one with a budget need not, and what is lost never arrives."""
+    source = WAITING.replace("BUDGET", budget).replace("DROPS", drops)
+    waiting = Explored(tmp_path, source, live=True)
+    assert waiting.result["goals"] == {"asks": {"result": asks}, "gets": {"result": gets}}

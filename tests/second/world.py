@@ -79,6 +79,11 @@ class World(Disks, History):
         fields += self.history_fields() if model.transactions else []
         fields += self.disk_fields() if self.disks else []
         self.actions = self._steps("action")
+        self.fair = {  # labels of the actions that a fair run takes (G1)
+            f"action:{mark.name or name}"
+            for name, mark, _ in self.program.marked("action")
+            if mark.fair and not mark.budget
+        }
         self.changes = self._steps("environment")
         self.layout = Layout(fields, self.n, self._constants())
         self.left = {b: self.layout.offset[f"{b}_left"] for b in budgets}

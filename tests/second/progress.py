@@ -1,0 +1,151 @@
+"""Progress properties of user protocols: a search for fair cycles in the stable phase (section 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+from tests.second.connections import UNORDERED, Connections
+from tests.second.explore import Graph
+from tests.second.kinds import Fault
+from tests.second.world import Step, World
+
+
+@dataclass
+class Stable:
+    """The stable phase: its states, the classes of fair steps enabled in each, and its edges with their classes."""
+
+    states: list[tuple] = field(default_factory=list)
+    enabled: list[set[tuple]] = field(default_factory=list)
+    edges: list[tuple[int, int, tuple | None]] = field(default_factory=list)
+
+
+def fair_class(world: World, step: Step) -> tuple | None:
+    """Return the class of a step that a fair run has to take, or None (G1)."""
+    if step.label == "receive":
+        return ("receive", step.process, step.peer)
+    if step.label in ("oracle", "give_up"):
+        return ("oracle", step.process)
+    if step.label in ("to_follower", "follower_learns"):
+        return ("to_follower", step.process)
+    if step.label in ("to_leader", "leader_learns"):
+        return ("to_leader", step.process, step.peer)
+    if step.label in world.fair:
+        return (step.label, step.process)
+    return None
+
+
+def stable_steps(world: World, state: tuple, named: int) -> list[Step]:
+    """Return the steps of a state of the stable phase (G2, G3)."""
+    steps = world.steps(state)
+    if not isinstance(world, Connections):
+        return [step for step in steps if step.label != "receive" or step.message.ahead == 0]
+    steps = [step for step in steps if step.label != "oracle" or step.peer == named]
+    s = world.s
+    for p in range(world.n):
+        apart = s.leader[p] != named or (p != named and s.link[p][named] != 1)
+        if world.alive[p] and s.role[p] != 0 and apart and world.ask("may_time_out", True, p):
+            steps.append(Step("give_up", 7, lambda p=p: world.handle("on_timeout", p), p))
+    return steps
+
+
+def stable_phase(world: World, graph: Graph, named: int) -> Stable:
+    """Explore the stable phase from every reached state; over connections those in which `named` is up."""
+    budgets = [world.left[b] for b in world.left if b not in world.model.own]
+    stable, numbers = Stable(), {}
+
+    def number(state: tuple) -> int:
+        if state not in numbers:
+            numbers[state] = len(stable.states)
+            stable.states.append(state)
+        return numbers[state]
+
+    for state in graph.states:
+        world.s.load(state)
+        if named < 0 or world.up(named):
+            cells = list(state)
+            for place in budgets:
+                cells[place] = 0
+            number(tuple(cells))
+    for i, state in enumerate(stable.states):
+        try:
+            steps = stable_steps(world, state, named)
+        except Fault:
+            steps = []
+        stable.enabled.append({c for c in (fair_class(world, step) for step in steps) if c})
+        for step in steps:
+            for result in world.outcomes(state, step):
+                if not isinstance(result, Fault):
+                    stable.edges.append((i, number(result), fair_class(world, step)))
+    return stable
+
+
+def starves(stable: Stable, waits: list[bool]) -> bool:
+    """Whether a fair run stays in states that wait for ever (G1, G4)."""
+    inside = nx.DiGraph()
+    inside.add_nodes_from(i for i, waiting in enumerate(waits) if waiting)
+    edges = [edge for edge in stable.edges if waits[edge[0]] and waits[edge[1]]]
+    inside.add_edges_from(edge[:2] for edge in edges)
+    component = {}
+    members = list(nx.strongly_connected_components(inside))
+    for k, states in enumerate(members):
+        component.update(dict.fromkeys(states, k))
+    taken: list[set] = [set() for _ in members]
+    cyclic = [len(states) > 1 for states in members]
+    for i, j, which in edges:
+        if component[i] == component[j]:
+            taken[component[i]].add(which)
+            cyclic[component[i]] = True
+    for k, states in enumerate(members):
+        always = set.intersection(*(stable.enabled[i] for i in states))
+        if always <= taken[k] and (cyclic[k] or not always):
+            return True
+        if any(not stable.enabled[i] for i in states):
+            return True
+    return False
+
+
+def goals(world: World, graph: Graph) -> dict[str, dict[str, Any]]:
+    """Judge every `@goal` of a user protocol.
+
+    Args:
+        world: the model.
+        graph: all states that it reaches.
+
+    Returns:
+        `{"result": "held" or "violated"}` by goal.
+
+    Raises:
+        ValueError: the model is one that is refused (G3).
+    """
+    linked = isinstance(world, Connections)
+    if linked and (world.model.network == UNORDERED or world.model.elects):
+        raise ValueError("progress is not defined on `unordered`, nor with elections in one step")
+    verdicts = {}
+    marked = world.program.marked("goal")
+    phases = {named: stable_phase(world, graph, named) for named in (range(world.n) if linked else [-1])}
+    for name, mark, function in marked:
+        violated = any(
+            starves(stable, waiting(world, stable, function, p, named))
+            for named, stable in phases.items()
+            for p in range(world.n)
+        )
+        called = mark.name or name.replace("_", "-")
+        verdicts[called] = {"result": "violated" if violated else "held"}
+    return verdicts
+
+
+def waiting(world: World, stable: Stable, function: Callable, p: int, named: int) -> list[bool]:
+    """Return whether p waits, in each state of the stable phase."""
+    s, extra = world.s, (named,) if function.__code__.co_argcount == 3 else ()
+    result = []
+    for state in stable.states:
+        s.load(state)
+        try:
+            result.append(bool(function(s, p, *extra)))
+        except (Fault, ZeroDivisionError):
+            result.append(False)
+    return result
