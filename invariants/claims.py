@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from invariants.core import same_instance, some_delivery, was_abcast
+from invariants.core import broadcast_delivered, same_instance, was_abcast
 from invariants.registry import HISTORY, Property
 from zabspec.language.lang import Node, State, Txn, broken
 
@@ -152,7 +152,7 @@ PROPERTIES = (
     ),
     Property(
         "delivered-is-chosen", HISTORY, "DSN'11 VI",
-        "a transaction is delivered", delivered_is_chosen, some_delivery,
+        "a transaction that was broadcast is delivered", delivered_is_chosen, broadcast_delivered,
     ),
     Property(
         "unique-zxid", HISTORY, "DSN'11 III",

@@ -41,6 +41,15 @@ def some_delivery(h: State) -> bool:
     return False
 
 
+def broadcast_delivered(h: State) -> bool:
+    """Some process delivered a transaction that was broadcast."""
+    for p in range(h.NODES):
+        for k in range(len(h.delivered[p])):
+            if was_abcast(h, h.delivered[p][k]):
+                return True
+    return False
+
+
 def integrity(h: State) -> bool:
     """Integrity (III.A): if some process delivers <v, z>, then some process has broadcast <v, z>."""
     for p in range(h.NODES):
@@ -167,11 +176,14 @@ def global_primary_order(h: State) -> bool:
 
 
 def two_epochs_delivered(h: State) -> bool:
-    """A process delivers transactions of two primaries."""
+    """A process delivers transactions that two primaries broadcast."""
     for p in range(h.NODES):
         for j in range(len(h.delivered[p])):
-            if h.delivered[p][j].epoch != h.delivered[p][0].epoch:
-                return True
+            for i in range(j):
+                t = h.delivered[p][i]
+                u = h.delivered[p][j]
+                if t.epoch != u.epoch and was_abcast(h, t) and was_abcast(h, u):
+                    return True
     return False
 
 
@@ -195,12 +207,13 @@ def primary_integrity(h: State) -> bool:
 
 
 def primary_integrity_witness(h: State) -> bool:
-    """A primary broadcasts, and some process delivers a transaction of an earlier primary."""
+    """A primary broadcasts, and some process delivers a transaction that an earlier primary broadcast."""
     for k in range(h.TXNS):
         if k < h.abcasts:
             for p in range(h.NODES):
                 for j in range(len(h.delivered[p])):
-                    if h.delivered[p][j].epoch < h.abcast_txn[k].epoch:
+                    t = h.delivered[p][j]
+                    if t.epoch < h.abcast_txn[k].epoch and was_abcast(h, t):
                         return True
     return False
 

@@ -20,10 +20,13 @@ from own_tables import runs, write
 from test_judge_definitions import Made
 from test_judge_definitions import rows_of as of_rows
 from test_judge_long import TXNS, delivery, orderly, txn
+from test_judge_premises import TABLES
 
 from checker.cli import main
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import judge_own, judge_own_on_spark, stretches_of
+from traces.judging.runs import JUDGED, KERNEL
+from traces.judging.tally import COUNTS
 from traces.tables.own import source_of
 from traces.tables.table import TableError
 
@@ -148,3 +151,14 @@ def test_a_table_of_ones_own_protocol_comes_to_the_same_on_spark(tmp_path: Path)
     write(path, [*made[0], *made[1], {**made[1][-1], "kind": "nonsense"}], schema, 5)
     with pytest.raises(TableError, match="nonsense is no observation of the protocol"):
         judge_own_on_spark(path, source, (), "local[2]")
+
+
+def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> None:
+    """Of tables that tell little, what is held is what is put to the test (tests/judging/test_judge_premises.py)."""
+    path = written(tmp_path / "many.parquet", [of_rows(table.rows, k) for k, (table, _) in enumerate(TABLES.values())])
+    plain = judge_plainly(read_units(path), (), 1)
+    assert (judge_on_spark(read_units(path), ()).counts == plain.counts).all()
+    for row, p in enumerate(JUDGED):
+        if p.name in KERNEL:
+            held = sum(p.name in held for _, held in TABLES.values())
+            assert plain.counts[row, COUNTS.index("held")] == held, p.name

@@ -144,14 +144,10 @@ class Primaries:
         second = (relation[0] & ~self.same_txn).any(axis=0)
         return any(bool((second & (own < FAR)).any()) for own in self.firsts.values())
 
-    def two_epochs(self) -> bool:
-        """Whether a process delivers transactions of two primaries."""
-        epochs = self.f.epochs
-        for p in self.f.delivered:
-            seen = [epochs[t] for t in self.f.order(p) if epochs[t]]
-            if len(set().union(*seen)) > 1 and len(seen) > 1:
-                return True
-        return False
+    def both_delivered(self, relation: Both) -> bool:
+        """Whether a process delivers both of two broadcasts that are surely so related."""
+        sure = relation[0] & ~self.same_txn
+        return any(bool((sure & (own < FAR)[:, None] & (own < FAR)).any()) for own in self.firsts.values())
 
     def local_primary_order(self) -> Answer:
         return self.judged(self.local, False, self.second_delivered(self.local))
@@ -160,14 +156,14 @@ class Primaries:
         return self.judged(self.directly, False, self.second_delivered(self.directly))
 
     def global_primary_order(self) -> Answer:
-        found = self.judged(self.follows, True, self.two_epochs())
+        found = self.judged(self.follows, True, self.both_delivered(self.follows))
         return self.in_words(found, lambda by, a, b, u, t: (by, u, t, a, -1))
 
     def causal_order(self) -> Answer:
         sure, may = (one & self.earlier for one in self.one_process)
         relation = (sure | self.follows[0], may | self.follows[1])
-        met = self.second_delivered(self.local) or self.two_epochs()
-        return self.in_words(self.judged(relation, True, met), lambda by, a, b, u, t: (by, u, t, a, -1))
+        found = self.judged(relation, True, self.both_delivered(relation))
+        return self.in_words(found, lambda by, a, b, u, t: (by, u, t, a, -1))
 
     @staticmethod
     def in_words(found: Answer, rows: Any) -> Answer:
@@ -208,10 +204,7 @@ class Primaries:
             own = f.delivered.get(int(self.process[b]), {}) if self.who[b] else {}
             later = own.get(int(self.txn[a]), -1)
             worst = (int(by[a, b]), int(self.row[a]), int(anyone[a]), int(self.row[b]), later)
-        delivered = [e for epochs in f.epochs.values() for e in epochs]
-        latest = self.epoch[self.epoch_known]
-        met = bool(delivered) and len(latest) > 0 and int(latest.max()) > min(delivered)
-        return answer(worst, may.any(), met)
+        return answer(worst, may.any(), (self.follows[0] & there).any())
 
     def one_primary_an_epoch(self) -> Answer:
         """Broadcasts in one epoch are of one instance."""
@@ -245,7 +238,8 @@ class Primaries:
                     perhaps |= f.ended(begin, self.related(sure, t, u))[1]
                     if (worst is None or begin < worst[0]) and f.ended(begin, self.related(may, t, u))[0]:
                         worst = (begin, own[t], own[u], at, bt)
-        return answer(worst, perhaps, any(len(own) > 1 for own in f.delivered.values()))
+        met = any(sum(t in f.broadcast for t in own) > 1 for own in f.delivered.values())
+        return answer(worst, perhaps, met)
 
     def related(self, chained: dict[int, dict[int, int]], t: int, u: int) -> int:
         """The row by which one of two transactions PO-precedes the other, or that behind the last."""

@@ -97,7 +97,7 @@ def delivered_is_chosen(f: Facts) -> Answer:
         may |= f.ended(begin, min(surely, end))[1]
         if f.ended(begin, min(perhaps, end))[0] and (sure is None or begin < sure[0]):
             sure = (begin, row, surely if surely < FAR else -1, -1, -1)
-    return answer(sure, may, f.first)
+    return answer(sure, may, any(t in f.broadcast for t in f.first))
 
 
 def chosen_in_later_histories(f: Facts) -> Answer:

@@ -49,10 +49,10 @@ def delivered(table: Table, run: Run, out: Report, t: int) -> None:
     row = run.first_row[t]
     by = run.abcast_row[t]
     met(out, INTEGRITY)
-    met(out, DELIVERED_IS_CHOSEN)
     if by < 0 or table.time[by] > table.time[row]:
         broke(out, INTEGRITY, row, row, by, -1, -1)
     if by >= 0:
+        met(out, DELIVERED_IS_CHOSEN)
         chosen = run.chosen_row[t]
         if chosen < 0 or (table.time[row] < table.time[chosen] and table.time[by] < table.time[chosen]):
             broke(out, DELIVERED_IS_CHOSEN, max(row, by), row, chosen, -1, -1)
@@ -75,17 +75,20 @@ def along(run: Run, out: Report, p: int) -> None:
     high_row = -1
     for s in range(run.processes):
         run.server[s] = -1
-    if run.length[p] > 1:
-        met(out, STRICT_CAUSALITY)
+    first = -1  # of those that were abcast
     for j in range(run.length[p]):
         t = run.sequence[p][j]
         row = run.row[p][j]
         epoch = epoch_of(run, t)
-        if epoch != epoch_of(run, run.sequence[p][0]):
-            met(out, GLOBAL_PRIMARY_ORDER)
-            met(out, CAUSAL_ORDER)
         by = run.abcast_row[t]
         if by >= 0:
+            if first >= 0:
+                met(out, STRICT_CAUSALITY)
+                if epoch != epoch_of(run, first):
+                    met(out, GLOBAL_PRIMARY_ORDER)
+                    met(out, CAUSAL_ORDER)
+            else:
+                first = t
             local_order(run, out, p, j)
             if run.led[t] != 0:
                 met(out, PO_CAUSAL_ORDER)
@@ -108,7 +111,6 @@ def local_order(run: Run, out: Report, p: int, j: int) -> None:
     if before >= 0:
         met(out, LOCAL_PRIMARY_ORDER)
         met(out, PREFIX)
-        met(out, CAUSAL_ORDER)
         at = run.place[p][before]
         if at < 0 or at > j:
             other = run.row[p][at] if at >= 0 else -1
@@ -121,6 +123,8 @@ def of_server(run: Run, out: Report, p: int, j: int) -> None:
     t = run.sequence[p][j]
     s = primary_of(run, t)
     latest = run.server[s]
+    if latest >= 0:
+        met(out, CAUSAL_ORDER)
     if latest >= 0 and run.order[run.sequence[p][latest]] > run.order[t]:
         row = run.row[p][j]
         by = run.abcast_row[t]

@@ -138,21 +138,6 @@ class Facts:
         """The transactions that a process delivered, in order of the first delivery."""
         return list(self.delivered.get(p, ()))
 
-    @cached_property
-    def epochs(self) -> dict[int, set[int]]:
-        """Of each transaction delivered the epochs of its primaries that are known; of one that was never
-        abcast, that of its zxid."""
-        out: dict[int, set[int]] = {t: set() for t in self.first}
-        for r in self.abcasts:
-            e = self.of["primary_epoch"][r]
-            if e is not None and self.txn[r] in out:
-                out[self.txn[r]].add(e)
-        for t, r in self.first.items():
-            e = self.of["epoch"][r]
-            if t not in self.broadcast and e is not None:
-                out[t].add(e)
-        return out
-
     # --- moments ---------------------------------------------------------------------------------
 
     @cached_property

@@ -33,6 +33,13 @@ Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 Key = tuple[int, int]  # a block: epoch, number
 LOOKED_AT = 1 << 22  # rows that may be looked at one by one
 
+# Whose premise takes two abcasts; and of these, those whose premise is looked for in the first epochs that are
+# delivered, which is enough where all that is delivered was abcast.
+OF_TWO = (
+    "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality",
+    "prefix", "causal-order", "unique-zxid",
+)  # fmt: skip
+OF_TWO_EPOCHS = ("global-primary-order", "primary-integrity", "causal-order")
 NOT_LONG = ("chosen-in-later-histories", "delivered-is-chosen", "delivered-stands")
 
 
@@ -88,7 +95,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     for _, judged in batch.judged():
         broken, met, more = judged[0, 1:4].tolist()
     known = judgeable(unit.observes) & asked
-    verdicts = concluded(found, (broken, met, blocks.counted(found.one)), capped, known, asked)
+    verdicts = concluded(found, (broken, met, blocks.counted(found.one)), capped, known, asked, blocks.sent)
     out = Tally(1, unit.rows)
     run = summaries[0].run
     left_open(out, verdicts, more, gaps_of(summaries), run)
@@ -166,7 +173,9 @@ def joined(pieces: Sequence[tuple[Any, Any]], name: str) -> tuple[Batch, Any, An
     return Batch(table, name), table, np.concatenate([n for _, n in pieces])
 
 
-def concluded(found: Open, looked_at: tuple[int, int, int], capped: bool, known: int, asked: int) -> dict[str, str]:
+def concluded(
+    found: Open, looked_at: tuple[int, int, int], capped: bool, known: int, asked: int, sent: tuple[int, int]
+) -> dict[str, str]:
     """The verdicts.
 
     Args:
@@ -174,6 +183,7 @@ def concluded(found: Open, looked_at: tuple[int, int, int], capped: bool, known:
             mask of those that are met as counts tell, where what is delivered was abcast, and once in a pass.
         capped: not all that was left open was looked at.
         known: the mask of what the table says anything of.
+        sent: how many abcasts there are, and in how many epochs.
     """
     broken, met, counted = looked_at
     order, abcasts, one = found.order and not capped, found.abcasts and not capped, found.one
@@ -207,11 +217,13 @@ def concluded(found: Open, looked_at: tuple[int, int, int], capped: bool, known:
             out[name] = "not judged"
         elif broken & bit and name != "strict-causality":  # which a chain of those left out may mend
             out[name] = "violated"
+        elif sent[0] < 2 and name in OF_TWO:
+            out[name] = "premise not reached"
         elif not enough[name]:
             out[name] = "undecided"
         elif met & bit or (counted & bit and (name == "unique-zxid" or stands("integrity", "total-order"))):
             out[name] = "held"
-        elif not counted & bit:
+        elif not counted & bit and (name not in OF_TWO_EPOCHS or sent[1] < 2 or stands("integrity")):
             out[name] = "premise not reached"
         else:
             out[name] = "undecided"
@@ -295,6 +307,12 @@ class Blocks:
         self.delivered = {block for has in self.passes.values() for block in has}
         self.order = sorted(self.counts)
         self.place = {block: k for k, block in enumerate(self.order)}
+
+    @property
+    def sent(self) -> tuple[int, int]:
+        """How many abcasts there are, and in how many epochs."""
+        entries = self.entries[self.entries[:, blocks_kernel.E_ROLE] == 0]
+        return int(entries[:, blocks_kernel.E_COUNT].sum()), len(set(entries[:, blocks_kernel.E_EPOCH].tolist()))
 
     def rows(self, blocks: set[Key]) -> int:
         return sum(self.counts.get(block, 0) for block in blocks)

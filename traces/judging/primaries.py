@@ -8,9 +8,9 @@ from traces.judging.numbers import NEVER, NULL, PRIMARY_INTEGRITY
 
 def primary_integrity(run: Run, out: Report) -> None:
     """Whether every primary had delivered, when it abcast, what anyone delivers of an epoch before."""
-    least = NEVER  # of the epochs of which anything is delivered
+    least = NEVER  # of the epochs of which anything is delivered that was abcast
     for t in range(run.txns.count):
-        if run.first_row[t] >= 0:
+        if run.first_row[t] >= 0 and run.abcast_row[t] >= 0:
             least = min(least, epoch_of(run, t))
     greatest = NULL  # of those in which anything is abcast
     for e in range(run.epochs.count):
