@@ -60,12 +60,14 @@ class LiveCode(Compiled):
     waits_in: Any
     unpack_node: Any
 
-    def __init__(self, model: Model, properties: Sequence[Property] = (), symmetry: bool = False) -> None:
+    def __init__(
+        self, model: Model, properties: Sequence[Property] = (), symmetry: bool = False, every_step: bool = False
+    ) -> None:
         self.phase = stable_phase(model)
         self.classes = fair_classes(model)
         if max(len(self.classes), len(self.phase.goals) * model.configuration.nodes) > MOST_CLASSES:
             raise ConfigError(f"--live: so many processes and steps are more than {MOST_CLASSES} classes of fair steps")
-        super().__init__(model, (), symmetry)
+        super().__init__(model, (), symmetry, every_step)
 
     @cached_property
     def modules(self) -> tuple[ModuleType, ...]:
