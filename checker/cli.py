@@ -133,7 +133,13 @@ Examples:
 )
 @click.option("--live", is_flag=True, help="From a moment on all is well: does anybody wait for ever? (docs/live.md)")
 @click.option("--goal", "goals", multiple=True, metavar="NAME", help="With --live: ask after this one (repeatable).")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="With --search: what is drawn follows from it.")
+@click.option(
+    "--mutate", type=click.IntRange(min=1), metavar="N",
+    help="Make N small changes of your own protocol, one at a time: which of them does no property notice?",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), help="With --search and --mutate: what is drawn follows from it."
+)
 @click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 @click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
 @click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")

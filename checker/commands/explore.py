@@ -14,6 +14,7 @@ from checker.commands.again import again_reduced, first_limits, not_begun, outgr
 from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
 from checker.commands.engines import every_step, out_of_time, ready_in_time, run_engine
 from checker.commands.live import live, refuse_what_goals_have_not
+from checker.commands.mutate import mutate, refuse_what_mutants_have_not
 from checker.commands.search import refuse_what_a_search_has_not, search
 
 if TYPE_CHECKING:
@@ -36,12 +37,15 @@ def explore(options: Mapping[str, Any]) -> int:
     Raises:
         UsageError: the question was wrong.
     """
+    refuse_what_mutants_have_not(options)
     refuse_what_goals_have_not(options)
     if options["live"]:
         return live(options)
     refuse_what_a_search_has_not(options)
     if options["search"] is not None:
         return search(options)
+    if options.get("mutate") is not None:
+        return mutate(options)
     return publish(answer(options), options)
 
 

@@ -37,8 +37,8 @@ def refuse_what_a_search_has_not(options: Mapping[str, Any]) -> None:
         UsageError: an option says how an exploration goes, and this is none; or how a search goes, and this is none.
     """
     if options["search"] is None:
-        if options["seed"] is not None:
-            raise click.UsageError("--seed is for --search")
+        if options["seed"] is not None and options.get("mutate") is None:
+            raise click.UsageError("--seed is for --search and --mutate")
         return
     if options["engine"] != "compiled":
         raise click.UsageError(f"--search does not go with --engine {options['engine']}")

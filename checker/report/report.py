@@ -422,11 +422,7 @@ class Report:
 
     def ways_to_reach(self) -> list[str]:
         """A command that reaches the premises that were not reached, or that none is known."""
-        names = [
-            p.name
-            for p in self.listed
-            if self.verdict(p) == NOT_REACHED and p.name not in self.never_false
-        ]
+        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED and p.name not in self.never_false]
         if not names:
             return []
         tried, found = reaching(self.configuration, names)

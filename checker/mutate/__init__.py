@@ -1,0 +1,1 @@
+"""Mutants of a user protocol: what no property notices."""

@@ -1,0 +1,123 @@
+"""What became of a protocol's mutants, for a person and for a machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from checker.mutate.run import NOTICED, SURVIVES, UNDECIDED, Campaign, Judged
+from checker.report.promises import promise_json
+from checker.report.report import bounds_of, installed_version, plural
+from traces.explain.folding import aligned, folded
+
+__all__ = ["MutationReport"]
+
+FORMAT = 1
+HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+EQUIVALENT = (
+    "a mutant that survives may do the same as the protocol, or differ in what no property is about; "
+    "or a property is missing"
+)
+
+
+@dataclass(frozen=True)
+class MutationReport:
+    """A campaign as text and as JSON.
+
+    Attributes:
+        campaign: what was checked.
+        file: the protocol, as on the command line.
+    """
+
+    campaign: Campaign
+    file: str
+
+    @property
+    def exit_code(self) -> int:
+        """0: as many mutants as were asked for, or all, were checked. 1: the protocol itself violates a property.
+        3: it was cut short, or the protocol itself tests nothing."""
+        if self.campaign.violated is not None:
+            return VIOLATED
+        return NO_VERDICT if self.campaign.stopped or self.campaign.untested else HELD
+
+    @property
+    def sentence(self) -> str:
+        """What was found, with its bounds."""
+        c, bounds = self.campaign, bounds_of(self.campaign.configuration)
+        if c.violated is not None:
+            name, depth = c.violated
+            return f"VIOLATED: {name} at depth {depth}, by the protocol itself; no mutant was checked; {bounds}"
+        if c.untested:
+            return f"no verdict: the protocol itself puts no property to the test; no mutant was checked; {bounds}"
+        cut = f"no verdict: {c.stopped}; " if c.stopped else ""
+        counts = f"{len(c.of(NOTICED))} noticed, {len(c.of(SURVIVES))} survive"
+        undecided = f", {len(c.of(UNDECIDED))} undecided" if c.of(UNDECIDED) else ""
+        checked = f"{len(c.judged)} of {plural(c.possible, 'mutant')} checked, seed {c.seed}"
+        return f"{cut}{checked}: {counts}{undecided}; {bounds}"
+
+    def text(self) -> str:
+        """The report as plain text."""
+        c, parts = self.campaign, [folded(self.sentence, others="  ")]
+        survivors = c.of(SURVIVES)
+        if survivors:
+            parts.append("no property notices\n" + "\n".join(self.shown(j) for j in survivors))
+            parts.append(folded(EQUIVALENT, others="  "))
+        if c.of(UNDECIDED):
+            parts.append("undecided\n" + "\n".join(self.shown(j) for j in c.of(UNDECIDED)))
+        by = Counter(j.by for j in c.of(NOTICED))
+        if by:
+            parts.append(aligned([("property", "notices"), *((n, str(k)) for n, k in by.most_common())], head=True))
+        return "\n\n".join(parts) + "\n"
+
+    def shown(self, j: Judged) -> str:
+        """A mutant with its line, what stood there and what stands there now."""
+        m = j.mutant
+        lines = [f"  {self.file}:{m.at}: {m.kind} in {m.inside}", f"    was  {one_line(m.before)}"]
+        lines.append(f"    now  {one_line(m.after)}")
+        if j.outcome == UNDECIDED:
+            lines.append(f"    {j.by}")
+        elif j.lost:
+            lines.append(f"    no longer put to the test: {', '.join(j.lost)}")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for machines (docs/your-own-protocol.md)."""
+        c = self.campaign
+        return {
+            "format": FORMAT,
+            "zabcheck": installed_version(),
+            "sentence": self.sentence,
+            "exit_code": self.exit_code,
+            "configuration": c.configuration.as_dict(),
+            "merged_by_promise": promise_json(c.configuration),
+            "seed": c.seed,
+            "asked": c.wanted,
+            "possible": c.possible,
+            "refused": c.refused,
+            "stopped": c.stopped or None,
+            "violated": None if c.violated is None else {"property": c.violated[0], "depth": c.violated[1]},
+            "states": c.states,
+            "seconds": round(c.seconds, 3),
+            "mutants": [
+                {
+                    "file": self.file,
+                    "line": j.mutant.at,
+                    "function": j.mutant.inside,
+                    "kind": j.mutant.kind,
+                    "was": j.mutant.before,
+                    "now": j.mutant.after,
+                    "outcome": j.outcome,
+                    "property": j.by if j.outcome == NOTICED else None,
+                    "depth": j.depth,
+                    "undecided": j.by if j.outcome == UNDECIDED else None,
+                    "no_longer_tested": list(j.lost),
+                    "states": j.states,
+                }
+                for j in c.judged
+            ],
+        }
+
+
+def one_line(words: str) -> str:
+    return " ".join(words.split())

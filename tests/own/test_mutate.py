@@ -1,0 +1,184 @@
+"""`--mutate`: the mutants of a user protocol, and which of them no property notices."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import main
+from checker.explore.interpret import Interpreter
+from checker.mutate.run import SURVIVES, mutants_in
+from zabspec.model import Configuration, Model
+
+TEXT = '''"""A light that is switched on and off."""
+
+from __future__ import annotations
+
+from helping import dim
+from zabcheck.language import Int, Node, State, Variant, action, broken, declare, safety, stored
+
+
+def state(size):
+    return [stored("light", Int(0, 5), "how bright"), stored("spare", Int(0, 5), "nobody looks")]
+
+
+def is_off(s: State, p: Node) -> bool:
+    return s.light[p] == 0
+
+
+@action(when=is_off)
+def on(s: State, p: Node) -> None:
+    s.light[p] = 2
+    s.spare[p] = 1
+
+
+def is_on(s: State, p: Node) -> bool:
+    return s.light[p] > 1
+
+
+@action(when=is_on)
+def off(s: State, p: Node) -> None:
+    s.light[p] = dim(s.light[p])
+
+
+def unused_by_handlers(s: State) -> bool:
+    """A light is on."""
+    for p in range(s.NODES):
+        if s.light[p] > 1:
+            return True
+    return False
+
+
+@safety(witness=unused_by_handlers)
+def not_too_bright(s: State) -> bool:
+    """No light is brighter than two."""
+    for p in range(s.NODES):
+        if s.light[p] > 2:
+            return broken(f"p{p} is too bright")
+    return True
+
+
+def brighter(s: State, p: Node) -> None:
+    s.light[p] = 3
+
+
+PROTOCOL = declare(
+    __name__, state=state, nodes=1, variants=[Variant("bright", "too bright", {"on": brighter})]
+)
+'''
+HELPING = '''"""Beside it."""
+
+
+def dim(light: int) -> int:
+    return light - 2
+'''
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "helping.py").write_text(HELPING)
+    made = tmp_path / "light.py"
+    made.write_text(TEXT)
+    return made
+
+
+def run(path: Path, *words: object) -> Result:
+    return CliRunner().invoke(main, ["--protocol", str(path), *[str(w) for w in words]])
+
+
+def report(path: Path, *words: object) -> dict[str, Any]:
+    ran = run(path, "--json", *words)
+    found: dict[str, Any] = json.loads(ran.stdout)
+    assert found["exit_code"] == ran.exit_code
+    return found
+
+
+def test_only_what_acts_is_mutated(path: Path) -> None:
+    found = mutants_in(Model(Configuration(str(path))))
+    assert {m.inside for m in found} == {"is_off", "on", "is_on", "off"}
+    assert all(m.path == "light.py" for m in found)
+    assert {m.inside for m in mutants_in(Model(Configuration(str(path), "bright")))} == {
+        "is_off", "brighter", "is_on", "off",
+    }  # fmt: skip
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_no_property_notices_is_listed_with_its_line(path: Path) -> None:
+    found = report(path, "--mutate", 100)
+    assert found["exit_code"] == 0
+    assert len(found["mutants"]) + found["refused"] == found["possible"]
+    by = {(m["line"], m["was"], m["now"]): m for m in found["mutants"]}
+    lines = TEXT.splitlines()
+    spare, light = lines.index("    s.spare[p] = 1") + 1, lines.index("    s.light[p] = 2") + 1
+    assert by[spare, "1", "2"]["outcome"] == SURVIVES
+    bright = by[light, "2", "3"]
+    assert (bright["outcome"], bright["property"], bright["depth"]) == ("noticed", "not-too-bright", 1)
+    dark = by[light, "2", "1"]
+    assert (dark["outcome"], dark["no_longer_tested"]) == (SURVIVES, ["not-too-bright"])
+    assert any(m["property"] == "no-runtime-error" for m in found["mutants"])  # a light below zero
+    ran = run(path, "--mutate", 100)
+    assert ran.exit_code == 0
+    assert f"light.py:{spare}: constant in on\n    was  1\n    now  2\n" in ran.stdout
+    assert "may do the same as the protocol" in " ".join(ran.stdout.split())
+
+
+def test_which_are_drawn_follows_from_the_seed(path: Path) -> None:
+    one, again, other = (report(path, "--mutate", 4, "--seed", seed)["mutants"] for seed in (5, 5, 6))
+    assert one == again
+    assert len(one) == 4
+    assert [(m["line"], m["now"]) for m in one] != [(m["line"], m["now"]) for m in other]
+
+
+def test_a_protocol_that_is_violated_has_no_mutants(path: Path) -> None:
+    found = report(path, "--mutate", 4, "--variant", "bright")
+    assert found["exit_code"] == 1
+    assert found["violated"] == {"property": "not-too-bright", "depth": 1}
+    assert not found["mutants"]
+
+
+def test_a_protocol_that_tests_nothing_has_no_mutants(path: Path) -> None:
+    found = report(path, "--mutate", 4, "--depth", 0)
+    assert found["exit_code"] == 3
+    assert "puts no property to the test" in found["sentence"]
+
+
+def test_what_is_cut_short_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert report(path, "--mutate", 100, "--time-limit", 0.000001)["exit_code"] == 3
+    ran, calls = Interpreter.run, []
+
+    def run_until_interrupted(*given: Any, **named: Any) -> Any:
+        calls.append(given)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return ran(*given, **named)
+
+    monkeypatch.setattr(Interpreter, "run", run_until_interrupted)
+    found = report(path, "--mutate", 100)
+    assert (found["exit_code"], found["stopped"]) == (3, "interrupted")
+    assert len(found["mutants"]) == 2
+    assert found["sentence"].startswith("no verdict: interrupted; 2 of ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--mutate", 2, "--search", "random"), "--search does not go with --mutate"),
+        (("--mutate", 2, "--engine", "interpret"), "--mutate does not go with --engine interpret"),
+        (("--mutate", 0), "0 is not in the range"),
+        (("--seed", 2), "--seed is for --search and --mutate"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(path: Path, words: tuple[object, ...], said: str) -> None:
+    ran = run(path, *words)
+    assert ran.exit_code == 2
+    assert said in " ".join(ran.stderr.split())
+
+
+def test_our_own_protocols_have_mutants_of_their_own() -> None:
+    ran = CliRunner().invoke(main, ["--mutate", "2"])
+    assert ran.exit_code == 2
+    assert "--mutate is for a protocol in a file of your own" in ran.stderr
