@@ -498,6 +498,44 @@ def masks(layout: Layout, block: str, want: Callable[[Kind], bool]) -> list[int]
     return [int.from_bytes(marks[k : k + 8], "little", signed=True) for k in range(0, size, 8)]
 
 
+def fixed_masks(layout: Layout, block: str) -> list[int]:
+    """For each word of a block, a mask of the bytes in which nothing names a process, whichever messages lie there: a
+    renaming moves them, and changes none of them."""
+    size = layout.blocks[block].stride
+    marks = bytearray(b"\xff" * size)
+    for field in layout.schema.fields:
+        if layout.block_name(field) == block:
+            for k in range(layout.plain_count(field)):
+                for at, kind in named_parts(field.kind, layout.inner[field.name] + k * field.kind.size):
+                    marks[at : at + kind.size] = bytes(kind.size)
+    return [int.from_bytes(marks[k : k + 8], "little", signed=True) for k in range(0, size, 8)]
+
+
+def named_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
+    """The ids and sets of processes inside a value that lies at `at`; of a message those of every kind of message."""
+    if isinstance(kind, Seq):
+        for k in range(kind.capacity):
+            yield from named_parts(kind.element, at + kind.header + k * kind.element.size)
+    elif isinstance(kind, MessageUnion):
+        for name, inner in kind.envelope.items():
+            yield from named_parts(inner, at + kind.envelope_offsets[name])
+        for message in kind.messages:
+            for name, inner in message.fields.items():
+                yield from named_parts(inner, at + kind.offsets(message.name)[name])
+    else:
+        yield from node_parts(kind, at)
+
+
+def kept_words(layout: Layout, block: str, base: int) -> list[str]:
+    """The words of a block that begins at `base`, without what names processes: expressions."""
+    out: list[str] = []
+    for k, keep in enumerate(fixed_masks(layout, block)):
+        word = f"load_word(b, {base + 8 * k})"
+        if keep:
+            out.append(f"({word} & {keep})" if keep != -1 else word)
+    return out
+
+
 def colour_text(layout: Layout) -> str:
     """Colours of the processes that no renaming changes: `own_colours` hashes what each holds,
     and `shared_colours` adds a round of what it shares with every other (Weisfeiler and Lehman)."""
@@ -538,13 +576,7 @@ def held_by(layout: Layout, i: int) -> list[str]:
     """What process i holds, ids and sets of processes left out: expressions of words."""
     out: list[str] = []
     for block in ("history-node", "node"):
-        base = layout.blocks[block].offset + i * layout.blocks[block].stride
-        ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
-        for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
-            keep = ~(id_mask | set_mask)
-            if keep:
-                word = f"load_word(b, {base + 8 * k})"
-                out.append(f"({word} & {keep})" if keep != -1 else word)
+        out += kept_words(layout, block, layout.blocks[block].offset + i * layout.blocks[block].stride)
     return out
 
 
@@ -567,7 +599,7 @@ def held_of(layout: Layout, i: int, j: int) -> list[str]:
                     out.append(f"(1 if b[{base + 8 * k + byte}] == {j + 1} else 0)")
     pair = layout.blocks["pair"]
     at = pair.offset + (i * layout.schema.nodes + j) * pair.stride
-    return out + [f"load_word(b, {at + 8 * k})" for k in range(pair.stride // 8)]
+    return out + kept_words(layout, "pair", at)
 
 
 def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> list[str]:

@@ -1,0 +1,95 @@
+"""A leader tells its followers of one of them, which they keep: processes in messages, and in fields of each pair."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY,
+    NODE,
+    Message,
+    MessageName,
+    Node,
+    NodeId,
+    OneOf,
+    State,
+    broken,
+    connect,
+    declare,
+    disconnect,
+    forget,
+    receives,
+    safety,
+    send_to_follower,
+    send_to_leader,
+    volatile,
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+HELLO, NAMED = MessageName("HELLO"), MessageName("NAMED")
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        volatile("named", NodeId.of(size.nodes), "whom its leader named"),
+        volatile("heard", NodeId.of(size.nodes), "as a leader: whom each follower named", NODE),
+    ]
+
+
+def messages(size):
+    return [Message("HELLO", {"who": NodeId.of(size.nodes)}), Message("NAMED", {"who": NodeId.of(size.nodes)})]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    if l == p:
+        s.role[p] = LEADING
+    else:
+        s.role[p] = FOLLOWING
+        s.leader[p] = l
+        connect(s, p, l)
+        send_to_leader(s, p, HELLO(who=p))
+
+
+@receives
+def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
+    s.heard[l][f] = m.who
+    for q in range(s.NODES):
+        send_to_follower(s, l, q, NAMED(who=f))
+
+
+@receives
+def on_named(s: State, f: Node, m: NAMED) -> None:
+    s.named[f] = m.who
+
+
+def on_leader_lost(s: State, f: Node) -> None:
+    disconnect(s, f)
+    forget(s, f)
+
+
+def one_is_named(s: State) -> bool:
+    """A follower knows of a process."""
+    for p in range(s.NODES):
+        if s.named[p] != NOBODY:
+            return True
+    return False
+
+
+@safety(witness=one_is_named)
+def named_follows(s: State) -> bool:
+    """Nobody is named who leads."""
+    for p in range(s.NODES):
+        if s.named[p] != NOBODY and s.role[s.named[p]] == LEADING:
+            return broken(f"p{p} was told of {s.named[p]}, which leads")
+    return True
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={"losses": 0, "crashes": 0},
+    nodes=3,
+    world="connections",
+    flight=lambda size: 4,
+)
