@@ -319,7 +319,8 @@ class Statements(Expressions):
                 self.written.add(f.name)
                 value = self.least_of(f.kind).text
                 changes.append(f"!.{f.name}[p] = {whole(f.axes[1:], value, '|->')}")
-        self.operators.setdefault("Forget", Operator("Forget", ["s", "p"], Text(f"[s EXCEPT {', '.join(changes)}]")))
+        body = f"[s EXCEPT {', '.join(changes)}]" if changes else "s"  # a protocol may have nothing volatile
+        self.operators.setdefault("Forget", Operator("Forget", ["s", "p"], Text(body)))
 
     def least_of(self, kind: Kind) -> Text:
         """The value that all zero bytes are, by its name if it has one."""

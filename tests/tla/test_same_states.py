@@ -104,3 +104,30 @@ def test_a_name_is_one_of_tla(name: str, said: str) -> None:
 
 def test_where_there_are_no_messages_nothing_is_one() -> None:
     assert message_type(MessageUnion(())) == ["IsMessage(m) == FALSE"]
+
+
+NOTHING_VOLATILE = '''"""A process that crashes and forgets nothing."""
+
+from __future__ import annotations
+
+from zabcheck.language import Int, Node, State, action, declare, stored
+
+
+def state(size):
+    return [stored("kept", Int(0, 1), "what it keeps")]
+
+
+@action(budget="turns")
+def turn(s: State, p: Node) -> None:
+    s.kept[p] = 1
+
+
+PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, nodes=2)
+'''
+
+
+def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kept.py").write_text(NOTHING_VOLATILE, encoding="utf-8")
+    text = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "Forget(s, p) == s\n" in text
+    assert "EXCEPT ]" not in text
