@@ -1,0 +1,269 @@
+"""Which constructs of the language a protocol uses, and which steps of which world its runs take."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["CONSTRUCTS", "WORLDS", "constructs", "steps_taken", "table"]
+
+CALLS = [
+    "send",
+    "send_to_leader",
+    "send_to_follower",
+    "connect",
+    "disconnect",
+    "forget",
+    "force",
+    "choose",
+    "broken",
+    "is_down",
+    "arm_timer",
+    "len",
+    "min",
+    "max",
+    "add",
+    "discard",
+    "append",
+    "remove",
+    "clear",
+]
+MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "goal", "step"]
+FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment"]
+KINDS = ["Int", "Bool", "OneOf", "NodeId", "Processes", "SetOf", "Record", "Seq"]
+HOOKS = [
+    "on_start",
+    "on_crash",
+    "on_recovery",
+    "starts_at_once",
+    "on_message",
+    "timer_armed",
+    "on_timer",
+    "on_oracle",
+    "on_elected",
+    "on_follow",
+    "on_leader_lost",
+    "on_follower_lost",
+    "on_timeout",
+    "may_time_out",
+    "receivable",
+    "may_receive",
+    "may_vote",
+]
+OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+STATEMENTS = {
+    ast.Break: "break", ast.Continue: "continue", ast.AugAssign: "x += e", ast.AnnAssign: "x: int = e",
+    ast.IfExp: "a if t else b", ast.BoolOp: "and, or", ast.Not: "not", ast.USub: "-x",
+}  # fmt: skip
+SHAPES = (
+    """
+elif|else|loop over processes|loop over numbers|loop with a start|loop through a sequence|loop through a set|nested loop
+local carried through a loop|early return|chained comparison|in a set or sequence|in a few values|record made
+records in order|sequence assigned|element assigned|set assigned|helper with parameters|helper without a state
+helper of a sequence|helper of a message|claim of states|claim of steps|claim of histories|claim of messages
+claim of two messages|claim of any message|loop over messages in flight|claim with a count|variant|start
+tells processes apart|axis of numbers|axis of processes|enumeration compared|message with a set or sequence
+environment everywhere|event annotations
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+
+CONSTRUCTS = (
+    *CALLS, *(f"@{m}" for m in MARKS), *FIELDS, *KINDS, *HOOKS, *OPERATORS.values(), *STATEMENTS.values(), *SHAPES,
+)  # fmt: skip
+
+# What has to be taken somewhere: kinds of steps by world and network.
+OVER_DATAGRAMS = [
+    "receive",
+    "repeat",
+    "drop",
+    "election_timeout",
+    "heartbeat",
+    "action",
+    "environment",
+    "crash",
+    "recover",
+    "power_loss",
+    "crash_inside",
+    "power_loss_inside",
+]
+OVER_CONNECTIONS = [
+    "oracle",
+    "to_follower",
+    "to_leader",
+    "follower_learns",
+    "leader_learns",
+    "lose_connection",
+    "timeout",
+    "partition",
+    "elect",
+    "join",
+    "crash",
+    "recover",
+    "action",
+    "environment",
+    "power_loss",
+    "crash_inside",
+    "power_loss_inside",
+    "crash_electing",
+    "power_loss_electing",
+]
+CHANNELS = ("fifo", "lossy", "unordered", "duplicating")
+WORLDS = (
+    *(f"{network}: {kind}" for network in ("datagrams", "ordered", "fifo") for kind in OVER_DATAGRAMS),
+    *(f"connections {network}: {kind}" for network in CHANNELS for kind in OVER_CONNECTIONS),
+    *(f"connections lossy: {kind}" for kind in ("drop_to_leader", "drop_to_follower")),
+    *(f"connections duplicating: {kind}" for kind in ("repeat_to_leader", "repeat_to_follower")),
+)  # fmt: skip
+
+
+def constructs(text: str) -> set[str]:
+    """What a protocol's text uses."""
+    tree = ast.parse(text)
+    found: set[str] = set()
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for name, node in functions.items():
+        if name in ("state", "messages", "types"):
+            continue
+        found |= {name} & set(HOOKS)
+        found |= in_function(node, functions)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            found |= {called} & {*CALLS, *KINDS, *FIELDS}
+            found |= {"NodeId"} if ast.unparse(node.func) == "NodeId.of" else set()
+            found |= declared(called, node)
+    return found & set(CONSTRUCTS)
+
+
+def declared(called: str, node: ast.Call) -> set[str]:
+    """What a call in the declarations says."""
+    if called in FIELDS:
+        axes = [ast.unparse(a) for a in node.args[3:]]
+        return {"axis of processes" if a == "NODE" else "axis of numbers" for a in axes}
+    if called == "Message" and any(word in ast.unparse(node.args[1]) for word in ("Seq(", "SetOf(", "Processes(")):
+        return {"message with a set or sequence"}
+    if called in ("Variant", "Start"):
+        return {called.lower()}
+    return set()
+
+
+def in_function(node: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
+    """What one function uses."""
+    found: set[str] = set()
+    marks = [ast.unparse(d) for d in node.decorator_list]
+    for mark in marks:
+        found.add(f"@{mark.partition('(')[0]}")
+        found |= {"environment everywhere"} if "everywhere" in mark else set()
+        found |= {"claim of steps"} if "'step'" in mark else set()
+        found |= {"claim of histories"} if "'history'" in mark else set()
+    kinds = [ast.unparse(a.annotation) for a in node.args.args if a.annotation is not None]
+    if any(m.startswith("safety") for m in marks) and "'step'" not in "".join(marks):
+        found |= {"claim of states"} if len(kinds) == 1 else {"claim of messages"}
+        found |= {"claim of two messages"} if len(kinds) == 3 else set()
+        found |= {"claim of any message"} if "AnyMessage" in kinds else set()
+    if not marks and node.name not in HOOKS:
+        found |= {"helper with parameters"} if len(kinds) > 2 else set()
+        found |= {"helper without a state"} if kinds and kinds[0] != "State" else set()
+        found |= {"helper of a sequence"} if kinds and kinds[0] in ("Line", "Queue") else set()
+        found |= {"helper of a message"} if any(k.isupper() for k in kinds) else set()
+    returns = [part for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is None]
+    found |= {"early return"} if returns else set()
+    for part in ast.walk(node):
+        found |= in_part(part)
+        if isinstance(part, ast.For):
+            found |= loop(part)
+    return found
+
+
+def loop(node: ast.For) -> set[str]:
+    over = ast.unparse(node.iter)
+    found: set[str] = set()
+    if over.endswith(".NODES)"):
+        found.add("loop over processes")
+    elif "in_flight" in over:
+        found.add("loop over messages in flight")
+    elif over.startswith("range("):
+        found.add("loop over numbers")
+        found |= {"loop with a start"} if len(getattr(node.iter, "args", [])) == 2 else set()
+    else:
+        name = getattr(node.target, "id", "")
+        found.add("loop through a set" if name.startswith("i") else "loop through a sequence")
+    inner = [part for statement in node.body for part in ast.walk(statement)]
+    found |= {"nested loop"} if any(isinstance(part, ast.For) for part in inner) else set()
+    stores = {p.id for p in inner if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
+    loads = {p.id for p in inner if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Load)}
+    found |= {"local carried through a loop"} if any(n.startswith("n") for n in stores & loads) else set()
+    found |= {"claim with a count"} if {"count", "n"} & stores else set()
+    return found
+
+
+def in_part(part: ast.AST) -> set[str]:
+    """What a piece of syntax is."""
+    found = {word for kind, word in STATEMENTS.items() if isinstance(part, kind)}
+    if isinstance(part, (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.AugAssign)):
+        op = part.op
+        found |= {word for kind, word in {**OPERATORS, **STATEMENTS}.items() if isinstance(op, kind)}
+    if isinstance(part, ast.If) and part.orelse:
+        found.add(
+            "elif" if isinstance(part.orelse[0], ast.If) and part.orelse[0].col_offset == part.col_offset else "else"
+        )
+    if isinstance(part, ast.Compare):
+        found |= {"chained comparison"} if len(part.ops) > 1 else set()
+        if isinstance(part.ops[0], (ast.In, ast.NotIn)):
+            found.add("in a few values" if isinstance(part.comparators[0], ast.Tuple) else "in a set or sequence")
+        text = ast.unparse(part)
+        found |= (
+            {"records in order"}
+            if ("Pair(" in text or "Entry(" in text)
+            and any(isinstance(o, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for o in part.ops)
+            else set()
+        )
+        found |= (
+            {"enumeration compared"}
+            if any(n in text for n in ("IDLE", "BUSY", "OVER", "LOOKING", "LEADING"))
+            else set()
+        )
+        found |= (
+            {"tells processes apart"}
+            if any(f" {p}" in text for p in ("< 0", "== 0", "> 1")) and text.split(" ")[0] in ("p", "q", "source")
+            else set()
+        )
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("Pair", "Entry"):
+        found.add("record made")
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+        target, value = ast.unparse(part.targets[0]), ast.unparse(part.value)
+        found |= {"element assigned"} if target.count("[") > 1 and target[-3:-1].strip("[").isdigit() else set()
+        found |= (
+            {"set assigned", "sequence assigned"}
+            if value.startswith("s.") and "." not in value[2:] and value.endswith("]")
+            else set()
+        )
+    if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) and ast.unparse(part.right).endswith(".NODES"):
+        found.add("tells processes apart")
+    if isinstance(part, ast.Attribute) and part.attr in ("event_process", "event_peer", "event"):
+        found.add("event annotations")
+    return found
+
+
+def steps_taken(request: Mapping[str, Any], world: str, labels: Iterable[str]) -> set[str]:
+    """The kinds of steps that runs take, by world and network."""
+    network = f"connections {request['network']}" if world == "connections" else request["network"]
+    return {f"{network}: {label.partition(':')[0]}" for label in labels} & set(WORLDS)
+
+
+def table(counted: Counter[str], total: int, least: int) -> list[str]:
+    """How many protocols have each construct, and take each kind of step; what is below a least number is marked."""
+    lines = [f"of {total} protocols, in how many (at least {least} wanted):"]
+    for title, names in (("constructs", CONSTRUCTS), ("steps", WORLDS)):
+        lines.append(f"{title}:")
+        lines += [
+            f"  {'' if counted[name] >= least else 'LOW '}{name}: {counted[name]}" for name in dict.fromkeys(names)
+        ]
+    return lines

@@ -1,0 +1,83 @@
+"""What is asked of a generated protocol: processes, network, budgets, properties."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.second.generator.text import Builder
+
+__all__ = ["larger", "request_for", "smaller"]
+
+NETWORKS = {
+    "datagrams": ("datagrams", "ordered", "ordered", "fifo"),
+    "connections": ("fifo", "lossy", "unordered", "duplicating"),
+}
+MAX_STATES = 700
+FAULTS = ("crashes", "drops", "duplicates", "losses")
+
+
+def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
+    """A request that fits the protocol of a builder."""
+    random, words = b.random, b.words
+    network = random.choice(NETWORKS[words.world])
+    faults = {"crashes": 0.35}
+    if words.world == "datagrams":
+        faults |= {"drops": 0.3, "duplicates": 0.3}
+    else:
+        faults |= {"losses": 0.6, "partitions": 0.3}
+        faults |= {"drops": 0.9} if network == "lossy" else {}
+        faults |= {"duplicates": 0.9} if network == "duplicating" else {}
+    if any(c.role == "on_disk" for c in words.cells):
+        faults |= {"power_losses": 0.7}
+    budgets = dict(words.budgets)
+    for name, p in faults.items():
+        budgets[name] = 1 if random.random() < p else 0
+    nodes = random.choice((2, 2, 2, 3, 3, 1)) if words.world == "datagrams" else random.choice((2, 2, 3))
+    request: dict[str, Any] = {
+        "variant": "other" if any("variants=" in d for d in b.declared) and random.random() < 0.5 else "",
+        "start": "already" if any("starts=" in d for d in b.declared) and random.random() < 0.7 else "",
+        "nodes": nodes,
+        "network": network,
+        "budgets": budgets,
+        "sizes": {},
+        "max_states": MAX_STATES,
+        "max_depth": None,
+        "properties": properties,
+    }
+    return request
+
+
+def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:
+    """A request with more: a process, or more of a budget."""
+    out = {**request, "budgets": dict(request["budgets"])}
+    raisable = [name for name, n in out["budgets"].items() if 0 < n < 3]
+    if out["nodes"] < 2 or (out["nodes"] < 3 and random.random() < 0.5):
+        out["nodes"] += 1
+    elif raisable and random.random() < 0.6:
+        out["budgets"][random.choice(raisable)] += 1
+    else:
+        for name in FAULTS:
+            if out["budgets"].get(name) == 0:
+                out["budgets"][name] = 1
+                return out
+        for name in raisable:
+            out["budgets"][name] += 1
+    return out
+
+
+def smaller(request: dict[str, Any], random: Random) -> dict[str, Any]:
+    """A request with less."""
+    out = {**request, "budgets": dict(request["budgets"])}
+    reducible = [name for name, n in out["budgets"].items() if n > 0 and name not in ("elections",)]
+    several = [name for name in reducible if out["budgets"][name] > 1]
+    if out["nodes"] > 2 and random.random() < 0.5:
+        out["nodes"] -= 1
+    elif several:
+        out["budgets"][random.choice(several)] -= 1
+    elif len(reducible) > 1:
+        out["budgets"][random.choice(reducible)] = 0
+    elif out["nodes"] > 1:
+        out["nodes"] -= 1
+    return out

@@ -1,0 +1,137 @@
+"""What the reference says of a request, and running it: in a process of its own, which loads nothing of the product."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.second.harness.plain import canonical
+
+__all__ = ["Book", "Reference", "ReferenceFailed"]
+
+ROOT = Path(__file__).parents[3]
+INSIDE = ("_inside", "_electing")
+
+
+class ReferenceFailed(RuntimeError):
+    """The reference gave no answer."""
+
+
+class Book:
+    """The reference's answer, its states by their canonical texts.
+
+    Attributes:
+        keys: of each state its text; `number` is the way back.
+        next: of each state its successors: the number of each, with the labels of the edges to it.
+        errors: of each state in which a step errs the labels of those steps.
+        expanded: the states of which all steps are known.
+    """
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.answer = answer
+        self.keys = [canonical(state) for state in answer["states"]]
+        self.number = {key: k for k, key in enumerate(self.keys)}
+        self.next: list[dict[int, set[str]]] = [{} for _ in self.keys]
+        for i, label, j in answer["edges"]:
+            self.next[i].setdefault(j, set()).add(named(label))
+        self.errors: dict[int, set[str]] = {}
+        for i, label, _ in answer["errors"]:
+            self.errors.setdefault(i, set()).add(named(label))
+        self.terminal = set(answer["terminal"])
+        self.depth = list(answer["depth"])
+        self.verdicts: dict[str, dict[str, Any]] = answer["verdicts"]
+        self.complete = bool(answer["complete"])
+        self.expanded = list(range(int(answer["expanded"])))
+        self.expanded_set = frozenset(self.expanded)
+
+    def last_level(self) -> int:
+        """The first depth of which some state is not expanded."""
+        return self.depth[len(self.expanded)] if len(self.expanded) < len(self.keys) else max(self.depth) + 1
+
+    def path(self, k: int) -> list[tuple[str, int]]:
+        """A shortest run to a state: labels, and the states that they lead to."""
+        back: dict[int, tuple[str, int]] = {}
+        ahead = deque([0])
+        while ahead:
+            i = ahead.popleft()
+            for j, labels in self.next[i].items():
+                if j not in back and j != 0:
+                    back[j] = min(labels), i
+                    ahead.append(j)
+        out: list[tuple[str, int]] = []
+        while k:
+            label, before = back[k]
+            out.insert(0, (label, k))
+            k = before
+        return out
+
+    def steps(self, k: int) -> dict[str, set[str]]:
+        """The successors of a state by their texts, each with its labels; of a state in which a step errs, without
+        those that fail inside a step (S16)."""
+        found = {self.keys[j]: labels for j, labels in self.next[k].items()}
+        return without_inside(found) if k in self.errors else found
+
+
+def named(label: str) -> str:
+    """A label as ours are: a step of the protocol's own is called by its function, with dashes."""
+    return label.replace("_", "-") if ":" in label else label
+
+
+def without_inside(steps: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Successors but for those in which a process fails inside a step."""
+    kept = {key: {name for name in labels if not name.endswith(INSIDE)} for key, labels in steps.items()}
+    return {key: labels for key, labels in kept.items() if labels}
+
+
+class Reference:
+    """A process that answers requests, one after the other; it is started again when one takes too long."""
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        self.seconds = seconds
+        self.process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Reference:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                if stream is not None:
+                    stream.close()
+            self.process = None
+
+    def explore(self, request: Mapping[str, Any]) -> Book:
+        """
+        Raises:
+            ReferenceFailed: it took too long, or failed; with its last line.
+        """
+        if self.process is None:
+            command = [sys.executable, "-m", "tests.second.harness.server"]
+            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(dict(request)) + "\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], self.seconds)
+        if not ready:
+            self.stop()
+            raise ReferenceFailed("it took too long")
+        line = self.process.stdout.readline()
+        if not line:
+            self.stop()
+            raise ReferenceFailed("it ended")
+        answer = json.loads(line)
+        if "failed" in answer:
+            raise ReferenceFailed(answer["failed"])
+        return Book(answer)

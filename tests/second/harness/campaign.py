@@ -1,0 +1,150 @@
+"""Many protocols, one line each: resumable, on several processes, with a summary and what was covered."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+
+from tests.second.generator import protocol
+from tests.second.generator.coverage import table
+from tests.second.harness.book import Reference
+from tests.second.harness.checking import Outcome, check
+
+__all__ = ["campaign", "coverage_lines", "covered", "done_before", "ran", "summary"]
+
+SHARE = 100  # of protocols in which every construct is wanted: one in so many
+EACH = 40  # protocols that one process takes: what it has loaded of them stays loaded
+
+
+def ran(seeds: Iterable[int], engines: Collection[str], jobs: int) -> Iterator[Outcome]:
+    """Check the protocols of some seeds.
+
+    Args:
+        engines: that are held against the reference.
+        jobs: processes; 1: this one.
+    """
+    if jobs == 1:
+        yield from checked(seeds, engines)
+        return
+    parts = chunks(seeds)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        running = {pool.submit(checked_all, part, tuple(engines)) for part in islice(parts, 2 * jobs)}
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                yield from future.result()
+            running |= {pool.submit(checked_all, part, tuple(engines)) for part in islice(parts, len(ended))}
+
+
+def chunks(seeds: Iterable[int]) -> Iterator[list[int]]:
+    source = iter(seeds)
+    while part := list(islice(source, EACH)):
+        yield part
+
+
+def checked_all(seeds: Sequence[int], engines: Collection[str]) -> list[Outcome]:
+    """What a process does."""
+    return list(checked(seeds, engines))
+
+
+def checked(seeds: Iterable[int], engines: Collection[str]) -> Iterator[Outcome]:
+    with Reference() as reference, tempfile.TemporaryDirectory() as folder:
+        for seed in seeds:
+            try:
+                yield check(protocol(seed), Path(folder), engines, reference)
+            except Exception as problem:  # of whatever engine: it is one line of the campaign
+                yield Outcome(seed, "failed", f"{type(problem).__name__}: {problem}")
+
+
+# --- the file of results ------------------------------------------------------------------------------
+
+
+def done_before(results: Path) -> list[Outcome]:
+    """What is in a file of results; a last line that is cut off does not count."""
+    if not results.is_file():
+        return []
+    found = []
+    for line in results.read_text().splitlines():
+        try:
+            found.append(Outcome(**json.loads(line)))
+        except ValueError:
+            continue
+    return found
+
+
+def write(results: Path, outcome: Outcome) -> None:
+    """Append what became of one protocol, in one write."""
+    with results.open("a") as file:
+        file.write(json.dumps(outcome.json()) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+# --- what it came to ----------------------------------------------------------------------------------
+
+
+def covered(outcomes: Iterable[Outcome]) -> Counter[str]:
+    """How many protocols have each construct, and take each kind of step."""
+    counted: Counter[str] = Counter()
+    for o in outcomes:
+        counted.update(o.has)
+    return counted
+
+
+def summary(outcomes: Sequence[Outcome]) -> list[str]:
+    """What all came to."""
+    states = [o.states for o in outcomes if o.states]
+    asked = [o for o in outcomes if o.states]
+    broken = sum(bool(o.violated) for o in asked)
+    by_status = Counter(o.status for o in outcomes)
+    compared = Counter(name for o in outcomes for name in o.compared)
+    differ = Counter(f"{name}: {lines[0]}" for o in outcomes for name, lines in o.differences.items())
+    lines = [
+        f"{len(outcomes)} protocols: {', '.join(f'{n} {status}' for status, n in by_status.most_common())}",
+        f"compared: {', '.join(f'{name} {n}' for name, n in compared.most_common())}",
+    ]
+    if states:
+        verdicts = sum(len(o.violated) for o in asked), sum(o.properties for o in asked)
+        lines += [
+            f"states: median {median(states):g}, largest {max(states)}, {sum(states)} in all; "
+            f"{sum(o.edges for o in asked)} transitions",
+            f"violated: something in {broken} of {len(asked)} ({100 * broken / len(asked):.0f} %), "
+            f"{verdicts[0]} of {verdicts[1]} properties ({100 * verdicts[0] / max(1, verdicts[1]):.0f} %)",
+            f"with a runtime error: {sum(bool(o.errors) for o in asked)}; "
+            f"cut at a depth: {sum(not o.complete for o in asked)}",
+        ]
+    lines += [f"refused: {o.line()}" for o in outcomes if o.status == "refused"]
+    lines += [f"differs {n} times: {what}" for what, n in differ.most_common()]
+    seconds: Counter[str] = Counter()
+    for o in outcomes:
+        seconds.update(o.seconds)
+    lines.append("seconds: " + ", ".join(f"{name} {n:.0f}" for name, n in seconds.most_common()))
+    return lines
+
+
+def coverage_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """The table of what was covered."""
+    return table(covered(outcomes), len(outcomes), max(1, len(outcomes) // SHARE))
+
+
+def campaign(first: int, count: int, engines: Collection[str], jobs: int, results: Path | None) -> list[Outcome]:
+    """Check protocols, those apart that a file of results has already; prints a line for each."""
+    before = done_before(results) if results is not None else []
+    known = {o.seed for o in before if 0 <= o.seed - first < count}
+    outcomes = [o for o in before if o.seed in known]
+    for outcome in ran((s for s in range(first, first + count) if s not in known), engines, jobs):
+        if results is not None:
+            write(results, outcome)
+        outcomes.append(outcome)
+        print(outcome.line(), flush=True)
+        for lines in outcome.differences.values():
+            print(*(f"    {line}" for line in lines[:24]), sep="\n", flush=True)
+    return outcomes

@@ -1,0 +1,194 @@
+"""One protocol, all engines: what differs, what was compared, and how large it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from checker.explore.compiled import Compiled
+from tests.second.generator import Generated
+from tests.second.generator.coverage import constructs, steps_taken
+from tests.second.generator.requests import larger, smaller
+from tests.second.harness import distributed, searching, simulated, symbolic, tlc
+from tests.second.harness.book import Book, Reference, ReferenceFailed
+from tests.second.harness.differences import Difference
+from tests.second.harness.question import Question
+from tests.second.harness.stepping import Interpreted
+from zabspec.language import LanguageError
+from zabspec.own.authoring import ConfigError
+
+__all__ = ["ENGINES", "USUAL", "Outcome", "check", "compare", "tuned"]
+
+ENGINES = (
+    "interpreted", "compiled", "symmetric", "reduced", "checkpointed", "simulated", "tlc", "symbolic", "distributed",
+)  # fmt: skip
+USUAL = ("interpreted", "compiled", "symmetric", "reduced")
+ENOUGH = 60  # states below which a request is made larger
+TRIES = 3
+
+
+@dataclass
+class Outcome:
+    """What became of one protocol.
+
+    Attributes:
+        status: `same`, `differs`, `refused` by our front end, `failed`: no answer.
+        why: of one refused or failed.
+        states, depth: of the reference.
+        violated: properties.
+        compared: the engines that were.
+        skipped: engines that were not, with the reason.
+        differences: their texts, by engine.
+        has: constructs used and steps taken.
+        request: as it was asked in the end.
+    """
+
+    seed: int
+    status: str = "same"
+    why: str = ""
+    states: int = 0
+    edges: int = 0
+    depth: int = 0
+    complete: bool = True
+    errors: int = 0
+    violated: list[str] = field(default_factory=list)
+    properties: int = 0
+    compared: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    differences: dict[str, list[str]] = field(default_factory=dict)
+    has: list[str] = field(default_factory=list)
+    request: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def line(self) -> str:
+        """One line of it."""
+        said = f"{self.seed}: {self.status}"
+        if self.why:
+            return f"{said}: {self.why}"
+        size = f"{self.states} states, depth {self.depth}, {len(self.violated)} of {self.properties} violated"
+        told = "; ".join(f"{name}: {lines[0]}" for name, lines in self.differences.items())
+        return f"{said}: {size}{'; ' if told else ''}{told}"
+
+
+Explore = Callable[[Mapping[str, Any]], Book]
+
+
+def tuned(request: Mapping[str, Any], seed: int, explore: Explore) -> tuple[dict[str, Any], Book]:
+    """The request, made larger or smaller until its model has a size that says something, and what the reference
+    says of it. One that stays too large gets a depth."""
+    random = Random(seed)
+    asked = dict(request)
+    best: tuple[dict[str, Any], Book] | None = None
+    for _ in range(TRIES):
+        book = explore(asked)
+        if book.complete and (best is None or len(book.keys) > len(best[1].keys)):
+            best = asked, book
+        if book.complete and len(book.keys) >= ENOUGH:
+            return asked, book
+        if not book.complete and best is not None and len(best[1].keys) >= ENOUGH // 2:
+            return best
+        if not book.complete:
+            last = asked, book
+            asked = smaller(asked, random)
+        else:
+            asked = larger(asked, random)
+    if best is not None:
+        return best
+    asked, book = last
+    asked = {**asked, "max_depth": max(1, book.last_level()), "max_states": None}
+    return asked, explore(asked)
+
+
+def check(generated: Generated, folder: Path, engines: Collection[str], reference: Reference) -> Outcome:
+    """Hold engines against the reference on one protocol."""
+    outcome = Outcome(generated.seed)
+    path = folder / f"random_{generated.seed}.py"
+    path.write_text(generated.text)
+    request = {**generated.request, "protocol": str(path)}
+    started = time.process_time()
+    try:
+        Question(request).model.program.typed(["apply", "enabled"])
+    except (LanguageError, ConfigError) as problem:
+        outcome.status, outcome.why = "refused", str(problem)
+        return outcome
+    try:
+        at = time.perf_counter()
+        request, book = tuned(request, generated.seed, reference.explore)
+        outcome.seconds["reference"] = time.perf_counter() - at
+        question = Question(request)
+    except (ReferenceFailed, ConfigError) as problem:
+        outcome.status, outcome.why = "failed", str(problem)
+        return outcome
+    describe(outcome, generated, request, book)
+    try:
+        found = compare(question, book, engines, outcome, reference.explore)
+    except (LanguageError, ConfigError) as problem:
+        outcome.status, outcome.why = "refused", str(problem)
+        return outcome
+    if found:
+        outcome.status = "differs"
+        outcome.differences = {d.engine: [d.what, *d.lines] for d in found}
+    outcome.seconds["all"] = time.process_time() - started
+    return outcome
+
+
+def describe(outcome: Outcome, generated: Generated, request: dict[str, Any], book: Book) -> None:
+    """What a protocol is, and how large."""
+    outcome.request = request
+    outcome.states, outcome.edges, outcome.depth = len(book.keys), len(book.answer["edges"]), max(book.depth)
+    outcome.complete, outcome.errors = book.complete, len(book.errors)
+    outcome.violated = [name for name, v in book.verdicts.items() if v["result"] == "violated"]
+    outcome.properties = len(book.verdicts)
+    labels = {label for _, label, _ in book.answer["edges"]}
+    world = str(generated.features["world"])
+    outcome.has = sorted(constructs(generated.text) | steps_taken(request, world, labels))
+
+
+def compare(
+    question: Question, book: Book, engines: Collection[str], outcome: Outcome, explore: Explore
+) -> list[Difference]:
+    """Ask engines, and hold what they say against the reference."""
+    differences: list[Difference] = []
+
+    def note(name: str, run: Callable[[], Difference | str | None]) -> None:
+        at = time.process_time()
+        found = run()
+        outcome.seconds[name] = outcome.seconds.get(name, 0.0) + time.process_time() - at
+        if isinstance(found, str):
+            outcome.skipped[name] = found
+            return
+        outcome.compared.append(name)
+        if found is not None:
+            differences.append(found)
+
+    if "interpreted" in engines:
+        note("interpreted", lambda: searching.interpreted(question, book, Interpreted(question)))
+    machine = {"compiled", "checkpointed"} & set(engines)
+    if machine:
+        plain = Compiled(question.model, question.properties, False, every_step=True)
+        if "compiled" in engines:
+            note("compiled", lambda: searching.explored(question, book, plain))
+        if "checkpointed" in engines:
+            note("checkpointed", lambda: searching.checkpointed(question, book, plain))
+    symmetry = False
+    if "symmetric" in engines:
+        code, why = Compiled.of(question.model, question.properties, True, every_step=True)
+        symmetry = code.symmetry
+        note("symmetric", lambda: searching.symmetric(question, book, code) if symmetry else why)
+    if "reduced" in engines:
+        note("stuttering left out", lambda: searching.without_stuttering(question, book, symmetry))
+        note("sleep sets", lambda: searching.sleeping(question, book, symmetry))
+        note("ample sets", lambda: searching.ample(question, book, symmetry))
+    if "simulated" in engines:
+        note("simulated", lambda: simulated.compared(question, explore))
+    for name, module in (("tlc", tlc), ("symbolic", symbolic), ("distributed", distributed)):
+        if name in engines:
+            note(name, lambda module=module: module.compared(question, book))
+    return differences

@@ -1,0 +1,59 @@
+"""A request, opened by the product: its model, its properties, its steps by the names of docs/semantics.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from invariants import properties_of
+from invariants.registry import Property
+from tests.second.harness.plain import Plain
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.steps import BUDGETS, NUMBERED
+
+__all__ = ["Question"]
+
+
+class Question:
+    """One request.
+
+    Args:
+        request: as the reference takes it.
+
+    Raises:
+        ConfigError: the product refuses it, or the protocol.
+        LanguageError: the same.
+    """
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self.request = request
+        name = str(request["protocol"])
+        own = PROTOCOLS[name].text is not None
+        given = dict(request["budgets"])
+        world = {k: v for k, v in given.items() if k in BUDGETS}
+        budgets = ",".join(f"{k}={v}" for k, v in given.items() if k not in BUDGETS)
+        more = {k: v for k, v in request.get("sizes", {}).items() if k in ("txns", "max_epoch", "channel")}
+        self.configuration = Configuration(
+            protocol=name, variant=request.get("variant", ""), nodes=request["nodes"], network=request["network"],
+            budgets=budgets if own else "", start=request.get("start", ""), **world, **more,
+        )  # fmt: skip
+        self.model = Model(self.configuration)
+        wanted = request["properties"]
+        self.properties: tuple[Property, ...] = tuple(p for p in properties_of(name) if p.name in wanted)
+
+    @cached_property
+    def plain(self) -> Plain:
+        disks = tuple(f.name for f in self.model.parts.fields if f.disk) if self.model.fails else ()
+        return Plain(self.model.program.layout, disks)
+
+    @property
+    def initial(self) -> bytes:
+        return bytes(self.model.program.initial().key())
+
+    def label(self, word: int) -> str:
+        """A step word as an edge's label."""
+        kind = NUMBERED[word >> 24 & 255]
+        own = {"action": self.model.protocol.actions, "environment": self.model.protocol.changes}.get(kind.name)
+        return kind.name if own is None else f"{kind.name}:{own[word & 255].replace('_', '-')}"

@@ -1,0 +1,219 @@
+"""Engines that search: what they reach, what they say of properties, with symmetry, reductions and checkpoints."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.breadth_first import Explorer, LevelGroup
+from checker.explore.checkpointed import Kept
+from checker.explore.compiled import Compiled
+from checker.explore.reduced import ReducedExplorer
+from checker.explore.reducible import why_not_narrowed, why_not_reduced
+from checker.explore.reduction import Reducing
+from checker.explore.result import Exploration, Limits
+from checker.explore.symmetry import NotRenamings
+from tests.second.harness.book import Book
+from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ
+from tests.second.harness.plain import Renamer
+from tests.second.harness.question import Question
+from tests.second.harness.stepping import InMachineCode, Interpreted
+
+__all__ = [
+    "ample", "checkpointed", "explored", "interpreted", "sleeping", "symmetric", "verdicts_of", "without_stuttering",
+]  # fmt: skip
+
+HELD, VIOLATED, VACUOUS = "held", "violated", "premise not reached"
+
+
+class Recording(Explorer):
+    """Explores, and keeps every state that it finds."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        super().__init__(compiled, 1)
+        self.found: list[tuple[int, bytes]] = []  # depth, state
+
+    def first_level(self) -> list[LevelGroup]:
+        level = super().first_level()
+        self.record(level, 0)
+        return level
+
+    def next_level(self, level: list[LevelGroup], pool: Any) -> list[LevelGroup]:
+        new = super().next_level(level, pool)
+        self.record(new, len(self.result.levels) - 1)
+        return new
+
+    def record(self, level: list[LevelGroup], depth: int) -> None:
+        self.found += [(depth, state) for group in level for state in self.states(group)]
+
+    def states(self, group: LevelGroup) -> Iterator[bytes]:
+        code = self.code
+        for chunk in group.chunks:
+            data = bytes(group.states(chunk))
+            held = ctypes.create_string_buffer(data + bytes(64), len(data) + 64)
+            at = chunk.start
+            for _ in range(chunk.count):
+                state = code.state(b"")
+                at += code.unpack_state(ctypes.addressof(held) + at, state)
+                yield ctypes.string_at(state, code.layout.size)
+
+
+def limits_of(question: Question) -> Limits:
+    return Limits(depth=question.request.get("max_depth"))
+
+
+def verdicts_of(r: Exploration, depths: bool = True) -> dict[str, tuple[str, int | None]]:
+    """Verdicts as the reference gives them."""
+    out: dict[str, tuple[str, int | None]] = {}
+    for p in r.properties:
+        if p.name in r.violations:
+            out[p.name] = VIOLATED, r.violations[p.name].depth if depths else None
+        elif p.name in r.witnessed:
+            out[p.name] = HELD, r.witnessed[p.name] if depths else None
+        else:
+            out[p.name] = VACUOUS, None
+    return out
+
+
+def judged(engine: str, book: Book, r: Exploration, depths: bool = True) -> Difference | None:
+    """Hold an exploration's verdicts against the reference's; one that met an error is not asked."""
+    if r.error or book.errors:
+        return None
+    return verdicts_differ(engine, book, verdicts_of(r, depths))
+
+
+def sets_differ(engine: str, book: Book, wanted: Mapping[str, int], found: Mapping[str, int]) -> Difference | None:
+    """Hold sets of states, with their depths, against each other; values of `wanted` are numbers of states."""
+    missing, added = wanted.keys() - found.keys(), found.keys() - wanted.keys()
+    if missing or added:
+        what = "reached states: " + " and ".join(w for w, some in (("missing", missing), ("added", added)) if some)
+        lines = [f"{len(missing)} of {len(wanted)} missing, {len(added)} added"]
+        if missing:
+            k = min((wanted[text] for text in missing), key=lambda number: (book.depth[number], number))
+            lines += ["the first that is missing:", *run_to(book, k)]
+        lines += [f"added: {text}" for text in list(added)[:1]]
+        return Difference(engine, what, lines)
+    deeper = [text for text, k in wanted.items() if found[text] != book.depth[k]]
+    if deeper:
+        k = wanted[deeper[0]]
+        return Difference(engine, "depths", [f"{found[deeper[0]]} for {book.depth[k]}", *run_to(book, k)])
+    return None
+
+
+# --- the engines --------------------------------------------------------------------------------------
+
+
+def interpreted(question: Question, book: Book, engine: Interpreted) -> Difference | None:
+    """The interpreter's search, and the successors of each state."""
+    r = engine.search(limits_of(question))
+    return stepwise(question, book, engine) or judged("interpreted", book, r)
+
+
+def explored(question: Question, book: Book, code: Compiled) -> Difference | None:
+    """The search in machine code: all states that it reaches, at their depths, and verdicts."""
+    other = stepwise(question, book, InMachineCode(question, code))
+    if other is not None:
+        return other
+    explorer = Recording(code)
+    r = explorer.run(limits_of(question), keep_going=True)
+    if r.error or book.errors:
+        return None
+    found: dict[str, int] = {}
+    for depth, state in explorer.found:
+        found.setdefault(question.plain.text(state), depth)
+    if len(found) < len(explorer.found):
+        return Difference("compiled", "one state counted twice", [])
+    wanted = {book.keys[k]: k for k in range(len(book.keys))}
+    return sets_differ("compiled", book, wanted, found) or judged("compiled", book, r)
+
+
+def symmetric(question: Question, book: Book, code: Compiled) -> Difference | None:
+    """The search over orbits: one state of each, none twice, and verdicts."""
+    explorer = Recording(code)
+    try:
+        r = explorer.run(limits_of(question), keep_going=True)
+    except NotRenamings as problem:
+        return Difference("symmetric", "renaming does not commute with stepping", [str(problem)])
+    if r.error or book.errors:
+        return None
+    renamer = Renamer(question.plain)
+    wanted: dict[str, int] = {}
+    for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
+        wanted.setdefault(renamer.orbit(book.keys[k])[0], k)
+    found: dict[str, int] = {}
+    for depth, state in explorer.found:
+        orbit = renamer.orbit(question.plain.text(state))[0]
+        if orbit in found:
+            return Difference("symmetric", "one orbit counted twice", apart(question.plain.text(state), orbit))
+        found[orbit] = depth
+    return sets_differ("symmetric", book, wanted, found) or judged("symmetric", book, r)
+
+
+def without_stuttering(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
+    """The search that leaves out stuttering receipts: verdicts and premises; or why it leaves out none."""
+    if question.request.get("max_depth") is not None:
+        return "the request has a depth"
+    code = Compiled(question.model, question.properties, symmetry)
+    if code.stuttering_off:
+        return code.stuttering_off
+    r = Explorer(code, 1).run(Limits(), keep_going=True)
+    return judged("stuttering left out", book, r, depths=False)
+
+
+def sleeping(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
+    """The search with sleep sets; or why there is none."""
+    why = why_not_reduced(question.model)
+    if why:
+        return why
+    code = Reducing(question.model, question.properties, symmetry)
+    r = ReducedExplorer(code, 1).run(limits_of(question), keep_going=True)
+    return judged("sleep sets", book, r)
+
+
+def ample(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
+    """The search with ample sets: whether anything is violated, and which premises are reached."""
+    why = why_not_reduced(question.model) or why_not_narrowed(question.model)
+    if why:
+        return why
+    if question.request.get("max_depth") is not None:
+        return "the request has a depth"
+    code = Narrowing(question.model, question.properties, symmetry)
+    r = AmpleExplorer(code, 1).run(Limits(), keep_going=True)
+    if r.error or book.errors or r.apart:
+        return None
+    broken = {name for name, v in book.verdicts.items() if v["result"] == VIOLATED}
+    lines = [f"{name}: violated, and not in the reference" for name in sorted(r.violations.keys() - broken)]
+    if conclusive(r):
+        if broken and not r.violations:
+            lines.append(f"nothing is violated, for {', '.join(sorted(broken))}")
+        known = {name for name, v in book.verdicts.items() if v["result"] != VACUOUS}
+        missed = {n for n, v in book.verdicts.items() if v["result"] == HELD} - set(r.witnessed)
+        lines += [f"{name}: premise not reached, for reached" for name in sorted(missed) if not r.violations]
+        lines += [f"{name}: premise reached, for not" for name in sorted(set(r.witnessed) - known)]
+    return Difference("ample sets", "verdicts", lines) if lines else None
+
+
+def checkpointed(question: Question, book: Book, code: Compiled) -> Difference | None:
+    """The search, stopped after some levels and resumed, to the end: all counts and verdicts of one that is not."""
+    depth = question.request.get("max_depth")
+    middle = max(1, (max(book.depth) if depth is None else depth) // 2)
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder) / "kept"
+        parts: list[Exploration] = []
+        for resume, limit in ((False, Limits(depth=middle)), (True, limits_of(question))):
+            with Kept(where, code, limit, resume) as keeper:
+                parts.append(Explorer(code, 1).run(limit, keep_going=True, keeper=keeper))
+    whole, last = Explorer(code, 1).run(limits_of(question), keep_going=True), parts[-1]
+    if whole.error or book.errors:
+        return None
+
+    def figures(r: Exploration) -> tuple[Any, ...]:
+        return r.levels, r.complete, r.generated, r.terminal, r.witnessed, sorted(r.violations), r.event_counts
+
+    if figures(whole) != figures(last):
+        return Difference("checkpointed", "figures", [str(figures(last)), f"for {figures(whole)}"])
+    return judged("checkpointed", book, last)

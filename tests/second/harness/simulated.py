@@ -1,0 +1,80 @@
+"""The simulator: every step of simulated runs is among the reference's edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from tests.second.harness.book import Book
+from tests.second.harness.differences import Difference, apart, run_to
+from tests.second.harness.question import Question
+from tests.second.harness.stepping import Interpreted
+from traces import TraceError
+from traces.record.simulated import simulated_trace
+from traces.record.trace import Trace
+from zabspec.language.reference import StateView
+from zabspec.simulator.run import Fault, Run
+from zabspec.worlds.steps import BUDGETS
+
+__all__ = ["compared"]
+
+RUNS = 4
+ROUNDS = 120
+ENOUGH = 500  # states of a request with what a run has spent: the steps in those beyond are not held
+
+
+def compared(question: Question, explore: Callable[[Mapping[str, Any]], Book]) -> Difference | str | None:
+    """Hold simulated runs against the reference, which is asked with the budgets that a run has spent."""
+    looked, why = 0, "no run of it is a trace"
+    for seed in range(RUNS):
+        try:
+            trace = simulated_trace(run_of(question, seed))
+        except TraceError as problem:
+            if "differ" in str(problem) or "gives" in str(problem):
+                return Difference("simulated", "the simulator and the explorer's step", [str(problem)])
+            why = str(problem)
+            continue
+        spent = {name: trace.configuration.budget[name] for name in question.request["budgets"]}
+        request = {**question.request, "budgets": spent, "max_states": ENOUGH, "max_depth": None, "properties": []}
+        asked = Question(request)
+        book = explore(request)
+        found = along(asked, book, trace)
+        if isinstance(found, Difference):
+            return found
+        looked += found
+    return None if looked else why
+
+
+def run_of(question: Question, seed: int) -> Run:
+    """A run with faults that the request has budgets for."""
+    c, random = question.configuration, Random(f"{seed} simulated")
+    faults: list[Fault] = []
+    if c.crashes and random.random() < 0.7:
+        tick, p = random.randrange(ROUNDS // 2), random.randrange(c.nodes)
+        faults += [Fault(tick, "crash", p), Fault(tick + 30, "recover", p)]
+    own = [name for name in question.model.protocol.budgets if name not in BUDGETS]
+    budget = ",".join(f"{name}={c.budget[name]}" for name in own)
+    return Run(
+        seed, c.nodes, ROUNDS, proposals=0, faults=tuple(faults), delays=random.choice((3, 12)), protocol=c.protocol,
+        variant=c.variant, network=c.network, budgets=budget, start=c.start,
+    )  # fmt: skip
+
+
+def along(question: Question, book: Book, trace: Trace) -> Difference | int:
+    """Hold the steps of a run against the reference's edges; how many there were to be held."""
+    engine, plain = Interpreted(question), question.plain
+    state, looked = question.initial, 0
+    names: Callable[..., Any] = engine.engine.names["apply"]
+    for step in trace.steps:
+        after = StateView(plain.layout, state)
+        names(after, step.word.word)
+        data = bytes(after.key())
+        k, text = book.number.get(plain.text(state)), plain.text(data)
+        if k is not None and k in book.expanded_set:
+            looked += 1
+            if text not in book.steps(k):
+                lines = [question.label(step.word.word), *apart(book.keys[k], text), *run_to(book, k)]
+                return Difference("simulated", "a step that is not among the edges", lines)
+        state = data
+    return looked

@@ -1,0 +1,71 @@
+"""Engines that step: the interpreter, and machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from tests.second.harness.question import Question
+from zabspec.language.reference import RangeError, StateView
+
+__all__ = ["InMachineCode", "Interpreted"]
+
+Steps = tuple[list[tuple[str, bytes]], list[str]]  # successors with labels; the labels of steps that err
+
+
+class Recording(Interpreter):
+    """The interpreter, which keeps the steps that its search has taken."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question.model, question.properties, False, every_step=True)
+        self.taken: dict[bytes, Steps] = {}
+        self.label = question.label
+
+    def attempts(self, state: bytes) -> Iterator[tuple[int, StateView | RangeError]]:
+        moves: list[tuple[str, bytes]] = []
+        errors: list[str] = []
+        for word, after in super().attempts(state):
+            if isinstance(after, RangeError):
+                errors.append(self.label(word) if word else "guard")
+            else:
+                moves.append((self.label(word), bytes(after.key())))
+            yield word, after
+        self.taken[state] = moves, errors
+
+
+class Interpreted:
+    """Every step as CPython takes it."""
+
+    name = "interpreted"
+    knows_errors = True
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.engine = Recording(question)
+
+    def search(self, limits: Limits) -> Exploration:
+        """Its search, which goes on past violations."""
+        return self.engine.run(limits, keep_going=True)
+
+    def steps(self, state: bytes) -> Steps:
+        state = self.engine.representative(state)
+        if state not in self.engine.taken:
+            for _ in self.engine.attempts(state):
+                pass
+        return self.engine.taken[state]
+
+
+class InMachineCode:
+    """Every step as the compiled program takes it, which lists none that err."""
+
+    name = "compiled"
+    knows_errors = False
+
+    def __init__(self, question: Question, code: Compiled) -> None:
+        self.question, self.code = question, code
+
+    def steps(self, state: bytes) -> Steps:
+        size = self.code.layout.size
+        return [(self.question.label(word), after[:size]) for word, after in self.code.next_states(state)], []

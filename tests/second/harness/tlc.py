@@ -1,0 +1,185 @@
+"""TLC on the exported module: the states and the successors that it writes down."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from checker.tla.env import Untranslatable
+from checker.tla.module import module_of
+from tests.second.harness.book import Book
+from tests.second.harness.differences import Difference, told
+from tests.second.harness.plain import canonical
+from tests.second.harness.question import Question
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.schema import NODE
+
+__all__ = ["compared", "jar", "parsed"]
+
+NODES = re.compile(r'^(-?\d+) \[(?:style = filled\]|label="((?:[^"\\]|\\.)*)")', re.MULTILINE)
+EDGES = re.compile(r"^(-?\d+) -> (-?\d+)", re.MULTILINE)
+LIMIT = 120.0  # seconds
+BEYOND = "which is out of bounds"
+
+
+def jar() -> Path:
+    """Where TLC is, if it is there."""
+    usual = Path(__file__).parents[4] / "shared" / "tools" / "tla2tools.jar"
+    return Path(os.environ.get("ZABCHECK_TLC") or usual)
+
+
+def compared(question: Question, book: Book) -> Difference | str | None:
+    """Hold TLC against the reference: its states, and the successors of each."""
+    if not jar().is_file():
+        return "there is no TLC: ZABCHECK_TLC says where tla2tools.jar is"
+    if question.request.get("max_depth") is not None:
+        return "the request has a depth"
+    if book.errors:
+        return "a step errs, which TLC does not go past"
+    try:
+        module = module_of(question.model, (), "Model")
+    except Untranslatable as why:
+        return str(why)
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder)
+        (where / "Model.tla").write_text(module.text)
+        bare = (line for line in module.configuration.splitlines(True) if "INVARIANT" not in line)
+        (where / "Model.cfg").write_text("".join(bare))
+        command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar().resolve()), "tlc2.TLC"]
+        command += ["-workers", "1", "-deadlock", "-metadir", "states", "-dump", "dot", "graph.dot", "Model.tla"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+        graph = where / "graph.dot"
+        text = graph.read_text() if graph.is_file() else ""
+    if "Model checking completed. No error" not in done.stdout:
+        lines = done.stdout.splitlines()
+        if BEYOND in done.stdout:
+            return "the text reads a sequence beyond its length, which the module does not"
+        wrong = next((k for k, line in enumerate(lines) if "rror" in line or "xception" in line), 0)
+        return Difference("tlc", "it did not come to an end", [*lines[wrong : wrong + 12], module.text])
+    return held(question, book, text)
+
+
+def held(question: Question, book: Book, graph: str) -> Difference | None:
+    """Hold a graph that TLC wrote against the reference's."""
+    reader = States(question)
+    names = {m[1]: reader.text(unescaped(m[2])) for m in NODES.finditer(graph) if m[2] is not None}
+    after: dict[str, dict[str, set[str]]] = {name: {} for name in names}
+    for m in EDGES.finditer(graph):
+        after[m[1]].setdefault(names[m[2]], set()).add("a step")
+    by_text = {text: name for name, text in names.items()}
+    for k in book.expanded:
+        name = by_text.get(book.keys[k])
+        if name is None:
+            if k == 0:
+                return Difference("tlc", "the initial state", [str(list(names.values())[:1]), book.keys[0]])
+            continue
+        wanted = {text: {"a step"} for text in book.steps(k)}
+        found = after[name]
+        if wanted.keys() - {book.keys[k]} != found.keys() - {book.keys[k]}:  # of loops TLC may tell nothing
+            return told("tlc", book, k, wanted, found)
+    return None
+
+
+def unescaped(text: str) -> str:
+    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+
+
+class States:
+    """Reads states as TLC writes them.
+
+    Args:
+        question: of the model, whose constant fields the module does not have.
+    """
+
+    def __init__(self, question: Question) -> None:
+        self.plain = question.plain
+        self.initial = self.plain.value(question.initial)
+        self.nodes = question.configuration.nodes
+
+    def text(self, written: str) -> str:
+        """The canonical text of a state."""
+        record = parsed(written.partition("=")[2])
+        out: dict[str, Any] = {section: dict(values) for section, values in self.initial.items()}
+        for section, name, f in self.plain.fields:
+            if f.name in record:
+                out[section][name] = self.axes(record[f.name], f.axes, f.kind)
+        return canonical(out)
+
+    def axes(self, value: Any, axes: tuple[str | int, ...], kind: Kind) -> Any:
+        if not axes:
+            return self.value(value, kind)
+        named = axes[0] == NODE and "p0" in value  # where all are treated alike; else processes are numbers
+        keys = (
+            [f"p{p}" for p in range(self.nodes)]
+            if named
+            else list(range(self.nodes if axes[0] == NODE else int(axes[0])))
+        )
+        return [self.axes(value[key], axes[1:], kind) for key in keys]
+
+    def value(self, value: Any, kind: Kind) -> Any:
+        if isinstance(kind, Bool):
+            return bool(value)
+        if isinstance(kind, NodeId):
+            return None if value in ("NOBODY", -1) else process(value)
+        if isinstance(kind, Int):
+            return int(value)
+        if isinstance(kind, SetOf):
+            return sorted(process(v) if kind.nodes else int(v) for v in value)
+        if isinstance(kind, Record):
+            return {name: int(value[name]) for name in kind.fields}
+        if isinstance(kind, Seq):
+            made = [self.value(v, kind.element) for v in value]
+            return sorted(made, key=canonical) if kind.bag else made
+        assert isinstance(kind, MessageUnion)
+        name = value["kind"]
+        own = {n: self.value(value[n], k) for n, k in kind.named(name).fields.items()}
+        envelope = {n: self.value(value[n], k) if n in value else 0 for n, k in kind.envelope.items()}
+        return {"message": name, **envelope, **own}
+
+
+def process(value: Any) -> int:
+    """A process, which is a name or a number."""
+    return int(value[1:]) if isinstance(value, str) else int(value)
+
+
+TOKEN = re.compile(r'<<|>>|\|->|:>|@@|\[|\]|\{|\}|\(|\)|,|"[^"]*"|-?\d+|\w+')
+
+
+def parsed(text: str) -> Any:
+    """A value as TLC writes it: records and functions as dictionaries, sequences as lists, sets as frozen lists."""
+    tokens = TOKEN.findall(text)
+    value, at = _value(tokens, 0)
+    assert at == len(tokens), text
+    return value
+
+
+def _value(tokens: list[str], at: int) -> tuple[Any, int]:
+    token = tokens[at]
+    if token in ("<<", "{"):
+        close = ">>" if token == "<<" else "}"
+        items: list[Any] = []
+        at += 1
+        while tokens[at] != close:
+            item, at = _value(tokens, at)
+            items.append(item)
+            at += tokens[at] == ","
+        return items, at + 1
+    if token in ("[", "("):
+        close, arrow, comma = ("]", "|->", ",") if token == "[" else (")", ":>", "@@")
+        made: dict[Any, Any] = {}
+        at += 1
+        while tokens[at] != close:
+            key, at = _value(tokens, at)
+            assert tokens[at] == arrow
+            made[key], at = _value(tokens, at + 1)
+            at += tokens[at] == comma
+        return made, at + 1
+    if token in ("TRUE", "FALSE"):
+        return token == "TRUE", at + 1
+    if token[0] == '"':
+        return token[1:-1], at + 1
+    return (int(token) if token.lstrip("-").isdigit() else token), at + 1

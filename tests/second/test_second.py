@@ -1,0 +1,157 @@
+"""Random protocols: the generator's are protocols, and every engine says of them what the second explorer says.
+
+The campaign itself is `python -m tests.second`; here are as many protocols as a suite can afford, of fixed seeds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.second.generator import Generated, protocol
+from tests.second.generator.coverage import CONSTRUCTS, constructs, table
+from tests.second.harness.book import Book, Reference
+from tests.second.harness.campaign import done_before, summary, write
+from tests.second.harness.checking import USUAL, Outcome, check
+from tests.second.harness.differences import stepwise
+from tests.second.harness.plain import Renamer, canonical
+from tests.second.harness.question import Question
+from tests.second.harness.shrinking import shrunk_while
+from tests.second.harness.stepping import Interpreted, Steps
+from tests.second.harness.tlc import parsed
+
+FAST = (17, 201, 204)
+MORE = tuple(range(200, 208))
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[Reference]:
+    with Reference() as made:
+        yield made
+
+
+def held(seed: int, folder: Path, reference: Reference, *engines: str) -> Outcome:
+    outcome = check(protocol(seed), folder, engines or USUAL, reference)
+    assert outcome.status == "same", "\n".join([outcome.line(), *(str(d) for d in outcome.differences.items())])
+    return outcome
+
+
+# --- the generator --------------------------------------------------------------------------------------
+
+
+def test_a_seed_gives_one_protocol() -> None:
+    assert protocol(5).text == protocol(5).text
+    assert protocol(5).request == protocol(5).request
+    assert protocol(5).text != protocol(6).text
+
+
+def test_every_protocol_is_one_that_the_product_takes(tmp_path: Path) -> None:
+    """A protocol that is refused says nothing: the generator knows what the language is."""
+    for seed in range(12):
+        made = protocol(seed)
+        path = tmp_path / f"random_{seed}.py"
+        path.write_text(made.text)
+        Question({**made.request, "protocol": str(path)}).model.program.typed(["apply", "enabled"])
+
+
+def test_the_generator_uses_the_whole_language() -> None:
+    used = Counter(name for seed in range(40) for name in constructs(protocol(seed).text))
+    assert len([name for name in CONSTRUCTS if not used[name]]) < len(CONSTRUCTS) // 12
+    assert any("LOW" in line for line in table(Counter(), 40, 1))
+
+
+# --- engines against the second explorer -------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("seed", FAST)
+def test_engines_say_what_the_second_explorer_says(seed: int, tmp_path: Path, reference: Reference) -> None:
+    outcome = held(seed, tmp_path, reference)
+    assert {"interpreted", "compiled"} <= set(outcome.compared)
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("seed", MORE)
+def test_more_engines_say_it_too(seed: int, tmp_path: Path, reference: Reference) -> None:
+    held(seed, tmp_path, reference, *USUAL, "checkpointed", "simulated", "symbolic", "distributed")
+
+
+# --- what the harness sees -----------------------------------------------------------------------------------
+
+
+class Lossy(Interpreted):
+    """An interpreter that leaves out one step of one state."""
+
+    def __init__(self, question: Question, state: str) -> None:
+        super().__init__(question)
+        self.state = state
+
+    def steps(self, state: bytes) -> Steps:
+        moves, errors = super().steps(state)
+        return (moves[1:] if self.question.plain.text(state) == self.state else moves), errors
+
+
+@cache
+def small(folder: Path) -> tuple[Generated, Question, Book]:
+    made = protocol(17)
+    path = folder / "random.py"
+    path.write_text(made.text)
+    request: dict[str, Any] = {**made.request, "protocol": str(path), "max_states": 80, "properties": []}
+    with Reference() as reference:
+        return made, Question(request), reference.explore(request)
+
+
+def test_a_step_that_is_left_out_is_shown_with_the_run_that_leads_to_it(tmp_path_factory: Any) -> None:
+    _, question, book = small(tmp_path_factory.getbasetemp())
+    one = {k: labels for k, labels in enumerate(book.next) if len(labels) > 1 and k in book.expanded_set}
+    k = max(one)
+    assert stepwise(question, book, Interpreted(question)) is None
+    found = stepwise(question, book, Lossy(question, book.keys[k]))
+    assert found is not None
+    assert "missing" in found.what
+    assert f"the state: {book.keys[k]}" in found.lines
+
+
+def test_renaming_is_of_processes_alone(tmp_path_factory: Any) -> None:
+    """All renamings of a state have the same least one, and renaming twice comes back."""
+    _, question, book = small(tmp_path_factory.getbasetemp())
+    renamer = Renamer(question.plain)
+    for key in book.keys[:20]:
+        value = question.plain.value(question.initial) if key == book.keys[0] else json.loads(key)
+        for order in renamer.orders:
+            back = tuple(order.index(p) for p in range(len(order)))
+            image = renamer.renamed(value, order)
+            assert renamer.orbit(canonical(image))[0] == renamer.orbit(key)[0]
+            assert renamer.renamed(image, back) == value
+
+
+def test_what_differs_is_made_smaller_as_long_as_it_differs() -> None:
+    made = protocol(20)
+    text, request = shrunk_while(lambda text, request: "connect(" in text and request["nodes"] > 1, made, 5.0)
+    assert len(text) < len(made.text) / 3
+    assert request["nodes"] == 2
+    assert request["properties"] == []
+
+
+def test_values_are_read_as_tlc_writes_them() -> None:
+    assert parsed("[a |-> 1, b |-> (p0 :> <<>> @@ p1 :> <<[k |-> -1]>>)]") == {
+        "a": 1,
+        "b": {"p0": [], "p1": [{"k": -1}]},
+    }
+    assert parsed('{TRUE, "x", NOBODY}') == [True, "x", "NOBODY"]
+
+
+def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    write(results, Outcome(1, states=5, violated=["a"], properties=2, compared=["compiled"]))
+    with results.open("a") as file:
+        file.write('{"seed": 2, "sta')
+    before = done_before(results)
+    assert [o.seed for o in before] == [1]
+    assert "1 of 2 properties (50 %)" in "\n".join(summary(before))
