@@ -17,6 +17,7 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import CliRunner
+from patience import HANG
 
 import zabcheck
 from checker import answers, api
@@ -43,7 +44,7 @@ def python(
     """A process that has our packages on its path, behind the folder it is in if `-m` puts that first."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (path, str(TOP))))}
     return subprocess.run(
-        [sys.executable, *words], check=check, capture_output=True, text=True, cwd=cwd, env=environment, timeout=120
+        [sys.executable, *words], check=check, capture_output=True, text=True, cwd=cwd, env=environment, timeout=HANG
     )
 
 

@@ -12,15 +12,16 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from patience import HANG, ended, ticking, until_cpu
 
 from checker.cli import main
+from checker.explore import breadth_first
 from checker.explore.compiled import Compiled
 from checker.report.junit import clean
 from checker.report.report import plural
@@ -406,12 +407,15 @@ def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
     ("limit", "reason"),
     [
         (("--max-states", "500"), "--max-states 500 reached"),
-        (("--time-limit", "2"), "--time-limit 2 s reached"),
+        (("--time-limit", str(HANG)), f"--time-limit {HANG:g} s reached"),
         (("--memory-limit", "1M"), "--memory-limit 1 MiB reached"),
         (("--max-epoch", "1"), "widen it with --max-epoch"),
     ],
 )
-def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(limit: tuple[str, str], reason: str) -> None:
+def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(
+    limit: tuple[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticking(monkeypatch, breadth_first, HANG / 100)
     report = report_of(run("--json", *limit))
     assert report["verdict"] == "no verdict"
     assert reason in report["sentence"]
@@ -432,7 +436,7 @@ def test_a_depth_asked_for_is_no_limit_but_a_limit_met_below_it_is() -> None:
 def interrupted(
     *arguments: str, after: float, environment: dict[str, str] | None = None
 ) -> tuple[int, str, str, float]:
-    """Exit code and output of a command that gets Ctrl-C so many seconds after its start, and how long it went on."""
+    """Exit code and output of a command that gets Ctrl-C after so many CPU seconds, and how many it went on for."""
     process = subprocess.Popen(
         [*HEARING, *arguments],
         stdout=subprocess.PIPE,
@@ -441,28 +445,25 @@ def interrupted(
         env=environment,
     )
     try:
-        time.sleep(after)
-        sent = time.perf_counter()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-        return process.returncode, out, err, time.perf_counter() - sent
+        until_cpu(process, after)
+        out, err, spent = ended(process, signal.SIGINT)
+        return process.returncode, out, err, spent
     finally:
         process.kill()
 
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
-def test_ctrl_c_ends_within_a_second_with_what_was_covered(engine: str) -> None:
+def test_ctrl_c_ends_soon_with_what_was_covered(engine: str) -> None:
     run("--depth", "1", "--json")  # so that the compiled code is in the cache
-    for after in (2.5, 10.0, 25.0):  # on a busy machine it takes a while to begin
-        code, out, err, seconds = interrupted("--json", "--engine", engine, after=after)
+    for after in (2.5, 10.0, 25.0):  # a slow machine takes a while to begin
+        code, out, err, spent = interrupted("--json", "--engine", engine, after=after)
         assert code == 3, err
-        # a second on a machine of one's own; others may share this one
-        assert seconds < 3
+        assert spent < 5, "CPU seconds, of all threads"
         assert "Traceback" not in err
-        if out:
+        report = json.loads(out)
+        if "states" in report:
             break
-    report = json.loads(out)
     assert report["verdict"] == "no verdict"
     assert report["coverage"]["stopped"] == "interrupted"
     assert report["states"]["distinct"] > 10
@@ -470,7 +471,7 @@ def test_ctrl_c_ends_within_a_second_with_what_was_covered(engine: str) -> None:
 
 def test_ctrl_c_before_the_exploration_is_exit_3_without_a_traceback(tmp_path: Path) -> None:
     fresh = os.environ | {"ZABCHECK_CACHE": str(tmp_path / "cache")}
-    code, out, err, _ = interrupted("--txns", "3", after=0.7, environment=fresh)
+    code, out, err, _ = interrupted("--txns", "3", after=0.6, environment=fresh)
     assert code == 3, err
     assert "Traceback" not in err
     assert out.startswith("no verdict: interrupted") or err == "zabcheck: interrupted; there is no verdict\n"
@@ -483,7 +484,7 @@ def test_a_reader_that_goes_away_is_silent() -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(20) == 0
+    assert process.wait(HANG) == 0
 
 
 # --- the terminal, tables, words ---------------------------------------------------------------
@@ -503,7 +504,7 @@ def on_terminal(*arguments: str) -> str:
     except OSError:  # Linux says so when the other end is closed
         pass
     os.close(ours)
-    process.wait(20)
+    process.wait(HANG)
     return out.decode()
 
 
@@ -515,7 +516,7 @@ def test_a_terminal_gets_colours_and_the_progress_of_a_long_run() -> None:
     assert "is violated after" in out
     assert "distinct states" in out
     assert "in the queue" not in out
-    out = on_terminal("--time-limit", "3.5")
+    out = on_terminal("--max-states", "2000000")
     assert "in the queue" in out
     assert "no verdict: " in out
 

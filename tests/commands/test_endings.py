@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from patience import HANG
 
 from checker import signals
 from checker.cli import main
@@ -364,7 +365,7 @@ from checker.commands import prove
 from checker.symbolic.solver import Solver, interruptibly
 
 def hard():
-    solver = Solver(seconds=60)
+    solver = Solver(seconds=1800)
     x = z3.Ints(" ".join(f"x{k}" for k in range(40)))
     solver.add(sum(v * v * v for v in x) == 10**9 + 1, *(v > 0 for v in x), z3.Distinct(*x))
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
@@ -382,7 +383,7 @@ main(["prove"])
 
 def test_work_that_z3_is_left_with_is_ended_where_it_stands() -> None:
     """Its terms given back by the main thread meanwhile, z3 tore its memory now and then: the process was aborted."""
-    done = subprocess.run([sys.executable, "-c", TORN], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", TORN], capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "zabcheck: interrupted; there is no verdict\n")
 
 

@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from conftest import much
 from fuzz import ends
 from fuzz.running import Outcome, Setting
+from patience import HANG
 
 from checker.cli import main
 from checker.commands import ending
@@ -49,7 +50,8 @@ def run(*arguments: str) -> Result:
 @pytest.mark.slow(seconds=5)
 def test_every_command_ends_as_it_should_however_it_is_cut_short() -> None:
     """In a process of its own, which has no threads when it forks. All of them with ZABCHECK_EVERY."""
-    words = ["--commands", "0", "--files", "0", "--ends", "99", "--most", str(much(10_000, 25)), "--seed", "3"]
+    words = ["--commands", "0", "--files", "0", "--ends", "99", "--seed", "3", "--most"]
+    words += [str(much(10_000, 25)), "--limit", str(HANG)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", *words], cwd=TOP, capture_output=True, text=True, check=False
     )

@@ -12,6 +12,7 @@ from fuzz.commands import commands
 from fuzz.files import ZOO, Damaged
 from fuzz.running import Outcome
 from fuzz.truth import faults, lies
+from patience import HANG
 
 TOP = Path(__file__).parents[2]
 
@@ -19,7 +20,13 @@ TOP = Path(__file__).parents[2]
 @pytest.mark.slow(seconds=5)
 def test_fuzzed_commands_and_changed_files_end_as_they_should() -> None:
     """In a process of its own, which has no threads when it forks."""
-    words = [sys.executable, "-m", "tests.fuzz", "--commands", "12", "--files", "18", "--seed", "5"]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.fuzz",
+        *["--commands", "12", "--files", "18", "--seed", "5", "--limit"],
+        str(HANG),
+    ]
     done = subprocess.run(words, cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 wrong of 30" in done.stdout

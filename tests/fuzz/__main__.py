@@ -25,7 +25,7 @@ __all__ = ["campaign"]
 LIMIT = 8.0  # seconds until a command is told to end
 
 
-def campaign(folder: Path, count: int, files: int, seed: int) -> Iterator[tuple[Outcome, list[str]]]:
+def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> Iterator[tuple[Outcome, list[str]]]:
     """So many fuzzed commands, then so many changed files; each ending with what is wrong about it."""
     load()
     made, work = folder / "made", folder / "work"
@@ -33,12 +33,12 @@ def campaign(folder: Path, count: int, files: int, seed: int) -> Iterator[tuple[
     samples(made)
     for words in commands(count, seed):
         fresh(made, work)
-        outcome = run(words, work, LIMIT)
-        yield outcome, faults(outcome, work) + disputed(outcome, work, LIMIT)
+        outcome = run(words, work, limit)
+        yield outcome, faults(outcome, work) + disputed(outcome, work, limit)
     for given in damaged(made, files, seed):
         fresh(made, work)
         (work / given.name).write_bytes(given.data)
-        outcome = run(given.words, work, LIMIT)
+        outcome = run(given.words, work, limit)
         wrong = faults(outcome, work) + lies(outcome, given, made)
         if wrong:
             kept = Path(tempfile.gettempdir()) / f"zabcheck-fuzz-{seed}-{Path(given.name).name}"
@@ -47,7 +47,7 @@ def campaign(folder: Path, count: int, files: int, seed: int) -> Iterator[tuple[
         yield outcome, wrong
 
 
-def ends(folder: Path, found: Iterable[Case]) -> Iterator[tuple[Outcome, list[str]]]:
+def ends(folder: Path, found: Iterable[Case], limit: float) -> Iterator[tuple[Outcome, list[str]]]:
     """Commands that are cut short, each ending with what is wrong about it."""
     load()
     made, work = folder / "made", folder / "work"
@@ -57,7 +57,7 @@ def ends(folder: Path, found: Iterable[Case]) -> Iterator[tuple[Outcome, list[st
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(made, work)
         odd_files(work)
-        outcome = run(case.words, work, LATE, case.setting)
+        outcome = run(case.words, work, limit, case.setting)
         about = [f"{case.kind} {case.setting}"]
         found_wrong = wrong(case, outcome, work)
         yield outcome, [*found_wrong, *about] if found_wrong else []
@@ -83,6 +83,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="with --ends: so many of all of these")
     parser.add_argument("--signals", type=int, default=0, help="signals at random moments")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until a fuzzed command is told to end")
     parser.add_argument("--show", action="store_true", help="every command, with its ending")
     given = parser.parse_args()
     codes: Counter[tuple[str, int]] = Counter()
@@ -95,8 +96,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
         fuzzed: Iterable[tuple[Outcome, list[str]]] = ()
         if given.commands or given.files:
-            fuzzed = campaign(Path(folder), given.commands, given.files, given.seed)
-        for o, faulty in chain(fuzzed, ends(Path(other), short) if short else ()):
+            fuzzed = campaign(Path(folder), given.commands, given.files, given.seed, given.limit)
+        for o, faulty in chain(fuzzed, ends(Path(other), short, max(LATE, given.limit)) if short else ()):
             name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
             codes[name, o.code] += 1
             bad += bool(faulty)

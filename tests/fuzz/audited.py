@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "zookeeper"))
 
 from written import Txn, Written, create, failed_multi, history, multi, server, snapshot_bytes, tree_of, zxid
 
-LONGEST, LARGEST = 10.0, 500 << 20  # seconds, bytes
+LONGEST, LARGEST = 10.0, 500 << 20  # CPU seconds, bytes
 NUMBERS = (0, 1, -1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 20, 12, 31, 32, 0x42)
 
 
@@ -121,7 +121,7 @@ def campaign(files: int, seed: int, seconds: float) -> int:
         }
         for path, data in changed.items():
             path.write_bytes(data)
-        start = time.monotonic()
+        start = time.process_time()
         try:
             found = audit([find_directory([d], d.name) for d in directories])
             verdicts[found.verdict] += 1
@@ -133,7 +133,7 @@ def campaign(files: int, seed: int, seconds: float) -> int:
             print(f"{type(problem).__name__}: {problem}; kept in {saved}", flush=True)
             if bad > 20:
                 break
-        slowest = max(slowest, time.monotonic() - start)
+        slowest = max(slowest, time.process_time() - start)
         for path in chosen:
             path.write_bytes(kept[path])
         done += len(chosen)
@@ -141,7 +141,7 @@ def campaign(files: int, seed: int, seconds: float) -> int:
     most = peak_bytes()
     print(
         f"{done:,} mutated files, seed {seed}: {dict(verdicts)}; {bad} exceptions; "
-        f"slowest audit {slowest:.2f} s; {most >> 20} MB"
+        f"slowest audit {slowest:.2f} CPU-s; {most >> 20} MB"
     )
     return int(bad > 0 or slowest > LONGEST or most > LARGEST)
 

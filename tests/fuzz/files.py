@@ -86,9 +86,9 @@ expect = { verdict = "violated", violated = { durability = 11, delivered-is-chos
 def samples(folder: Path) -> None:
     """Make the files in a folder."""
     for words in MADE:
-        made = run(words, folder, 60)
+        made = run(words, folder, 1800)
         assert made.code in (0, 1), made
-    explored = run((*TINY, "--json"), folder, 60)
+    explored = run((*TINY, "--json"), folder, 1800)
     assert explored.code == 0, explored
     (folder / "run.json").write_text(explored.out)
     originals()[0].write(folder / "data")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANG
 
 import invariants.inductive.impossible as golden
 from checker.commands.induct import tell
@@ -42,7 +43,7 @@ def possible_of(
         first=[c.name for c in SHAPES],
         cases=CASES,
         symmetric=True,
-        seconds=100,
+        seconds=HANG,
     )
     return Possible(induction, golden.impossible(), cut)
 

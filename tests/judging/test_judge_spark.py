@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from conftest import LocalSpark
 from histories import Abcast, Deliver, History, Instance, Txn
 from judge_tables import made_up, rows_of, written
 from own_tables import runs, write
+from patience import HANG, until
 from test_judge_definitions import Made
 from test_judge_definitions import rows_of as of_rows
 from test_judge_long import TXNS, delivery, orderly, txn
@@ -107,21 +107,19 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
         "import signal, sys, time\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it\n"
         "import traces.judging.judge as j\n"
-        "def work(unit, asked, stopped):\n    while not stopped(): time.sleep(0.1)\n"
+        "def work(unit, asked, stopped):\n    open('works', 'w').close()\n    while not stopped(): time.sleep(0.1)\n"
         "j.judge_unit = work\n"
         "from checker.cli import main; print('begun', flush=True); main(sys.argv[1:])"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, "judge", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, cwd=tmp_path,
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(1)
+    assert until((tmp_path / "works").exists)
     os.killpg(process.pid, signal.SIGHUP)
-    begun = time.perf_counter()
-    _, err = process.communicate(timeout=20)
-    assert time.perf_counter() - begun < 10
+    _, err = process.communicate(timeout=HANG)
     assert process.returncode == 3
     assert err == "zabcheck: interrupted; there is no verdict\n"
 

@@ -15,6 +15,7 @@ from types import ModuleType
 
 import pytest
 from conftest import import_text
+from patience import HANG
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -285,7 +286,7 @@ def test_processes_may_share_an_empty_folder(folder: Path) -> None:
         )
         for _ in range(4)
     ]
-    said = [p.communicate(timeout=120) for p in running]
+    said = [p.communicate(timeout=HANG) for p in running]
     assert [p.returncode for p in running] == [0] * 4, said
     assert len({out for out, _ in said}) == 1 and said[0][0].startswith("([1,")
     (path,) = folder.iterdir()

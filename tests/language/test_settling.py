@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import DEFAULT
+from patience import HANG
 
 from checker.explore import breadth_first
 from checker.explore.breadth_first import Explorer
@@ -126,7 +127,7 @@ def test_an_exploration_that_changes_code_on_the_way_finds_the_same(
     changed, was = explored(AT_ONCE)
     assert was and ways == [False, True]
     assert told(changed) == told(quick)
-    assert changed.compile_seconds > 0.1 > quick.compile_seconds  # which is none of the exploration's time
+    assert changed.compile_seconds > quick.compile_seconds  # which is none of the exploration's time
     if not reduced:
         told_in_python = told(Interpreter(model, DEFAULT, True).run(Limits(depth=14), True))
         for name in ("levels", "raw_levels", "generated", "witnessed", "violations", "step_counts"):
@@ -140,7 +141,7 @@ def test_a_search_that_changes_code_finds_the_same_walk(folder: Path, monkeypatc
     def searched(change: Callable[[SearchCode], None]) -> tuple[int, tuple[int, ...]]:
         code = SearchCode(model, DEFAULT)
         change(code)
-        broken = Search(code, "random", 5, 1).run(30).broken
+        broken = Search(code, "random", 5, 1).run(HANG).broken
         least = min(broken.values(), key=lambda b: b.walk)
         return least.walk, least.schedule
 

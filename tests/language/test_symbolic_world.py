@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import z3
 from conftest import CONFIGURATIONS, USUAL, compiled, model, much, walked
+from patience import HANG
 from symbolic_states import Z3Text, fill, random_state
 
 from checker.explore.compiled import full_namespace
@@ -128,7 +129,7 @@ class Both:
 
     def state_that_allows(self, action: Action) -> bytes | None:
         """A state in which a step is possible, if there is one: z3 says so."""
-        solver = Solver(seconds=60, logic="QF_FD")
+        solver = Solver(seconds=HANG, logic="QF_FD")
         legal = well_formed(self.layout, self.transition.state)
         solver.add(*(self.terms.truth(t) for t in (*legal, action.guard)))
         result = solver.check()

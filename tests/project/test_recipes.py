@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import HANG
 
 from traces.record.worlds import BY_NAME, EVERY
 from zabspec.worlds import actor
@@ -79,7 +80,7 @@ def run(folder: Path, line: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     done = subprocess.run(
         [sys.executable, "-m", "zabcheck", *words],
-        check=False, capture_output=True, text=True, cwd=folder, env=environment, timeout=120,
+        check=False, capture_output=True, text=True, cwd=folder, env=environment, timeout=HANG,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     assert not done.stderr

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 from click.testing import CliRunner
 from conftest import much
+from patience import HANG
 
 import checker.commands.prove
 from checker.proof import needs
@@ -41,7 +42,7 @@ def quiet(what: str) -> None:
 
 @pytest.fixture(scope="module")
 def prover() -> Prover:
-    return Prover(ZAB, seconds=10)
+    return Prover(ZAB, seconds=HANG)
 
 
 # --- the proof -----------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ def test_a_false_property_is_not_proved(prover):
 
 def test_a_clause_that_does_not_begin_true_is_refused(prover):
     theory = replace(ZAB, clauses=(Clause("somebody leads", exists(lambda c: established(c)), ""),))  # noqa: PLW0108
-    some = Prover(theory, seconds=3)
+    some = Prover(theory, seconds=HANG)
     assert some.ask(next(some.initiation())).answer is Answer.COUNTEREXAMPLE
 
 
@@ -131,7 +132,7 @@ def test_without_axioms_of_quorums_the_proof_fails():
     broken = replace(ZAB, axioms={n: f for n, f in ZAB.axioms.items() if n != "quorums intersect"})
     action = next(a for a in ACTIONS if a.name == "l.1.2")
     for theory in (ZAB, broken):
-        some = Prover(theory, seconds=10 if theory is ZAB else 0.5)
+        some = Prover(theory, seconds=HANG if theory is ZAB else 0.5)
         query = next(q for q in some.consecution(action) if q.clause == "chosen with promises")
         assert (some.ask(query).answer is Answer.PROVED) == (theory is ZAB)
 
@@ -161,7 +162,7 @@ def test_a_clause_that_the_run_breaks_is_found():
 
 @pytest.mark.slow(seconds=1)
 def test_search_finds_a_run_and_knows_when_there_is_none():
-    search = Search(ZAB, SMALL, seconds=30)
+    search = Search(ZAB, SMALL, seconds=HANG)
     established_one = WITNESSES[0]
     result, run = search.run(established_one, 5)
     assert result.answer is Answer.COUNTEREXAMPLE
@@ -277,7 +278,7 @@ def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run()
 
 @pytest.mark.slow(seconds=1)
 def test_the_sound_protocol_has_no_counterexample_to_induction_in_a_small_instance():
-    search = Search(ZAB, SMALL, seconds=20)
+    search = Search(ZAB, SMALL, seconds=HANG)
     for action in ACTIONS:
         if action.name in ("f.1.2", "f.2.1", "l.2.2", "f.3.2"):
             clauses = [c for c in CLAUSES if Prover.touches(action, c)]

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from patience import HANG, ticking
 
 from checker.cli import main
 from checker.search import kernel
+from checker.search import search as search_module
 from checker.search.code import SearchCode
-from checker.search.search import MODES, Search, signed
+from checker.search.search import MODES, Search, Walked, signed
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import STEP
@@ -38,7 +40,7 @@ def asked(mode: str, seed: int, variant: str = "", threads: int = 1, most: int =
 @pytest.mark.parametrize("variant", ["no-promise", "epoch-then-history"])
 def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, variant: str) -> None:
     """The hard variants, in each mode with a seed that nobody chose (benchmarks/search.py: all of them, 20 seeds)."""
-    found = asked(mode, 20111, variant).run(30)
+    found = asked(mode, 20111, variant).run(HANG)
     assert found.broken
     for broken in found.broken.values():
         names, s = bound(code(variant).model), code(variant).model.program.initial()
@@ -56,11 +58,11 @@ def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, varian
 @pytest.mark.slow(seconds=9)
 def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
     for mode in ("random", "swarm"):
-        one, two = (asked(mode, 5, "epoch-then-history", threads).run(30).broken for threads in (1, 2))
+        one, two = (asked(mode, 5, "epoch-then-history", threads).run(HANG).broken for threads in (1, 2))
         assert min(b.walk for b in one.values()) == min(b.walk for b in two.values())
         first = min(one.values(), key=lambda b: b.walk)
         assert two[first.property.name].schedule == first.schedule
-    assert asked("random", 6, "epoch-then-history").run(30).broken != one
+    assert asked("random", 6, "epoch-then-history").run(HANG).broken != one
 
 
 @pytest.mark.slow(seconds=2)
@@ -112,10 +114,16 @@ def test_best_first_goes_on_from_where_premises_were_met() -> None:
 
 
 def test_what_holds_is_not_said_to_hold() -> None:
-    found = asked("random", 1).run(0.3)
+    search = asked("random", 1)
+
+    def tell(so_far: Walked) -> None:
+        if so_far.walks > 100 and len(so_far.met) > 15:
+            search.deadline = 0.0  # its time is over
+
+    found = search.run(HANG, tell=tell)
     assert not found.broken
     assert found.walks > 100
-    assert found.stopped == "--time-limit 0.3 s reached"
+    assert found.stopped == f"--time-limit {HANG:g} s reached"
     assert len(found.met) > 15
 
 
@@ -162,8 +170,9 @@ def test_the_command_writes_a_minimised_trace_that_replays(tmp_path: Path) -> No
     assert said["seed"] == 7
 
 
-def test_the_command_ends_with_3_where_nothing_is_found() -> None:
-    answer = searched("--search", "random", *QUESTION, "--time-limit", "0.2", "--seed", "0")
+def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch, search_module, HANG / 50)
+    answer = searched("--search", "random", *QUESTION, "--time-limit", str(HANG), "--seed", "0")
     assert answer.exit_code == 3
     assert "nothing found, which says nothing of what was not walked" in " ".join(answer.stdout.split())
     assert "holds" not in answer.stdout

@@ -17,6 +17,7 @@ import pytest
 from conftest import LocalSpark
 from histories import Deliver, History, Txn
 from judge_tables import ALL, rows_of, verdicts_of, written
+from patience import HANG, until
 from test_judge_long import orderly
 from test_session import gone, script
 
@@ -68,12 +69,9 @@ STARTING = """
 def test_ctrl_c_as_java_starts_leaves_nothing(tmp_path: Path) -> None:
     """Java that cannot tell where it listens, since its launcher is gone, does not end by itself."""
     program = script(STARTING.format(what='pathlib.Path("waiting").touch()'), tmp_path)
-    for _ in range(600):
-        if (tmp_path / "here" / "waiting").exists() or program.poll() is not None:
-            break
-        time.sleep(0.1)
+    assert until(lambda: (tmp_path / "here" / "waiting").exists() or program.poll() is not None)
     os.kill(program.pid, signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=HANG)
     assert (out.strip(), err) == ("KeyboardInterrupt", "")
     assert gone(program.pid)
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -83,7 +81,7 @@ def test_ctrl_c_as_java_starts_leaves_nothing(tmp_path: Path) -> None:
 def test_java_that_is_killed_as_it_starts_is_no_wrong_question(tmp_path: Path) -> None:
     kill = 'os.kill(int(pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[0]), 9)'
     program = script(STARTING.format(what=kill), tmp_path)
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=HANG)
     assert (out.strip(), err) == ("SparkFailed Spark's Java process is gone: killed by signal 9", "")
 
 

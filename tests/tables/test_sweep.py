@@ -26,6 +26,7 @@ from click.testing import CliRunner
 from conftest import LocalSpark
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import HANG, until
 from test_realise import members
 
 from checker.cli import main
@@ -647,10 +648,7 @@ def test_thousands_of_runs_killed_and_gone_on_with(tmp_path: Path) -> None:
         time.sleep(0.05)
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
-    for _ in range(300):
-        if not members(first.pid):
-            break
-        time.sleep(0.1)
+    assert until(lambda: not members(first.pid))
     before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in finished(folder)}
     assert blocks // 3 <= len(before) < blocks
     second = command(folder, *QUESTION, "--json")
@@ -696,7 +694,7 @@ def test_ctrl_c_says_how_far_it_got(tmp_path: Path) -> None:
             assert process.poll() is None, process.communicate()
             time.sleep(0.1)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=HANG)
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         raise
@@ -707,5 +705,4 @@ def test_ctrl_c_says_how_far_it_got(tmp_path: Path) -> None:
     assert int(told[1].replace(",", "")) == block * len(finished(folder))
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, 0)
-        time.sleep(3)
-        assert not members(process.pid)
+        assert until(lambda: not members(process.pid))

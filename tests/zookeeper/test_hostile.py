@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from patience import HANG
 from test_findings import TXNS, healthy
 from written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
 
@@ -38,7 +39,7 @@ def run(*words: str | Path) -> Result:
 
 @pytest.mark.slow(seconds=2)
 def test_mutated_files_end_in_findings() -> None:
-    words = ("-m", "tests.fuzz.audited", "--files", "250", "--seed", "11", "--seconds", "60")
+    words = ("-m", "tests.fuzz.audited", "--files", "250", "--seed", "11", "--seconds", str(HANG))
     done = subprocess.run([sys.executable, *words], cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr  # a process of its own: its memory is nobody else's
 
@@ -86,9 +87,9 @@ def test_a_decompression_bomb_is_not_let_grow(tmp_path: Path) -> None:
     s[1].raw[f"snapshot.{zxid(2, 1):x}.gz"] = gzip.compress(
         struct.pack(">iiqi", 0x5A4B534E, 2, -1, 9_999_999) + bytes(1 << 26)
     )
-    start = time.monotonic()
+    start = time.process_time()
     found = run(*ensemble(tmp_path, *s), "--json")
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     assert found.exit_code in (0, 1)
     assert "Traceback" not in found.output
 

@@ -1,0 +1,68 @@
+"""What tests measure instead of wall time, which says how busy a machine is: CPU seconds and steps.
+
+No test passes or fails by a clock. `HANG` is no measure: nothing that works takes so long, whatever the load.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+__all__ = ["HANG", "cpu_of", "ended", "ticking", "until", "until_cpu"]
+
+HANG = 1800.0  # seconds
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def until(there: Callable[[], object]) -> bool:
+    """Wait for something; return whether it came before `HANG`."""
+    end = time.monotonic() + HANG
+    while time.monotonic() < end:
+        if there():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def cpu_of(pid: int) -> float:
+    """Return the CPU seconds of a process so far, its threads included."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def until_cpu(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Wait until a process has worked for so many CPU seconds, or has ended."""
+    assert until(lambda: process.poll() is not None or cpu_of(process.pid) >= seconds)
+
+
+def ended(process: subprocess.Popen[str], number: int) -> tuple[str, str, float]:
+    """Send a process a signal; return what it wrote, and the CPU seconds that it took from then on."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu_of(process.pid)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=HANG)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - children.ru_utime - children.ru_stime
+    return out, err, spent - before
+
+
+def ticking(monkeypatch: pytest.MonkeyPatch, module: ModuleType, seconds: float) -> None:
+    """Give a module a clock that goes on by so many seconds each time it is looked at."""
+    now = 0.0
+
+    def look() -> float:
+        nonlocal now
+        now += seconds
+        return now
+
+    clock = SimpleNamespace(**{name: getattr(time, name) for name in dir(time) if not name.startswith("__")})
+    clock.perf_counter = clock.monotonic = look
+    monkeypatch.setattr(module, "time", clock)
