@@ -62,7 +62,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     amounts = amounts_of(declaration.world, network, request.get("budgets") or {}, declared)
     sizes = request.get("sizes") or {}
     size = Size(
-        request.get("nodes") or declaration.nodes, amounts, sizes.get("txns", 1) if declaration.transactions else 0
+        request.get("nodes") or declaration.nodes, amounts, sizes.get("txns", 2) if declaration.transactions else 0
     )
     if declaration.transactions:
         size.with_epochs(sizes.get("max_epoch") or declaration.epochs(size))

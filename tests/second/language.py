@@ -146,6 +146,7 @@ class Declaration:
     elects: Any = ()
     starts: Any = ()
     hidden: Any = None
+    ignored: Any = ()
 
 
 def declare(module: str, **named: Any) -> Declaration:

@@ -16,7 +16,8 @@ from tests.second.reference import explore
 ROOT = Path(__file__).resolve().parents[2]
 
 PINGS = """
-from zabcheck.language import (NODE, NOBODY, Int, Message, MessageName, NodeId, Processes, Seq, declare, ghost, action,
+from zabcheck.language import (State, Node,
+    NODE, NOBODY, Int, Message, MessageName, NodeId, Processes, Seq, declare, ghost, action,
     environment, environment_step, receives, send, stored, volatile)
 PING = MessageName("PING")
 def state(size):
@@ -24,18 +25,18 @@ def state(size):
             environment("clock", Int(0, 1), ""), ghost("seen", Int(0, 3), "", NODE)]
 def messages(size):
     return [Message("PING", {"n": Int(0, 3), "who": NodeId.of(size.nodes)})]
-def first(s, p):
+def first(s: State, p: Node) -> bool:
     return p == 0
 @action(when=first, budget="a")
-def begin(s, p):
+def begin(s: State, p: Node) -> None:
     for n in range(3):
         send(s, p, 1, PING(n=n, who=0))
     send(s, p, 0, PING(n=3, who=NOBODY))
 @receives
-def on_ping(s, p, m: PING):
+def on_ping(s: State, p: Node, m: PING) -> None:
     s.got[p].append(m.n)
 @environment_step(budget="ticks")
-def tick(s):
+def tick(s: State) -> None:
     s.clock = 1
 PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="ordered",
     budgets={"crashes": 1, "drops": 1, "duplicates": 1, "a": 1, "ticks": 1})
@@ -53,7 +54,8 @@ PLAIN = json.loads("""
  "ghosts": {"seen": [0, 0], "crashed": [false, false]}, "disks": {}}""")
 
 DISK = """
-from zabcheck.language import (Int, Message, MessageName, Seq, action, choose, declare, force, on_disk, send, stored,
+from zabcheck.language import (State, Node,
+    Int, Message, MessageName, Seq, action, choose, declare, force, on_disk, send, stored,
     volatile)
 PING = MessageName("PING")
 def state(size):
@@ -61,10 +63,10 @@ def state(size):
             on_disk("log", Seq(Int(0, 7), 2), "")]
 def messages(size):
     return [Message("PING", {"c": Int(0, 1)})]
-def on_start(s, p):
+def on_start(s: State, p: Node) -> None:
     s.d[p] = 1
 @action(budget="a")
-def work(s, p):
+def work(s: State, p: Node) -> None:
     s.d[p] = 2
     s.st[p] = 4
     c = choose(s, 2)
@@ -72,7 +74,7 @@ def work(s, p):
     s.log[p].append(7)
     force(s, p)
 @action(budget="b")
-def spare(s, p):
+def spare(s: State, p: Node) -> None:
     s.v[p] = 1
 PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1,
     budgets={"crashes": 1, "power_losses": 1, "a": 1, "b": 1})
@@ -86,7 +88,8 @@ DISK_PLAIN = json.loads("""
  "disks": {"unforced": [1], "d_images": [[0, 1, 0, 0, 0]], "log_images": [[[], [], [], [], []]]}}""")
 
 VOTES = """
-from zabcheck.language import (Int, Message, MessageName, NodeId, OneOf, connect, declare, disconnect, on_disk,
+from zabcheck.language import (State, Node,
+    Int, Message, MessageName, NodeId, OneOf, connect, declare, disconnect, on_disk,
     send_to_leader, volatile, NOBODY)
 HI = MessageName("HI")
 def state(size):
@@ -94,10 +97,10 @@ def state(size):
             volatile("leader", NodeId.of(size.nodes), ""), on_disk("vote", Int(0, 1), ""), volatile("n", Int(0, 3), "")]
 def messages(size):
     return [Message("HI", {"n": Int(0, 3)})]
-def on_elected(s, l):
+def on_elected(s: State, l: Node) -> None:
     s.role[l] = 2
     s.vote[l] = 1
-def on_follow(s, f, l):
+def on_follow(s: State, f: Node, l: Node) -> None:
     s.role[f] = 1
     s.leader[f] = l
     connect(s, f, l)
@@ -280,26 +283,26 @@ def test_the_example_of_zab(tmp_path: Path) -> None:
 
 
 WAITING = """
-from zabcheck.language import Bool, Message, MessageName, action, declare, goal, receives, send, stored
+from zabcheck.language import State, Node, Bool, Message, MessageName, action, declare, goal, receives, send, stored
 GO = MessageName("GO")
 def state(size):
     return [stored("asked", Bool(), ""), stored("done", Bool(), "")]
 def messages(size):
     return [Message("GO", {})]
-def not_asked(s, p):
+def not_asked(s: State, p: Node) -> bool:
     return not s.asked[p]
 @action(when=not_asked BUDGET)
-def ask(s, p):
+def ask(s: State, p: Node) -> None:
     s.asked[p] = True
     send(s, p, p, GO())
 @receives
-def on_go(s, p, m: GO):
+def on_go(s: State, p: Node, m: GO) -> None:
     s.done[p] = True
 @goal
-def asks(s, p):
+def asks(s: State, p: Node) -> bool:
     return not s.asked[p]
 @goal
-def gets(s, p):
+def gets(s: State, p: Node) -> bool:
     return s.asked[p] and not s.done[p]
 PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, budgets={"asks": 1, "drops": DROPS})
 """

@@ -80,7 +80,7 @@ class World(Disks, History):
         fields += self.disk_fields() if self.disks else []
         self.actions = self._steps("action")
         self.fair = {  # labels of the actions that a fair run takes (G1)
-            f"action:{mark.name or name}"
+            f"action:{mark.name or name.replace('_', '-')}"
             for name, mark, _ in self.program.marked("action")
             if mark.fair and not mark.budget
         }
@@ -112,7 +112,12 @@ class World(Disks, History):
     def _steps(self, sort: str) -> list[tuple[str, str, Callable | None, Callable]]:
         """Return label, budget, guard and function of each action, or of each environment step (L4)."""
         return [
-            (f"{sort}:{mark.name or name}", mark.budget, mark.when and self.program.current(mark.when), function)
+            (
+                f"{sort}:{mark.name or name.replace('_', '-')}",
+                mark.budget,
+                mark.when and self.program.current(mark.when),
+                function,
+            )
             for name, mark, function in self.program.marked(sort)
         ]
 
