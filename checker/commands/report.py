@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Cannot, Subcommand, check_writable, say, write_file
+from checker.commands.common import INPUT, PATH, Cannot, Subcommand, check_writable, complain, say, write_file
 
 __all__ = ["report"]
 
@@ -14,29 +16,59 @@ __all__ = ["report"]
 @click.command(cls=Subcommand)
 @click.argument("run", metavar="RUN.json", type=INPUT)
 @click.option(
-    "--html", "page", type=PATH, is_flag=False, flag_value=Path("-"), required=True, metavar="[FILE]",
+    "--html", "page", type=PATH, is_flag=False, flag_value=Path("-"), metavar="[FILE]",
     help="The page; stdout if no file is named.",
 )  # fmt: skip
-def report(run: Path, page: Path) -> int:
+@click.option("--again", is_flag=True, help="Explore the request again, and say whether the outcome is the same.")
+def report(run: Path, page: Path | None, again: bool) -> int:
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
-    Each counterexample is run again and drawn from that run. Ends as the exploration did.
+    Its sentence and verdicts are derived from its figures; a report that contradicts itself is refused. Each
+    counterexample is run again and drawn from that run. Ends as the exploration did; with --again 3 if the outcome is
+    another.
     """
     from checker.report.page import ReportError, page_of, read_report
 
-    if page != Path("-"):
+    if page is None and not again:
+        raise click.UsageError("name a page (--html), or ask whether the outcome is the same (--again)")
+    if page is not None and page != Path("-"):
         check_writable(page, "--html", regular=True)
         if page.exists() and run.exists() and page.samefile(run):
             raise click.UsageError(f"--html {page} is the report itself")
     try:
         given = read_report(run)
-        text = page_of(given)
+        text = page_of(given) if page is not None else ""
     except ReportError as problem:
         raise click.UsageError(str(problem)) from None
-    code = int(given["exit_code"])
+    code = compared(run, given) if again else int(given["exit_code"])
+    if page is None:
+        return code
     if page == Path("-"):
         return say(text, code)
     trouble = write_file(page, text.encode())
     if trouble:
         raise Cannot(trouble)
     return code
+
+
+def compared(run: Path, given: Mapping[str, Any]) -> int:
+    """Explore again, and say on stderr in what the outcome differs; returns the exit code: that of the report, or 3.
+
+    Raises:
+        UsageError: what it asks cannot be asked here.
+        Cannot: there is no outcome.
+    """
+    from checker.api import NoVerdict, QuestionError
+    from checker.report.again import differences
+
+    try:
+        found = differences(given)
+    except QuestionError as problem:
+        raise click.UsageError(f"{run} cannot be explored again: {problem}") from None
+    except NoVerdict as problem:
+        raise Cannot(str(problem)) from None
+    if not found:
+        complain(f"{run}: explored again, with the same outcome: {given['sentence']}")
+        return int(given["exit_code"])
+    complain(f"{run}: explored again, and the outcome is another: {'; '.join(found)}")
+    return 3

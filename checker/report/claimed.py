@@ -1,0 +1,206 @@
+"""A report that a file claims, derived again from what it measured.
+
+What an exploration measured (levels, counts, depths, why it ended) is an input: it is checked for what no exploration
+can come to. All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the
+code that writes reports, and has to be what the file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import factorial
+from typing import Any
+
+from checker.explore.result import Exploration, Found, Limits
+from checker.report.report import NO_VERDICT, VIOLATED, Counterexample, Report
+from checker.symbolic.extension import Z3Answer
+from invariants import properties_of, property_named
+from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
+from zabspec.language import LanguageError
+from zabspec.model import ConfigError, Configuration, Model
+from zabspec.worlds.steps import NUMBERED
+
+__all__ = ["contradiction"]
+
+Claim = Mapping[str, Any]
+LARGEST = 1 << 62  # no exploration counts so many
+NOT_DERIVED = ("zabcheck",)  # by which version the report was written
+
+
+def contradiction(report: Claim) -> str:
+    """What in a report that keeps its schema cannot be, in a sentence's words; empty: nothing.
+
+    The protocol is looked up, and its properties: of one that is not there, that is what is said.
+    """
+    if wrong := next(impossible(report), ""):
+        return wrong
+    try:
+        model = Model(Configuration(**report["configuration"]))
+        known = (*properties_of(model.configuration.protocol), NO_RUNTIME_ERROR)
+        steps = list(model.program.steps)
+    except (ConfigError, LanguageError, KeyError, OSError) as problem:
+        return f"its configuration cannot be explored: {problem}"
+    there = {p.name: p for p in known}
+    for p in report["properties"]:
+        if p["name"] not in there:
+            return f"{model.configuration.protocol} has no property {p['name']!r}"
+        if wrong := next(misplaced(report, p, there[p["name"]]), ""):
+            return wrong
+    if set(report["steps"]) != set(steps) and report["states"]["distinct"]:
+        return "its steps are not those of the protocol"
+    return difference(derived(report, model, [property_named(p["name"], known) for p in report["properties"]]), report)
+
+
+def impossible(report: Claim) -> Iterator[str]:
+    """What no exploration comes to, whatever the protocol."""
+    states, coverage, limits = report["states"], report["coverage"], report["limits"]
+    levels, distinct, depth = states["levels"], states["distinct"], states["depth"]
+    counts = [*levels, *(states[name] for name in ("distinct", "raw", "generated", "terminal"))]
+    counts += [*report["steps"].values(), *report["events"].values(), report["cost"]["memory_bytes"]]
+    if max(counts, default=0) > LARGEST:
+        yield "a count is larger than any exploration's"
+    if levels and (levels[0] != 1 or 0 in levels):
+        yield "its levels do not begin with one state, or one of them is empty"
+    if distinct != sum(levels):
+        yield f"{distinct:,} distinct states, and levels of {sum(levels):,}"
+    if depth != len(levels) - 1:
+        yield f"depth {depth}, and levels to depth {len(levels) - 1}"
+    if states["terminal"] > distinct:
+        yield "more terminal states than states"
+    symmetry, raw = report["engine"]["symmetry"], states["raw"]
+    if not symmetry and raw != distinct:
+        yield f"{distinct:,} distinct states stand for {raw:,}, without symmetry"
+    if symmetry and not distinct <= raw <= distinct * factorial(report["configuration"]["nodes"]):
+        yield f"{distinct:,} orbits cannot stand for {raw:,} states"
+    if limits["depth"] is not None and depth > limits["depth"]:
+        yield f"depth {depth}, and no more than depth {limits['depth']} was asked for"
+    if coverage["exhausted"]:
+        if limits["depth"] is not None and depth >= limits["depth"]:
+            yield f"explored to exhaustion, and the states at the last depth asked for ({depth}) are not expanded"
+        if coverage["stopped"] or coverage["error"]:
+            yield "explored to exhaustion, and cut short"
+        if not distinct:
+            yield "explored to exhaustion, and there is no state"
+        if coverage["whole_depth"] != depth and not report["engine"]["narrowed"]:
+            yield f"explored to exhaustion, and all states to depth {coverage['whole_depth']} of {depth} were looked at"
+    if not (report["engine"]["reduced"] or report["engine"]["narrowed"]) and coverage["all_asked"]:
+        if states["generated"] < distinct - 1:
+            yield f"{distinct:,} states, and {states['generated']:,} successors"
+        events, left_out = sum(report["events"].values()), report["engine"]["stuttering_left_out"]
+        if events < states["generated"] or (events > states["generated"] and not left_out):
+            yield f"{events:,} events, and {states['generated']:,} transitions"
+        if max(report["steps"].values(), default=0) > events:
+            yield "a step was taken more often than there are transitions"
+    names = [p["name"] for p in report["properties"]]
+    if len(set(names)) < len(names):
+        yield f"the property {next(n for n in names if names.count(n) > 1)} is there twice"
+    if not set(report["required"]) <= set(names):
+        yield "a witness is required of a property that was not judged"
+    called = {row.called for row in NUMBERED.values()}
+    if strange := sorted(set(report["events"]) - called):
+        yield f"there is no event {strange[0]!r}"
+
+
+def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
+    """What cannot be of a property: a witness or a violation where no state is."""
+    last = report["states"]["depth"] + (p.of in (STEP, RUNTIME))
+    for what, at in (("witnessed", said["witnessed_at"]), ("violated", (said["violation"] or {}).get("depth"))):
+        if at is not None and at > last and not report["engine"]["narrowed"]:
+            yield f"{p.name} is {what} at depth {at}, and there is no state beyond depth {report['states']['depth']}"
+    if said["witnessed_at"] is not None and p.name == NO_RUNTIME_ERROR.name:
+        yield f"{p.name} has no witness"
+
+
+def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
+    """The report of an exploration that measured what a report says."""
+    from checker.commands.explore import vacuous
+
+    engine, coverage, limits = report["engine"], report["coverage"], report["limits"]
+    said = {p["name"]: p for p in report["properties"]}
+    judged = tuple(p for p in listed if p.name != NO_RUNTIME_ERROR.name)
+    found = Exploration(judged, engine["symmetry"], engine["name"])
+    found.levels, found.raw_levels = [*report["states"]["levels"]], [report["states"]["raw"]]
+    found.generated, found.terminal = report["states"]["generated"], report["states"]["terminal"]
+    found.step_counts = dict(report["steps"])
+    found.event_counts = {
+        next(k for k, row in NUMBERED.items() if row.called == name): n for name, n in report["events"].items()
+    }
+    found.witnessed = {name: p["witnessed_at"] for name, p in said.items() if p["witnessed_at"] is not None}
+    broken = {p: said[p.name]["violation"] for p in listed if said[p.name]["violation"]}
+    found.violations = {p.name: Found(p, tuple(v["words"])) for p, v in broken.items()}
+    found.complete, found.expanded_levels = coverage["exhausted"], coverage["whole_depth"]
+    found.stopped, found.error = coverage["stopped"] or "", coverage["error"] or ""
+    cost = report["cost"]
+    found.seconds, found.cpu_seconds, found.compile_seconds = (
+        cost[name] for name in ("seconds", "cpu_seconds", "compile_seconds")
+    )
+    found.memory = cost["memory_bytes"]
+    found.reduced, found.narrowed = engine["reduced"], engine["narrowed"]
+    found.stuttering_off = engine["stuttering_off"] or ""
+    found.suspected = suspected(report)
+    asked_to = limits["depth"] is not None and found.depth >= limits["depth"]
+    if coverage["all_asked"] and not found.complete and not asked_to and broken and not limits["keep_going"]:
+        found.levels.append(0)  # a violation ended it with the last level there is
+    if found.collision_probability != report["states"]["collision_probability"]:
+        found.fingerprint_bits = 128
+    path = coverage["error_trace_file"]
+    return Report(
+        found, model.configuration,
+        Limits(limits["depth"], limits["max_states"], limits["seconds"], limits["memory_bytes"]),
+        model.epochs, model.channels, limits["keep_going"], engine["threads"] or 0, engine["symmetry_off"] or "",
+        {p.name: counterexample(said[p.name]) for p in broken},
+        {name: symbolic(report, p["symbolic"]) for name, p in said.items() if "symbolic" in p},
+        tuple(report["required"]), engine["reduction_off"] or "", Counterexample(path=path) if path else None,
+        vacuous(model, judged),
+    )  # fmt: skip
+
+
+def counterexample(p: Claim) -> Counterexample:
+    """What became of a violation's trace. What is violated is run again; of what is not, its trouble is the reason."""
+    v = p["violation"]
+    stands = v["replayed"] or not v["trouble"] or p["verdict"] == VIOLATED
+    text, why, path, trouble = (v[name] or "" for name in ("text", "why", "trace_file", "trouble"))
+    return Counterexample(text, why, path, trouble, stands, v["sha256"] or "")
+
+
+def symbolic(report: Claim, said: Claim) -> Z3Answer:
+    """What z3 says of a property. That Ctrl-C ended it is in the exit code alone."""
+    interrupted = report["exit_code"] == 3 and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
+    steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "broken_within"))
+    return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted)
+
+
+def suspected(report: Claim) -> tuple[str, ...]:
+    """The properties that a search which leaves out states found broken, as the sentence names them."""
+    before, found, _ = report["sentence"].partition(" broken, and no way there known yet")
+    names = before.rpartition("; ")[2].split(", ") if found and report["verdict"] == NO_VERDICT else []
+    known = {p["name"] for p in report["properties"]}
+    return tuple(names) if set(names) <= known else ()
+
+
+def difference(true: Report, report: Claim) -> str:
+    """Where a report is not what follows from its own figures; empty: nowhere."""
+    wanted = true.as_json()
+    for name, value in wanted.items():
+        if name not in NOT_DERIVED:
+            for where, said, follows in differing(name, report.get(name), value):
+                return f"its {where} is {shown(said)}, and from its own figures follows {shown(follows)}"
+    return ""
+
+
+def differing(where: str, said: Any, follows: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The leaves in which two values of JSON differ; an integer is not a number with a fraction."""
+    if isinstance(follows, Mapping) and isinstance(said, Mapping) and set(follows) == set(said):
+        for name in follows:
+            yield from differing(f"{where}/{name}", said[name], follows[name])
+    elif isinstance(follows, (list, tuple)) and isinstance(said, list) and len(follows) == len(said):
+        for k, (a, b) in enumerate(zip(said, follows, strict=True)):
+            yield from differing(f"{where}/{k}", a, b)
+    elif said != follows or isinstance(said, bool) != isinstance(follows, bool) or type(said) is not type(follows):
+        yield where, said, follows
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence."""
+    text = " ".join(str("nothing" if value is None else value).split())
+    return text if len(text) <= 160 else f"{text[:157]}..."
