@@ -88,6 +88,19 @@ def complain(sentence: str) -> None:
         click.echo(f"zabcheck: {cut}", err=True)
 
 
+def point(problem: BaseException | None) -> None:
+    """Show the line of the source that an error is about, with a caret under the column."""
+    while problem is not None and getattr(problem, "place", None) is None:
+        problem = problem.__cause__ or problem.__context__
+    if problem is None:
+        return
+    from zabspec.language.diagnostics import pointed
+
+    for line in pointed(problem.place).splitlines():  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(f"    {plain(line)}", err=True)
+
+
 def hush() -> None:
     """Stop writing to stdout: what the interpreter would flush at its end goes nowhere."""
     nowhere(sys.stdout)
@@ -180,6 +193,7 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.ClickException as problem:
         complain(problem.format_message())
+        point(problem)
         return WRONG
     except BrokenPipeError:
         hush()
@@ -187,6 +201,7 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
     except (Exception, SystemExit, KeyboardInterrupt) as problem:
         if said := wrong_text(problem) or wrong_file(problem, words):
             complain(said)
+            point(problem)
             return WRONG
         cut = cut_short(problem) or Cannot(unforeseen(problem, words), foreseen=False)
         if "--json" in words and not _written.is_set():

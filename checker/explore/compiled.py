@@ -17,6 +17,7 @@ from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.derive import in_order
+from zabspec.language.diagnostics import Place
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
@@ -25,7 +26,8 @@ from zabspec.language.reference import StateView
 from zabspec.language.settling import Settling
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
-from zabspec.own.authoring import ConfigError, said_at
+from zabspec.own.authoring import ConfigError, ProtocolError, said_at
+from zabspec.own.vetting import is_ours
 
 __all__ = ["Compiled", "full_namespace", "judge_text"]
 
@@ -46,6 +48,17 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
     "witness_one_state": (I64, PTR, I64, PTR),
     "judge_one_step": (None, PTR, PTR, PTR, I64, I64),
 }
+
+
+def taken_name(name: str, held: object) -> ConfigError:
+    """A name that the explorer has itself stands for something else in a program: where, and what to do."""
+    said = f"{name} is a word of the explorer's: call yours something else"
+    if not isinstance(held, FunctionType):
+        return ConfigError(f"{said} (it is {held})")
+    if is_ours(held):
+        return ConfigError(f"{said} (in {held.__module__})")
+    place = Place(held.__code__.co_filename, held.__code__.co_firstlineno)
+    return ProtocolError(f"{place.text}: {said}", place)
 
 
 def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
@@ -318,15 +331,17 @@ class Compiled:
         text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
         made: dict[str, Any] = {}
         exec(frontend.register_source(GENERATED, text).code, made)
-        names |= {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        derived = {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        for name in sorted(derived.keys() & names.keys()):
+            raise taken_name(name, names[name])
+        names |= derived
         own: dict[str, Any] = {}
         for module in (kernel, *self.also_modules):  # a later one's functions replace an earlier one's
             own |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
         for name, value in (own | self.numbers).items():
             held = names.get(name, value)
             if (isinstance(value, FunctionType) and name in names) or held != value:
-                said = f"{held.__module__} defines {name}" if isinstance(held, FunctionType) else f"{name} is {held}"
-                raise ConfigError(f"{said}, which is a word of the explorer's: call it something else")
+                raise taken_name(name, held)
         names |= own
         names |= self.numbers
         names["SYMMETRY"] = bool(self.symmetry)

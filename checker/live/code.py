@@ -24,6 +24,7 @@ from zabspec.language.tree import TypedProgram
 from zabspec.live.phase import fair_actions, fair_classes, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
+from zabspec.own.authoring import said_at
 from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
 __all__ = ["LiveCode"]
@@ -138,7 +139,8 @@ class LiveCode(Compiled):
         names = super().typed_namespace(reads)
         for name, value in self.live_names.items():
             if names.get(name, value) is not value:
-                raise ConfigError(f"{name} is a word of the stable phase's: call it something else")
+                where = said_at(names[name])
+                raise ConfigError(f"{where}{name} is a word of the stable phase's: call it something else")
             names[name] = value
         for module in self.modules:  # the constants that its functions name
             for name, value in own_names(module).items():

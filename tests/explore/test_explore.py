@@ -269,7 +269,7 @@ def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeyp
         return s.steps >= 0
 
     monkeypatch.setattr(compiled, "full_namespace", lambda model: full_namespace(model) | {"expand": expand})
-    with pytest.raises(ValueError, match=r"test_explore defines expand, which is a word of the explorer"):
+    with pytest.raises(ValueError, match=r"test_explore.py:\d+: expand is a word of the explorer's"):
         Compiled(Model(SMALL), DEFAULT, False).typed_namespace()
 
 

@@ -34,8 +34,8 @@ def faults(o: Outcome, folder: Path) -> list[str]:
     if ORDERS.search(o.out) or ORDERS.search(o.err):
         out.append("control characters")
     unsaid = o.words[:1] and o.words[0] in FOR_MACHINES and "--json" in o.words  # these say there too what is wrong
-    if o.code == 2 and ((o.out and not unsaid) or not re.fullmatch(r"zabcheck: .+\n", o.err)):
-        out.append("2 is one sentence on stderr and nothing on stdout")
+    if o.code == 2 and ((o.out and not unsaid) or not re.fullmatch(r"zabcheck: .+\n(    .+\n    .+\n)?", o.err)):
+        out.append("2 is one sentence on stderr, perhaps with a line of the source, and nothing on stdout")
     if o.code == 1 and not o.out:
         out.append("1 without a word of what was found")
     if o.code == 3 and not REASON.search(o.out + o.err):

@@ -142,7 +142,7 @@ WRONG = (
     ("s.outcome[p] = 1 if commit else 2", "s.phase[p] = 1", r":\d+: decided, as it is used, may not write"),
     ("s.coordinates[p] = False\n", "s.coordinates[0] = False\n", r":\d+: a handler touches its own process only"),
     (GHOST, GHOST.replace("phase[p] == WORKING", "outcome[p] == 0"), r":\d+: a handler may not read ghost"),
-    ("WORKING, PREPARED,", "PREPARED, WORKING,", r": WORKING is 1 in the text, and number 0 of phase"),
+    ("WORKING, PREPARED,", "PREPARED, WORKING,", r": WORKING is 1 in the file, and number 0 of phase"),
     ('budget="begins"', 'budget="starts"', r":\d+: begin spends 'starts', which is no budget"),
     ("PROTOCOL = declare(\n    __name__,", "PROTOCOL = dict(\n", "declares no protocol"),
     ("enough(s: State, p: Node) -> bool:", "enough(s: State, p: Node) -> bool", r":\d+: this is no Python"),
@@ -180,7 +180,7 @@ WRONG = (
     (
         "def state(size):",
         "def state(size):\n    global WORKING\n    WORKING = 7",
-        r": WORKING was 0 when the text was read",
+        r": WORKING was 0 when the file was read",
     ),
     ("variants=[", 'variants=[Variant("hasty", "", {}), ', r": two variants are called hasty"),
     ('{"enough": all', '{"agreement": all', r":\d+: variant hasty changes the property agreement"),

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from zabspec.language import tree as t
+from zabspec.language.diagnostics import Place, place_at
 from zabspec.language.error_sites import TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
@@ -110,7 +111,10 @@ class Expressions:
     # --- plumbing ----------------------------------------------------------------------------
 
     def fail(self, node: ast.AST, reason: str) -> LanguageError:
-        return LanguageError(self.file, getattr(node, "lineno", self.node.lineno), reason)
+        line = getattr(node, "lineno", self.node.lineno)
+        file = self.python.__code__.co_filename
+        place = Place(file, line) if isinstance(node, ast.FunctionDef) else place_at(file, node)
+        return LanguageError(self.file, line, reason, place if place.line else Place(file, line))
 
     def site(self, node: ast.AST, field: str, problem: str, widen: str = "") -> int:
         label = f"step {self.paper_step}" if self.paper_step else self.name

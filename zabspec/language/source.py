@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
 
+from zabspec.language.diagnostics import Place
+
 __all__ = ["LanguageError", "annotated", "definition", "register_source", "said_file", "text_digest"]
 
 
 class LanguageError(Exception):
     """A text is outside the language: file, line and reason."""
 
-    def __init__(self, file: str, line: int, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {reason}")
-        self.file, self.line, self.reason = file, line, reason
+    def __init__(self, file: str, line: int, reason: str, place: Place | None = None) -> None:
+        where = Place(_real.get(file, file), line) if place is None else place
+        super().__init__(f"{where.text}: {reason}")
+        self.file, self.line, self.reason, self.place = file, line, reason, where
 
 
 _TOP = os.path.abspath(__file__).removesuffix(os.path.join("zabspec", "language", "source.py"))
@@ -57,6 +60,7 @@ class Text:
 
 
 _texts: dict[str, Text] = {}
+_real: dict[str, str] = {}  # the paths of files, by what is said of where they are
 
 
 def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
@@ -135,7 +139,9 @@ def said_file(path: str) -> str:
     and its own."""
     if path.startswith(_TOP):
         return path.removeprefix(_TOP)
-    return os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
+    said = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
+    _real[said] = path
+    return said
 
 
 def annotated(node: ast.expr) -> str:

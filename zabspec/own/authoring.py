@@ -16,6 +16,7 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from zabspec.language.diagnostics import Place, relative
 from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field, Role
 
@@ -54,13 +55,21 @@ class ConfigError(ValueError):
 
 
 class ProtocolError(ConfigError):
-    """A protocol's text cannot be used: one sentence, with file and line where there is one."""
+    """A protocol's text cannot be used: one sentence, with file and line where there is one.
+
+    Attributes:
+        place: the piece of the source that it is about; None: none is known.
+    """
+
+    def __init__(self, sentence: str, place: Place | None = None) -> None:
+        super().__init__(sentence)
+        self.place = place
 
 
 def said_at(function: Any) -> str:
     """Where a function stands, for an error's sentence."""
     code = getattr(function, "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}: " if code is not None else ""
+    return f"{relative(code.co_filename)}:{code.co_firstlineno}: " if code is not None else ""
 
 
 # --- how large, and of what kind ------------------------------------------------------------------

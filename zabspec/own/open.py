@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from zabspec.language.diagnostics import Place, relative
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
@@ -27,6 +28,7 @@ from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant
 from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
 from zabspec.own.mail import ANY, TAKES_ALL, sendings, taken, unreceived
+from zabspec.own.places import misdeclared, with_place
 from zabspec.own.texts import Read, failed, is_elsewhere, read_text
 from zabspec.own.vetting import (
     check_budgets,
@@ -78,6 +80,7 @@ HOOKS = (
 # Hooks that look, and write nothing.
 LOOKING = ORDERING | {"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"}
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
+BUILT_IN = "no-runtime-error"  # the property that every protocol has
 USUAL_FLIGHT = 32  # messages in flight
 
 
@@ -203,17 +206,15 @@ class OpenText:
             self._check_constant(message.name)
         for name in self.declared.ignored:
             if name not in {m.name for m in messages}:
-                raise ProtocolError(
-                    f"{self.name}: {name!r} is declared ignored, and messages(size) has no such message"
-                )
+                said = f"{name!r} is declared ignored, and messages(size) has no such message"
+                raise misdeclared(self.name, ("argument", "ignored"), said)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
-                line = function.__code__.co_firstlineno
-                raise ProtocolError(
-                    f"{self.name}:{line}: {function.__name__} receives {name}, which messages(size) has not"
-                )
+                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                said = f"{function.__name__} receives {name}, which messages(size) has not"
+                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
         if self.unheard:
-            raise ProtocolError(self.unheard)
+            raise with_place(self.name, self.unheard)
         return fields, messages, types
 
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
@@ -223,7 +224,8 @@ class OpenText:
             raise self._failed(what, make, problem) from None
         for one in made:
             if not isinstance(one, kind):
-                raise ProtocolError(f"{self.name}: {what}(size) gives a {type(one).__name__}, not a {kind.__name__}")
+                said = f"{what}(size) gives a {type(one).__name__}, not a {kind.__name__}"
+                raise misdeclared(self.name, ("function", getattr(make, "__name__", what)), said)
         return made
 
     def _failed(self, what: str, make: object, problem: BaseException) -> ProtocolError:
@@ -240,7 +242,8 @@ class OpenText:
         """
         known = vars(self.module).get(message)
         if isinstance(known, MessageName) and known.name != message:
-            raise ProtocolError(f'{self.name}: {message} = MessageName("{known.name}") names no message {message}')
+            said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
+            raise misdeclared(self.name, ("constant", message), said)
 
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
@@ -248,7 +251,8 @@ class OpenText:
             for number, name in enumerate(kind.names if isinstance(kind, Int) else ()):
                 known = vars(self.module).get(name, number)
                 if known != number:
-                    raise ProtocolError(f"{self.name}: {name} is {known} in the text, and number {number} of {f.name}")
+                    said = f"{name} is {known} in the file, and number {number} of {f.name}: make them the same"
+                    raise misdeclared(self.name, ("constant", name), said)
 
     def epochs(self, size: Size) -> int:
         """The largest epoch there can be."""
@@ -264,7 +268,7 @@ class OpenText:
         except (Exception, SystemExit) as problem:
             raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
         if not isinstance(value, int) or not 1 <= value <= 200:
-            raise ProtocolError(f"{self.name}: {what}(size) must be 1 to 200, not {value!r}")
+            raise misdeclared(self.name, ("argument", what), f"{what}(size) must be 1 to 200, not {value!r}")
         return value
 
     @cached_property
@@ -287,8 +291,9 @@ class OpenText:
             own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
             known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
             for name in sorted(known & mine.keys()):
-                at = mine[name].__code__.co_firstlineno
-                raise ProtocolError(f"{self.name}:{at}: the world has a {name} of its own: call yours something else")
+                place = Place(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
+                said = f"the world has a {name} of its own: call yours something else"
+                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def world(self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "") -> ModuleType:
         """What stands between the text and its world, as a module of generated text.
@@ -367,27 +372,41 @@ class _Reader:
 
     def fail(self, function: FunctionType, problem: str) -> ProtocolError:
         code = function.__code__
+        place = Place(code.co_filename, code.co_firstlineno)
         own = code.co_filename == (self.module.__file__ or "")
-        return ProtocolError(f"{self.name if own else code.co_filename}:{code.co_firstlineno}: {problem}")
+        return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
 
     def check_variants(self) -> None:
         names: set[str] = set()
         for variant in self.declared.variants:
             if not isinstance(variant, Variant):
-                raise ProtocolError(f"{self.name}: variants are Variant(...), and {variant!r} is none")
+                said = f"variants are Variant(...), and {variant!r} is none"
+                raise misdeclared(self.name, ("argument", "variants"), said)
             if variant.name in names:
-                raise ProtocolError(f"{self.name}: two variants are called {variant.name}")
+                said = f"two variants are called {variant.name}"
+                raise misdeclared(self.name, ("variant", variant.name), said)
             names.add(variant.name)
             for stood, function in variant.overrides.items():
                 what = f"variant {variant.name}"
                 if not isinstance(function, FunctionType):
-                    raise ProtocolError(f"{self.name}: {what}: what stands in for {stood} is no function")
+                    said = f"{what}: what stands in for {stood} is no function"
+                    raise misdeclared(self.name, ("variant", variant.name), said)
                 if stood not in self.functions and stood not in HOOKS:
                     raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
                 claim = getattr(self.functions.get(stood), "claim", None)
                 if claim is not None:
                     raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
+                self.check_signature(what, stood, function)
                 self.instead.setdefault(stood, []).append(function)
+
+    def check_signature(self, what: str, stood: str, function: FunctionType) -> None:
+        """A variant's function takes what the one that it stands in for takes, and returns the same."""
+        original = self.functions.get(stood) or vars(actor)[stood]
+        signatures = [(self.annotations(f), self.returned(f) or "None") for f in (original, function)]
+        if signatures[0] != signatures[1]:
+            wanted, given = (f"({', '.join(kinds)}) -> {returns}" for kinds, returns in signatures)
+            said = f"{function.__name__} is {given}, and {stood}, for which it stands in, is {wanted}"
+            raise self.fail(function, f"{what}: {said}: make them alike")
 
     def text(self) -> OpenText:
         given = self.functions.values()
@@ -502,7 +521,10 @@ class _Reader:
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
             if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
                 line = f":{value.__code__.co_firstlineno}" if isinstance(value, FunctionType) else ""
-                raise ProtocolError(f"{self.name}{line}: {name} is a word of the language: call it something else")
+                said = f"{name} is a word of the language: call it something else"
+                if not line:
+                    raise misdeclared(self.name, ("constant", name), said)
+                raise self.fail(value, said)
 
     def check_itself(self, function: FunctionType) -> None:
         """A function that is marked is found under its name: it is called by that."""
@@ -548,6 +570,8 @@ class _Reader:
                 raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
+            if c.name == BUILT_IN:
+                raise self.fail(c.holds, f"{c.name} is built in, and always checked: call yours something else")
             names.add(c.name)
 
     def check_goals(self, goals: Iterable[Aim]) -> None:

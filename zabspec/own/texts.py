@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import TypeGuard
 
 from zabspec.files import LARGEST_SOURCE, read_bytes
+from zabspec.language.diagnostics import Place, innermost, place_at
+from zabspec.language.source import functions_in, known_tree
 from zabspec.own.authoring import Declaration, ProtocolError
 from zabspec.own.vetting import OURS, check_texts
 
@@ -89,6 +92,13 @@ def read_text(name: str) -> Read:
     return _read[key]
 
 
+def module_read_as(name: str) -> str:
+    """The module that a protocol's name was last read as; empty: it was not."""
+    is_file = name.endswith(".py") or os.sep in name
+    known = _read.get(str(Path(name).resolve()) if is_file else name)
+    return known.module.__name__ if known is not None else ""
+
+
 _read: dict[str, Read] = {}  # by file or module, as it was when it was last asked for
 _times = 0  # how often a file was read
 
@@ -105,10 +115,14 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
     _times += 1
     name = f"{stem}_{hashlib.sha256(file.encode() + text).hexdigest()[:12]}_{_times}"
     try:
-        check_texts(str(path), ast.parse(text, file))
+        tree = ast.parse(text, file)
+        check_texts(str(path), tree)
+        check_plain_names(str(path), file, tree)
         code = compile(text, file, "exec", dont_inherit=True)
     except SyntaxError as problem:
-        raise ProtocolError(f"{path}:{problem.lineno or 1}: this is no Python: {problem.msg}") from None
+        line, column = problem.lineno or 1, max(0, (problem.offset or 1) - 1)
+        said = f"{path}:{line}: this is no Python: {problem.msg}"
+        raise ProtocolError(said, Place(file, line, column, column + 1)) from None
     except ProtocolError:
         raise
     except ValueError as problem:
@@ -238,7 +252,58 @@ def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
         return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
     if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
         return ProtocolError(str(problem))
-    lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file]
+    lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file and f.lineno]
     where = f"{said}:{lines[-1]}" if lines else said
     what = str(problem) if isinstance(problem, ProtocolError) else f"{type(problem).__name__}: {problem}"
-    return ProtocolError(f"{where}: {what}")
+    stop = innermost(problem, lambda f: f == file)
+    place = stop.place if stop is not None and stop.place.file == file else None
+    if isinstance(problem, NameError) and problem.name and lines:
+        tree = known_tree(file)
+        below = defined_below(tree, problem.name, lines[-1]) if tree is not None else 0
+        if below:
+            what = f"{problem.name} is used here and defined only in line {below}: move its definition above this line"
+    return ProtocolError(f"{where}: {what}", place)
+
+
+def defined_below(tree: ast.Module, name: str, line: int) -> int:
+    """The line below another one in which a module defines a name that is used too early; 0: it does not."""
+    for x in tree.body:
+        names = [x.name] if isinstance(x, (ast.FunctionDef, ast.ClassDef)) else []
+        if isinstance(x, ast.Assign):
+            names = [t.id for target in x.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+        if name in names and x.lineno > line:
+            return x.lineno
+    return 0
+
+
+LANGUAGE = ("zabcheck.language", "zabspec.language.lang")
+
+
+def check_plain_names(name: str, file: str, tree: ast.Module) -> None:
+    """The words of the language are read by their plain names, in annotations and in functions alike.
+
+    Raises:
+        ProtocolError: a function that takes a state reads them from a module, as `z.State`.
+    """
+    bound: dict[str, ast.stmt] = {}
+    for x in tree.body:
+        if isinstance(x, ast.Import):
+            bound |= {a.asname or a.name: x for a in x.names if a.name in LANGUAGE}
+        if isinstance(x, ast.ImportFrom):
+            bound |= {a.asname or a.name: x for a in x.names if f"{x.module}.{a.name}" in LANGUAGE}
+    for function in functions_in(tree) if bound else ():
+        given = [a.annotation for a in function.args.args if a.annotation is not None]
+        for node in (x for part in (*given, *function.body) for x in ast.walk(part)):
+            module = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+            if module in bound and isinstance(node, ast.Attribute) and given:
+                place = place_at(file, node)
+                used = sorted({x.attr for x in ast.walk(tree) if is_of(x, module)})
+                said = f"import it by its name, as `from zabcheck.language import {', '.join(used)}`"
+                raise ProtocolError(
+                    f"{name}:{place.line}: {module}.{node.attr} is no word of the language: {said}", place
+                )
+
+
+def is_of(node: ast.AST, module: str) -> TypeGuard[ast.Attribute]:
+    """Whether a piece of syntax is a name of a module."""
+    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == module

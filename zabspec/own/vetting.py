@@ -5,15 +5,18 @@ and budgets that there cannot be. Each is refused in one sentence, with file and
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from zabspec.language.diagnostics import Place
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.own.authoring import Declaration, ProtocolError, Start
+from zabspec.own.places import misdeclared
 from zabspec.worlds.actor import LEADING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
@@ -59,6 +62,7 @@ SIMULATED = frozenset({
     "fault_b",
 })  # fmt: skip
 
+TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
 
@@ -80,7 +84,8 @@ def check_texts(name: str, tree: ast.Module) -> None:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             if node.name in seen:
-                raise ProtocolError(f"{name}:{node.lineno}: {node.name} is defined in line {seen[node.name]} already")
+                said = f"{name}:{node.lineno}: {node.name} is defined in line {seen[node.name]} already"
+                raise ProtocolError(said, Place(os.path.abspath(name), node.lineno))
             seen[node.name] = node.lineno
 
 
@@ -102,10 +107,8 @@ def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> 
     now = constants_of(module)
     for constant, value in read.items():
         if now.get(constant) != value:
-            raise ProtocolError(
-                f"{name}: {constant} was {value} when the text was read, and is {now.get(constant)} now: "
-                "what depends on a size is a field, or a budget"
-            )
+            said = f"{constant} was {value} when the file was read, and is {now.get(constant)} now"
+            raise misdeclared(name, ("constant", constant), f"{said}: what depends on a size is a field, or a budget")
 
 
 def check_one_meaning(name: str, module: ModuleType, functions: Iterable[FunctionType]) -> None:
@@ -133,8 +136,9 @@ def check_one_meaning(name: str, module: ModuleType, functions: Iterable[Functio
                 else (isinstance(here, int) and here == there)
             )
             if not alike:
-                where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
-                raise ProtocolError(f"{where}: {function.__name__} means another {read} than {name} does: rename one")
+                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                said = f"{place.text}: {function.__name__} means another {read} than {name} does: rename one"
+                raise ProtocolError(said, place)
 
 
 # --- budgets, fields and messages -----------------------------------------------------------------
@@ -147,17 +151,18 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
     """
     there = set(worlds)
     for budget, amount in declared.budgets.items():
+        at = ("budget", budget)
         if not isinstance(budget, str) or not budget.isidentifier() or budget != budget.lower():
-            raise ProtocolError(f"{name}: a budget is called by one word in small letters, not {budget!r}")
+            raise misdeclared(name, at, f"a budget is called by one word in small letters, not {budget!r}")
         if budget in CONSTANTS:
-            raise ProtocolError(
-                f"{name}: s.{budget.upper()} is a constant already: call budget {budget} something else"
-            )
+            said = f"s.{budget.upper()} is a constant already: call budget {budget} something else"
+            raise misdeclared(name, at, said)
         if budget in BUDGETS and budget not in there:
-            raise ProtocolError(f"{name}: the world of this protocol has no {budget}: call the budget something else")
+            said = f"the world of this protocol has no {budget}: call the budget something else"
+            raise misdeclared(name, at, said)
         most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
         if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= most:
-            raise ProtocolError(f"{name}: budget {budget} must be 0 to {most}, not {amount!r}")
+            raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {amount!r}")
 
 
 def check_world(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
@@ -167,26 +172,29 @@ def check_world(name: str, declared: Declaration, functions: Mapping[str, Functi
     """
     over = declared.world
     if over not in WORLDS:
-        raise ProtocolError(f"{name}: there is no world {over!r}; there are {' and '.join(WORLDS)}")
+        raise misdeclared(name, ("argument", "world"), f"there is no world {over!r}; there are {' and '.join(WORLDS)}")
     if over == CONNECTIONS and declared.transactions:
-        raise ProtocolError(f"{name}: a text with transactions speaks over datagrams")
+        raise misdeclared(name, ("argument", "world"), "a protocol with transactions speaks over datagrams")
     if over == CONNECTIONS and "on_message" in functions:
-        raise ProtocolError(f"{name}: over connections a message is received at one end: mark what does with @receives")
+        said = "over connections a message is received at one end: mark what does with @receives"
+        raise misdeclared(name, ("function", "on_message"), said)
     if declared.elects and over != CONNECTIONS:
-        raise ProtocolError(f"{name}: elections that are one step are over connections")
+        raise misdeclared(name, ("argument", "elects"), "elections that are one step are over connections")
     for hook in ("on_elected", "on_follow"):
         if declared.elects and hook not in functions:
-            raise ProtocolError(f"{name}: it elects, and has no {hook}")
+            raise misdeclared(name, ("argument", "elects"), f"it elects, and has no {hook}: define it")
     if over == CONNECTIONS and not declared.elects and "on_oracle" not in functions:
-        raise ProtocolError(f"{name}: over connections it says what it elects by (elects=...), or has an on_oracle")
+        said = "over connections it says what it elects by (elects=...), or has an on_oracle"
+        raise misdeclared(name, ("argument", "world"), said)
     names: set[str] = set()
     for start in declared.starts:
         if not isinstance(start, Start):
-            raise ProtocolError(f"{name}: starts are Start(...), and {start!r} is none")
+            raise misdeclared(name, ("argument", "starts"), f"starts are Start(...), and {start!r} is none")
         if not isinstance(start.name, str) or not start.name.strip() or start.name in names:
-            raise ProtocolError(f"{name}: a start has a name of its own, not {start.name!r}")
+            raise misdeclared(name, ("start", start.name), f"a start has a name of its own, not {start.name!r}")
         if functions.get(getattr(start.function, "__name__", "")) is not start.function:
-            raise ProtocolError(f"{name}: what start {start.name} begins with is no function of the text")
+            said = f"what start {start.name} begins with is no function of the file"
+            raise misdeclared(name, ("start", start.name), said)
         names.add(start.name)
 
 
@@ -199,18 +207,21 @@ def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable
     role, leader = there.get("role"), there.get("leader")
     own = {Role.VOLATILE, Role.PERSISTENT}
     if role is None or role.axes != (NODE,) or role.role not in own or not isinstance(role.kind, Int) or role.kind.lo:
-        raise ProtocolError(f"{name}: over connections a field role says of each process where it stands: 0, 1 or 2")
+        said = "over connections a field role says of each process where it stands: 0, 1 or 2"
+        raise misdeclared(name, ("field", "role"), said)
     if role.kind.hi < LEADING:
-        raise ProtocolError(f"{name}: role has no {LEADING}, which is that it leads")
+        raise misdeclared(name, ("field", "role"), f"role has no {LEADING}, which is that it leads")
     if leader is None or leader.axes != (NODE,) or leader.role not in own or not isinstance(leader.kind, NodeId):
-        raise ProtocolError(f"{name}: over connections a field leader, NodeId.of(size.nodes), says whom it follows")
+        said = "over connections a field leader, NodeId.of(size.nodes), says whom it follows"
+        raise misdeclared(name, ("field", "leader"), said)
     for f in (role, leader):  # a connection is closed by what they say when its process fails
         if f.disk:
-            raise ProtocolError(f"{name}: {f.name} is on a disk: where a process stands now is volatile, or stored")
+            said = f"{f.name} is on a disk: where a process stands now is volatile, or stored"
+            raise misdeclared(name, ("field", f.name), said)
     for what in elects:
         vote = there.get(what)
         if vote is None or vote.axes != (NODE,) or not isinstance(vote.kind, Int) or isinstance(vote.kind, NodeId):
-            raise ProtocolError(f"{name}: it elects by {what}, which is no number of each process")
+            raise misdeclared(name, ("argument", "elects"), f"it elects by {what}, which is no number of each process")
 
 
 def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
@@ -225,22 +236,24 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
     taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
     taken |= dict.fromkeys(own_names(StateView), "a state has one")
     for f in fields:
-        check_name(name, "field", f.name, taken)
-        taken[f.name] = "it is declared twice"
-        check_kind(name, f"field {f.name}", f.kind)
+        at = ("field", f.name)
+        check_name(name, at, "field", f.name, taken)
+        taken[f.name] = TWICE
+        check_kind(name, at, f"field {f.name}", f.kind)
         if not f.axes or all(isinstance(a, str) or a > 0 for a in f.axes):
             continue
-        raise ProtocolError(f"{name}: field {f.name} has an axis without entries")
+        raise misdeclared(name, at, f"field {f.name} has an axis without entries")
     kinds: dict[str, str] = {}
     for m in messages:
-        check_name(name, "message", m.name, kinds)
-        kinds[m.name] = "it is declared twice"
+        check_name(name, ("message", m.name), "message", m.name, kinds)
+        kinds[m.name] = TWICE
         parts = dict.fromkeys((*own_names(MessageView), "source", "target", "ahead"), "every message has one")
         for part, kind in m.fields.items():
-            check_name(name, f"field of {m.name}", part, parts)
-            check_kind(name, f"{m.name}.{part}", kind)
+            at = ("part", m.name, part)
+            check_name(name, at, f"field of {m.name}", part, parts)
+            check_kind(name, at, f"{m.name}.{part}", kind)
             if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
-                raise ProtocolError(f"{name}: {m.name}.{part} is a bag, which a field of the state alone can be")
+                raise misdeclared(name, at, f"{m.name}.{part} is a bag, which a field of the state alone can be")
 
 
 def own_names(view: type) -> set[str]:
@@ -248,11 +261,17 @@ def own_names(view: type) -> set[str]:
     return {what for what in dir(view) if not what.startswith("__")}
 
 
-def check_name(name: str, what: str, given: object, taken: Mapping[str, str]) -> None:
+def check_name(name: str, at: tuple[str, ...], what: str, given: object, taken: Mapping[str, str]) -> None:
+    """
+    Args:
+        at: where it is declared (`misdeclared`).
+        taken: the names that are taken, each with why.
+    """
     if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
-        raise ProtocolError(f"{name}: a {what} is called by a name of Python's, not {given!r}")
+        raise misdeclared(name, at, f"a {what} is called by a name of Python's, not {given!r}")
     if given in taken:
-        raise ProtocolError(f"{name}: {what} {given}: {taken[given]}")
+        twice = taken[given] == TWICE
+        raise misdeclared(name, at, f"{what} {given}: {taken[given]}{'' if twice else ': call it something else'}")
 
 
 def parts_of(kind: Kind) -> Iterator[Kind]:
@@ -264,22 +283,26 @@ def parts_of(kind: Kind) -> Iterator[Kind]:
             yield from parts_of(inner)
 
 
-def check_kind(name: str, what: str, given: Any) -> None:
+def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
     if not isinstance(given, Kind):
-        raise ProtocolError(f"{name}: {what} is of {given!r}, which is no kind: Int(0, 3), Bool(), OneOf(...), ...")
+        raise misdeclared(name, at, f"{what} is of {given!r}, which is no kind: Int(0, 3), Bool(), OneOf(...), ...")
     for kind in parts_of(given):
         if isinstance(kind, Int) and kind.hi < kind.lo:
-            raise ProtocolError(f"{name}: {what} has no values: {kind.lo}..{kind.hi}")
+            raise misdeclared(name, at, f"{what} has no values: {kind.lo}..{kind.hi}")
         if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
-            raise ProtocolError(f"{name}: {what} takes {kind.bits} bits, and a kind has at most {MOST_BITS}")
+            raise misdeclared(name, at, f"{what} takes {kind.bits} bits, and a kind has at most {MOST_BITS}")
         if isinstance(kind, SetOf) and kind.count < 1:
-            raise ProtocolError(f"{name}: {what} is a set that nothing can be in")
+            raise misdeclared(name, at, f"{what} is a set that nothing can be in")
         if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
-            raise ProtocolError(f"{name}: {what} has bags as elements, and a bag is a field of its own")
+            raise misdeclared(name, at, f"{what} has bags as elements, and a bag is a field of its own")
         if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
-            raise ProtocolError(f"{name}: {what} has room for {kind.capacity}: it must be 1 to 255")
+            raise misdeclared(name, at, f"{what} has room for {kind.capacity}: it must be 1 to 255")
         if isinstance(kind, Record):
             for part in kind.fields:
                 check_name(
-                    name, f"field of {kind.name}", part, dict.fromkeys(own_names(RecordValue), "every record has one")
+                    name,
+                    at,
+                    f"field of {kind.name}",
+                    part,
+                    dict.fromkeys(own_names(RecordValue), "every record has one"),
                 )
