@@ -227,14 +227,15 @@ def explored_once(
 
 def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Exploration | None:
     """The exploration of a model whose initial state meets a run-time error; None: it meets none."""
-    from checker.explore.failing import note_failure
-    from checker.explore.result import Exploration
-    from traces.record.failure import of_author
     from zabspec.language.reference import ERRORS, range_error
 
     try:
         model.program.initial()
     except ERRORS as problem:
+        from checker.explore.failing import note_failure
+        from checker.explore.result import Exploration
+        from traces.record.failure import of_author
+
         r = Exploration(tuple(judged), engine=engine, levels=[1], raw_levels=[1], expanded_levels=-1)
         note_failure(r, model, (), str(range_error(problem, "the initial state")), of_author(problem))
         return r
@@ -489,11 +490,11 @@ def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> P
 def run_to_error(model: Model, exploration: Exploration, options: Mapping[str, Any]) -> Counterexample | None:
     """The run to the run-time error that ended an exploration without a verdict, held against the other worlds and
     saved; None: there is none, or none is known (what CPython's integers have room for, machine words may not)."""
+    if exploration.failed or exploration.error_run is None:
+        return None
     from traces import TraceError
     from traces.record.runner import failing_trace
 
-    if exploration.failed or exploration.error_run is None:
-        return None
     try:
         trace = failing_trace(model, exploration.error_run, False, exploration.properties)
     except TraceError:

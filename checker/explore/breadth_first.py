@@ -19,7 +19,6 @@ from typing import IO, Protocol
 
 from checker.explore import kernel
 from checker.explore.compiled import Compiled
-from checker.explore.failing import note_failure
 from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes, resident_bytes
 from checker.explore.result import Exploration, Found, Limits
 from invariants.registry import STEP
@@ -80,18 +79,15 @@ class Chunk:
     start: int = 0
 
 
-def kernel_errors(reports: Iterable[Block]) -> list[tuple[int, int, bool]]:
+def kernel_errors(reports: Iterable[Block]) -> list[tuple[int, int]]:
     """The first run-time error of a capacity, and the first of the author, among the reports of a level: what machine
-    code noted, where, and whether it is of the author."""
+    code noted, and where."""
     out, kept = [], list(reports)
-    for noted, place, by_author in (
-        (kernel.R_ERROR, kernel.R_ERROR_AT, False),
-        (kernel.R_FAILED, kernel.R_FAILED_AT, True),
-    ):
+    for noted, place in ((kernel.R_ERROR, kernel.R_ERROR_AT), (kernel.R_FAILED, kernel.R_FAILED_AT)):
         found = [(report.get(place), report.get(noted)) for report in kept if report.get(noted)]
         if found:
             at, error = min(found)
-            out.append((error, at, by_author))
+            out.append((error, at))
     return out
 
 
@@ -282,7 +278,7 @@ class Explorer:
         fingerprint, state = code.canonical(initial)
         broken, met, error = code.judged_state(state, self.all & ~self.steps_properties)
         if error:
-            note_failure(self.result, code.model, (), code.said_of(error), bool(error & OF_AUTHOR), here=True)
+            self.note_failure((), error, here=True)
         self.result.expanded_levels = -1 if self.result.error else 0
         level = [LevelGroup(self.budget) for _ in range(GROUPS)]
         g = (fingerprint >> 60) & 15
@@ -534,10 +530,8 @@ class Explorer:
     def look_at_reports(self, new: list[LevelGroup]) -> None:
         """Premises met, violations found, and the first error, while this level was made."""
         r, depth = self.result, self.result.depth
-        for noted, place, by_author in kernel_errors(slot.report for slot in self.slots):
-            parent = place >> 17 & 0xFFFFFFFF
-            schedule = self.way_to_error(depth - 1, parent)
-            note_failure(r, self.code.model, schedule, self.code.said_of(noted), by_author)
+        for noted, place in kernel_errors(slot.report for slot in self.slots):
+            self.note_failure(self.schedule_to(depth - 1, place >> 17 & 0xFFFFFFFF), noted)
         for slot in self.slots:
             self.meet(slot.report.get(kernel.R_WITNESSES) | slot.report.get(kernel.R_STEP_WITNESSES), depth)
         broken = [group.info.words(3, len(self.code.properties)) for group in new]
@@ -551,9 +545,12 @@ class Explorer:
             if index >= 0:
                 r.violations[p.name] = Found(p, self.schedule_to(depth, index))
 
-    def way_to_error(self, depth: int, index: int) -> tuple[int, ...]:
-        """The steps to a state in whose steps an error was met."""
-        return self.schedule_to(depth, index)
+    def note_failure(self, schedule: tuple[int, ...], noted: int, here: bool = False) -> None:
+        """Put a run-time error into the result: see `checker/explore/failing.py`."""
+        from checker.explore.failing import note_failure
+
+        by_author = bool(noted & OF_AUTHOR)
+        note_failure(self.result, self.code.model, schedule, self.code.said_of(noted), by_author, here)
 
     def first_that_breaks(self, new: list[LevelGroup], broken: list[list[int]], k: int) -> int:
         """The number of the first state of a level that breaks the k-th property; -1: there is none.

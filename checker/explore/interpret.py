@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
-from checker.explore.failing import note_failure
 from checker.explore.memory import Budget, peak_bytes
 from checker.explore.result import Exploration, Found, Limits
 from checker.explore.stuttering import EVERY_STEP, stutters, why_every_receipt
@@ -194,6 +193,10 @@ class Interpreter:
 
     def tell_errors(self) -> None:
         """Put the run-time errors of a level into the result."""
+        if not self.errors:
+            return
+        from checker.explore.failing import note_failure
+
         for by_author, ((_, index), sentence, here) in sorted(self.errors.items()):
             schedule = () if here else self.schedule_to(self.result.depth - 1, index)
             note_failure(self.result, self.model, schedule, sentence, by_author, here)

@@ -115,7 +115,10 @@ def somebody(s: State) -> bool:
 
 @safety(witness=somebody)
 def low(s: State) -> bool:
-    """Nobody is at 9."""
+    """Nobody is at 3."""
+    for p in range(s.NODES):
+        if s.level[p] == 3:
+            return False
     return True
 
 
@@ -124,7 +127,7 @@ PROTOCOL = declare(__name__, state=state, messages=messages, types=types, budget
 WRONG = "    pass\n"
 GUARD = "    return s.level[p] < 2\n"
 NOBODY = "    s.leader[p] = NOBODY\n"
-LOW = '    """Nobody is at 9."""\n    return True\n'
+LOW = "            return False\n    return True\n"
 
 # What of the text is replaced, by what, at which depth it is met, and what is said; `^` marks the line.
 OF_AUTHOR = {

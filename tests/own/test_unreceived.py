@@ -86,7 +86,7 @@ def test_the_command_ends_with_two(tmp_path: Path) -> None:
     ran = CliRunner().invoke(main, ["--protocol", str(path)])
     assert ran.exit_code == 2
     assert 'ignored=("VOTE",)' in ran.stderr
-    assert "\n" not in ran.stderr.strip()
+    assert [line[:4] for line in ran.stderr.splitlines()[1:]] == ["    "] * 2, "the line of the send, and a caret"
 
 
 def test_what_is_declared_ignored_may_be_sent(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
 
-from zabspec.language.diagnostics import Place
+from zabspec.language.diagnostics import Place, relative
 
 __all__ = ["LanguageError", "annotated", "definition", "register_source", "said_file", "text_digest"]
 
@@ -20,8 +20,8 @@ class LanguageError(Exception):
 
     def __init__(self, file: str, line: int, reason: str, place: Place | None = None) -> None:
         where = Place(_real.get(file, file), line) if place is None else place
-        super().__init__(f"{where.text}: {reason}")
-        self.file, self.line, self.reason, self.place = file, line, reason, where
+        self.file, self.line, self.reason, self.place = relative(where.file), line, reason, where
+        super().__init__(f"{self.file}:{line}: {reason}")
 
 
 _TOP = os.path.abspath(__file__).removesuffix(os.path.join("zabspec", "language", "source.py"))

@@ -380,8 +380,9 @@ class _Reader:
         names: set[str] = set()
         for variant in self.declared.variants:
             if not isinstance(variant, Variant):
-                said = f"variants are Variant(...), and {variant!r} is none"
-                raise misdeclared(self.name, ("argument", "variants"), said)
+                raise misdeclared(
+                    self.name, ("argument", "variants"), f"variants are Variant(...), and {variant!r} is none"
+                )
             if variant.name in names:
                 said = f"two variants are called {variant.name}"
                 raise misdeclared(self.name, ("variant", variant.name), said)
@@ -389,8 +390,9 @@ class _Reader:
             for stood, function in variant.overrides.items():
                 what = f"variant {variant.name}"
                 if not isinstance(function, FunctionType):
-                    said = f"{what}: what stands in for {stood} is no function"
-                    raise misdeclared(self.name, ("variant", variant.name), said)
+                    raise misdeclared(
+                        self.name, ("variant", variant.name), f"{what}: what stands in for {stood} is no function"
+                    )
                 if stood not in self.functions and stood not in HOOKS:
                     raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
                 claim = getattr(self.functions.get(stood), "claim", None)
@@ -520,11 +522,10 @@ class _Reader:
         for name, value in vars(self.module).items():
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
             if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
-                line = f":{value.__code__.co_firstlineno}" if isinstance(value, FunctionType) else ""
                 said = f"{name} is a word of the language: call it something else"
-                if not line:
-                    raise misdeclared(self.name, ("constant", name), said)
-                raise self.fail(value, said)
+                if isinstance(value, FunctionType):
+                    raise self.fail(value, said)
+                raise misdeclared(self.name, ("constant", name), said)
 
     def check_itself(self, function: FunctionType) -> None:
         """A function that is marked is found under its name: it is called by that."""

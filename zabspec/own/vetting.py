@@ -236,7 +236,7 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
     taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
     taken |= dict.fromkeys(own_names(StateView), "a state has one")
     for f in fields:
-        at = ("field", f.name)
+        at: tuple[str, ...] = ("field", f.name)
         check_name(name, at, "field", f.name, taken)
         taken[f.name] = TWICE
         check_kind(name, at, f"field {f.name}", f.kind)
