@@ -286,7 +286,7 @@ WAITING = """
 from zabcheck.language import State, Node, Bool, Message, MessageName, action, declare, goal, receives, send, stored
 GO = MessageName("GO")
 def state(size):
-    return [stored("asked", Bool(), ""), stored("done", Bool(), "")]
+    return [stored("asked", Bool(), ""), stored("done", Bool(), ""), stored("v", Bool(), "")]
 def messages(size):
     return [Message("GO", {})]
 def not_asked(s: State, p: Node) -> bool:
@@ -298,6 +298,9 @@ def ask(s: State, p: Node) -> None:
 @receives
 def on_go(s: State, p: Node, m: GO) -> None:
     s.done[p] = True
+@action()
+def spin(s: State, p: Node) -> None:
+    s.v[p] = not s.v[p]
 @goal
 def asks(s: State, p: Node) -> bool:
     return not s.asked[p]
@@ -310,10 +313,15 @@ PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, budgets={"
 
 @pytest.mark.parametrize(
     ("budget", "drops", "asks", "gets"),
-    [("", "0", "held", "held"), (", budget='asks'", "0", "violated", "held"), ("", "1", "held", "violated")],
+    [
+        ("", "0", "held", "held"),
+        (", budget='asks'", "0", "violated", "held"),
+        (", fair=False", "0", "violated", "held"),
+        ("", "1", "held", "violated"),
+    ],
 )
 def test_a_goal_holds_in_fair_runs(tmp_path: Path, budget: str, drops: str, asks: str, gets: str) -> None:
-    """G1 and G4: an action without a budget happens, one with a budget need not, and what is lost never arrives."""
+    """G1 and G4: a fair action happens beside one that never ends, others need not, and what is lost never arrives."""
     source = WAITING.replace("BUDGET", budget).replace("DROPS", drops)
     waiting = Explored(tmp_path, source, live=True)
     assert waiting.result["goals"] == {"asks": {"result": asks}, "gets": {"result": gets}}
