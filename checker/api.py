@@ -143,6 +143,9 @@ class Inducting(TypedDict, total=False):
     time_limit: float
     seed: int
     jobs: int
+    witness_states: int
+    require_witness: bool | Sequence[str]
+    smt2: str | PathLike[str]
 
 
 def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Explored:

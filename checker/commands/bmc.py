@@ -29,6 +29,7 @@ from checker.commands.common import (
 )
 from checker.commands.drawn import HTML, check_page, draw
 from checker.commands.explore import chosen_properties, configured, counterexample
+from checker.commands.smt2 import SMT2, queries_into
 
 if TYPE_CHECKING:
     from checker.report.report import Counterexample
@@ -97,6 +98,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
+@SMT2
 @HTML
 def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
     """Ask z3 whether some run of at most K steps breaks a property.
@@ -119,7 +121,7 @@ def bmc(source: str | None, names: tuple[str, ...], **options: Any) -> int:
     bounds = Bounds(
         options["depth"], options["every"], max(0.0, end - time.perf_counter()), options["query_limit"], options["seed"]
     )  # fmt: skip
-    with StatusLine() as status:
+    with queries_into(options["smt2"]), StatusLine() as status:
         found = check_in_time(model, judged, bounds, state, telling(status))
     return Answered(model, tuple(judged), start, found, options).publish()
 

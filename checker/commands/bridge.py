@@ -24,6 +24,7 @@ from checker.commands.common import (
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
 from checker.commands.explore import configured, explored
+from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
 from zabspec.room import need_room
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ Examples:
     metavar="SIZE",
     help="Give up at so much memory, for example 4G; the machine's if not given.",
 )
+@SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
 def bridge(**options: Any) -> int:
@@ -68,7 +70,8 @@ def bridge(**options: Any) -> int:
     """
     if options["trace"] is not None:
         check_writable(options["trace"], "--trace", regular=True)
-    report = checked(options)
+    with queries_into(options["smt2"], NO_QUERIES):
+        report = checked(options)
     code = report.exit_code
     code = say(json.dumps(report.as_json(), indent=1), code) if options["as_json"] else tell(report.text(), code)
     if report.trouble:

@@ -23,9 +23,11 @@ from checker.commands.common import (
     say,
     seconds,
 )
-from checker.commands.explore import configured
+from checker.commands.explore import configured, required_witnesses
+from checker.commands.smt2 import SMT2, queries_into
 
 if TYPE_CHECKING:
+    from checker.explore.premises import Premises
     from checker.symbolic.asking import Outcome, Question, Verdict
     from invariants.inductive.argument import Argument
     from invariants.registry import Property
@@ -36,6 +38,7 @@ __all__ = ["answer_of", "answered", "as_text", "conclusion", "counterexample", "
 NOT_INDUCTIVE = 1
 MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
 INSIDE = 78  # columns of what stands two farther in
+BROKEN = "violated"  # in a run, whatever was proved
 KEPT = "kept"  # what is proved of a clause that somebody named, the others being assumed
 ALL, NONE = "all", "none"
 USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}  # of zab
@@ -73,17 +76,28 @@ USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "lo
 )  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Seed of the solver.")
 @click.option("--jobs", type=int, callback=at_least(1), help="Processes that ask; one for each core if not given.")
+@click.option(
+    "--witness-states", default=1_000_000, show_default=True, callback=at_least(0), metavar="N",
+    help="Explore at most so many states for a run that meets the premise of each property; 0: do not look.",
+)  # fmt: skip
+@click.option(
+    "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
+    help="No verdict (3) where no run was found that meets the premise of a property, or of these.",
+)  # fmt: skip
 @click.option("--confirm", is_flag=True, help="Explore instead: is every clause so in every reachable state?")
 @click.option("--depth", type=int, callback=at_least(0), help="With --confirm: how deep; to exhaustion if not given.")
 @click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
+@SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 def induct(**options: Any) -> int:
     """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
     reachable or not. What is then holds at every depth. What is not need not be violated: a
     counterexample to induction is two states and one step, and nothing says that the first is reachable.
+    An exploration then looks for a run that meets the premise of each property: of one that none meets what is
+    proved may be vacuous, which is said; one that a run breaks is violated, whatever was proved.
 
-    Exit codes: 0 every clause asked about is proved, 1 a clause is not inductive, 2 the question was wrong,
-    3 no verdict.
+    Exit codes: 0 every clause asked about is proved, 1 a clause is not inductive or a property is violated, 2 the
+    question was wrong, 3 no verdict: something is undecided, or a premise that --require-witness names is not reached.
     """
     end = time.perf_counter() + options["time_limit"]
     if options["listed"]:
@@ -137,11 +151,51 @@ def answered(options: dict[str, Any], end: float) -> Outcome:
         options["k"],
         alone=not everything_assumed(options),
         chosen=bool(options["clauses"]),
+        smt2=str(options["smt2"] or ""),
     )
+    properties = with_premise(question)
+    required = required_witnesses(options["required"], [p.name for p in properties])
+    if required and not options["witness_states"]:
+        raise click.UsageError("--require-witness contradicts --witness-states 0: nobody looks for one")
     from checker.report.progress import StatusLine
 
-    with StatusLine() as line:
-        return run(question, options["jobs"] or 0, max(0.0, end - time.perf_counter()), Line(line))
+    with queries_into(options["smt2"]), StatusLine() as line:
+        outcome = run(question, options["jobs"] or 0, max(0.0, end - time.perf_counter()), Line(line))
+    outcome.required = tuple(required)
+    if options["witness_states"] and properties:
+        outcome.premises = premises_of(outcome, properties, options, end)
+    return outcome
+
+
+def with_premise(question: Question) -> list[Property]:
+    """The properties asked about: each has a premise, which a run may meet; a clause has none."""
+    from invariants import properties_of
+
+    protocol = question.configuration.protocol
+    known = {p.name for p in properties_of(protocol) if p.default and p.judges(protocol)}
+    return [p for p in question.named(question.asked) if p.name in known]
+
+
+def premises_of(outcome: Outcome, properties: list[Property], options: dict[str, Any], end: float) -> Premises:
+    """Look for runs that meet the premises of properties. Where a clause is not proved, what follows from the clauses
+    may fail in a run: then each property is judged as far as that goes."""
+    from dataclasses import replace
+
+    from checker.commands.bridge import make_ready
+    from checker.explore.compiled import Compiled
+    from checker.explore.groups import groups_of
+    from checker.explore.premises import reached_by, stages
+    from zabspec.model import Model
+
+    # what z3 is not asked for lack of room, a later epoch or more messages in flight, is explored
+    configuration = replace(asked_for(options), max_epoch=0, channel=0)
+    every = not all(v.holds for v in outcome.verdicts)
+    if time.perf_counter() < end:
+        for group in groups_of(properties):
+            first = Model(next(stages(configuration)))
+            make_ready(partial(Compiled.of, first, group, True), "the properties in machine code")
+    left = max(0.0, end - time.perf_counter())
+    return reached_by(configuration, properties, options["witness_states"], left, every, options["jobs"] or 0)
 
 
 def refuse_contradictions(options: dict[str, Any]) -> None:
@@ -150,6 +204,8 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
         UsageError: two options contradict each other, or one has no such value.
     """
     argument(options["protocol"])
+    if options["smt2"] is not None and options["confirm"]:
+        raise click.UsageError("--smt2 contradicts --confirm: an exploration asks no solver")
     if options["depth"] is not None and not options["confirm"]:
         raise click.UsageError("--depth goes with --confirm: an induction has no depth")
     if not 0 <= options["seed"] < 2**32:
@@ -179,9 +235,15 @@ def configuration_of(options: dict[str, Any]) -> Configuration:
     if protocol_named(options["protocol"]).text is None:
         if options["network"] not in ("", "fifo"):
             raise click.UsageError("the clauses are of the paper's channels: --network fifo, or none given")
-        options = options | {name: n for name, n in USUAL.items() if options[name] is None}
-    asked = configured({**options, "reduction": "none"}, literal=False)
+    asked = asked_for(options)
     return asked if options["confirm"] else sized(asked)
+
+
+def asked_for(options: dict[str, Any]) -> Configuration:
+    """The configuration as it is asked about, with all the room that the protocol declares."""
+    if protocol_named(options["protocol"]).text is None:
+        options = options | {name: n for name, n in USUAL.items() if options[name] is None}
+    return configured({**options, "reduction": "none"}, literal=False)
 
 
 def argument(protocol: str) -> Argument:
@@ -274,15 +336,19 @@ def tell(outcome: Outcome, as_json: bool) -> int:
     code = say(as_text(outcome), code)
     if code == NO_VERDICT:
         undecided, obstacles = sum(v.word == "undecided" for v in outcome.verdicts), outcome.obstacles
+        if outcome.unmet:
+            obstacles = [*obstacles, f"--require-witness: premise not reached for {', '.join(outcome.unmet)}"]
         complain(f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided")
     return code
 
 
 def answer_of(outcome: Outcome) -> tuple[str, int]:
     """The answer in a word, and the exit code. Of clauses that somebody named it is never the word for all."""
+    if outcome.refuted:
+        return BROKEN, NOT_INDUCTIVE
     if any(v.word == "not inductive" for v in outcome.verdicts):
         return "not inductive", NOT_INDUCTIVE
-    if outcome.obstacles or not all(v.holds for v in outcome.verdicts):
+    if outcome.unmet or outcome.obstacles or not all(v.holds for v in outcome.verdicts):
         return "undecided", NO_VERDICT
     return KEPT if outcome.question.chosen else "proved", HELD
 
@@ -290,7 +356,8 @@ def answer_of(outcome: Outcome) -> tuple[str, int]:
 def proved_of(outcome: Outcome) -> tuple[list[str], list[str]]:
     """What is proved, and which clauses asked about it supposes that are not."""
     supposed = [v.clause.name for v in outcome.verdicts if v.clause.name in outcome.question.clauses and not v.holds]
-    return [] if outcome.obstacles else [v.clause.name for v in outcome.verdicts if v.holds], supposed
+    holding = [v.clause.name for v in outcome.verdicts if v.holds and v.clause.name not in outcome.refuted]
+    return [] if outcome.obstacles else holding, supposed
 
 
 def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
@@ -309,7 +376,26 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
         "no_verdict_because": obstacles,
         "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
         "at_every_depth": [] if nothing else proved,
+        "premises": premises_object(outcome),
         "clauses": [verdict_object(v, outcome) for v in outcome.verdicts],
+    }
+
+
+def premises_object(outcome: Outcome) -> dict[str, Any] | None:
+    """Which premises runs meet, for machines; None: nobody looked."""
+    found = outcome.premises
+    if found is None:
+        return None
+    return {
+        "reached": found.reached,
+        "not_reached": found.missing,
+        "violated": {name: list(v.schedule) for name, v in found.violated.items()},
+        "required": list(outcome.required),
+        "looked_at": found.bounds,
+        "explorations": [
+            {"configuration": c.as_dict(), "states": r.distinct, "depth": r.depth, "complete": r.complete}
+            for c, r in found.explored
+        ],
     }
 
 
@@ -317,11 +403,15 @@ def conclusion(outcome: Outcome) -> str:
     """How many clauses are proved; of clauses that somebody named which they are, and that they are not all."""
     question, verdicts, kept = outcome.question, outcome.verdicts, proved_of(outcome)[0]
     within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
+    empty = [name for name in outcome.unreached if name in kept]
+    vacuous = f"; of {len(empty)} of them no run that was looked at meets the premise" if empty else ""
+    if outcome.refuted:
+        vacuous += f"; {len(outcome.refuted)} violated in a run: {', '.join(outcome.refuted)}"
     if not question.chosen:
-        return f"{len(kept)} of {len(verdicts)} proved{within if kept else ''}"
+        return f"{len(kept)} of {len(verdicts)} proved{within if kept else ''}{vacuous}"
     asked = f"asked about {', '.join(question.asked)} alone"
     others = f", given {len(question.assumed)} others that were not asked about" if question.assumed else ""
-    return f"{asked}: {len(kept)} of {len(verdicts)} kept by every step{within if kept else ''}{others}"
+    return f"{asked}: {len(kept)} of {len(verdicts)} kept by every step{within if kept else ''}{others}{vacuous}"
 
 
 def as_text(outcome: Outcome) -> str:
@@ -347,11 +437,32 @@ def as_text(outcome: Outcome) -> str:
         lines.append(f"assumed, and not asked about: {named_or_counted(question)}")
     if supposed and proved:
         lines.append(f"what is proved or follows supposes {', '.join(supposed)}, not proved: it may fail in a run")
+    lines += premise_lines(outcome)
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
     lines += ["", f"{conclusion(outcome)}; {spent:.0f} s of queries"]
     return fitted("\n".join(lines))
+
+
+def premise_lines(outcome: Outcome) -> list[str]:
+    """Which premises runs meet, as far as was looked."""
+    found = outcome.premises
+    if found is None:
+        return (
+            ["whether runs meet the premises of properties was not looked at"] if with_premise(outcome.question) else []
+        )
+    by_depth: dict[int, list[str]] = {}
+    for name, depth in found.reached.items():
+        by_depth.setdefault(depth, []).append(name)
+    lines = []
+    if by_depth:
+        said = "; ".join(f"{', '.join(names)} at depth {depth}" for depth, names in sorted(by_depth.items()))
+        lines.append(f"premises that runs meet: {said}")
+    lines += [f"violated in a run of {depth} steps: {name}" for name, depth in outcome.refuted.items()]
+    if found.missing:
+        lines.append(f"premises that no run meets that was looked at: {', '.join(found.missing)}")
+    return [*lines, f"looked at for that: {found.bounds}"]
 
 
 def named_or_counted(question: Question) -> str:
@@ -376,15 +487,17 @@ def impossible_lines(outcome: Outcome) -> list[str]:
 
 def verdict_text(v: Verdict, outcome: Outcome) -> str:
     """A verdict, in the table; nothing is proved where something stands in the way."""
+    if v.clause.name in outcome.refuted:
+        return BROKEN
     if v.holds and outcome.obstacles:
         return "no verdict"
-    if v.word == "k-inductive":
-        return f"k-inductive (k = {v.k})"
     if v.word == "undecided":
         return f"undecided ({v.undecided[0]}{', ...' if len(v.undecided) > 1 else ''})"
-    if v.follows and v.holds:
-        return "follows"
-    return KEPT if v.holds and outcome.question.chosen else v.word
+    if v.word == "k-inductive":
+        word = f"k-inductive (k = {v.k})"
+    else:
+        word = "follows" if v.follows and v.holds else KEPT if v.holds and outcome.question.chosen else v.word
+    return f"{word}, premise not reached" if v.clause.name in outcome.unreached else word
 
 
 def counterexample(v: Verdict) -> list[str]:
@@ -417,7 +530,8 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
         "clause": v.clause.name,
         "source": v.clause.source,
         "statement": " ".join(v.clause.statement.split()),
-        "verdict": verdict_text(v, outcome) if v.word == "proved" else v.word,
+        "verdict": verdict_word(v, outcome),
+        "premise_reached": premise_reached(v, outcome),
         "k": v.k,
         "queries": v.asked,
         "seconds": round(v.seconds, 3),
@@ -427,6 +541,21 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
         fields = [{"field": name, "before": was, "after": now} for name, was, now in v.fields]
         out["counterexample"] = {"step": v.failing.move, "word": v.failing.word, "fields": fields}
     return out
+
+
+def verdict_word(v: Verdict, outcome: Outcome) -> str:
+    """A verdict, for machines: whether its premise is reached is said beside it."""
+    if v.word == "proved" or v.clause.name in outcome.refuted:
+        return verdict_text(v, outcome).partition(",")[0]
+    return v.word
+
+
+def premise_reached(v: Verdict, outcome: Outcome) -> bool | None:
+    """Whether a run was found that meets a property's premise; None: it has none, or nobody looked."""
+    found = outcome.premises
+    if found is None or v.clause.name not in found.properties:
+        return None
+    return v.clause.name not in found.missing
 
 
 # --- on reachable states -----------------------------------------------------------------------

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import click
 
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Cannot, Subcommand, complain, near, say, seconds, tell
+from checker.commands.smt2 import SMT2, queries_into
 
 __all__ = ["prove"]
 
@@ -29,8 +31,11 @@ PATIENCE = 2.0  # seconds before progress is shown
     "--search", type=float, callback=seconds, metavar="SECONDS",
     help="With --mutant: let z3 look for a violation, instead of showing the one that is known.",
 )  # fmt: skip
+@SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-def prove(mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, as_json: bool) -> int:
+def prove(
+    mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None, as_json: bool
+) -> int:
     """Prove abstract ZAB safe for any number of processes and any length.
 
     Exit codes: 0 proved, 1 a mutant breaks a property, 2 the question was wrong, 3 no verdict.
@@ -45,8 +50,10 @@ def prove(mutant: str, seeds: tuple[int, ...], query_limit: float, search: float
         if mutant:
             if len(seeds) > 1:
                 raise click.UsageError("--mutant takes one --seed")
-            return broken(mutant, seeds[0] if seeds else 0, query_limit, search, as_json)
-        return proved(seeds or (0,), query_limit, as_json)
+            with queries_into(smt2):
+                return broken(mutant, seeds[0] if seeds else 0, query_limit, search, as_json)
+        with queries_into(smt2):
+            return proved(seeds or (0,), query_limit, as_json)
     except SearchError as problem:
         raise Cannot(f"{problem}: a bug of zabcheck, please report it") from None
 

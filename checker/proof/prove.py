@@ -10,6 +10,7 @@ from typing import Any
 from checker.proof.queries import CONSECUTION, COVER, DERIVED, IMPLIED, INITIATION, Outcome, Prover
 from checker.proof.run_text import Refused, take
 from checker.proof.stepping import Run, SearchError, truth
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Answer
 from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Story
@@ -96,15 +97,21 @@ def prove(seed: int, seconds: float, tell: Callable[[str], None]) -> Proof:
     """
     started = time.perf_counter()
     proof = Proof(seed)
-    for theory, outcomes in ((ZAB, proof.outcomes), (CONNECTED, proof.connections)):
-        prover = Prover(theory, seed, seconds)
-        for query in prover.queries():
-            tell(query.key)
-            outcomes.append(prover.ask(query))
+    with about(f"seed {seed}" if seed else ""):
+        ask_all(proof, seconds, tell)
     proof.witnessed, untaken_there = witnesses(ZAB)
     proof.untaken = (*untaken_there, *untaken(sound(CONNECTED, OVER_CONNECTIONS), CONNECTED))
     proof.seconds = time.perf_counter() - started
     return proof
+
+
+def ask_all(proof: Proof, seconds: float, tell: Callable[[str], None]) -> None:
+    """Ask every query, and enter its answer."""
+    for theory, outcomes in ((ZAB, proof.outcomes), (CONNECTED, proof.connections)):
+        prover = Prover(theory, proof.seed, seconds)
+        for query in prover.queries():
+            tell(query.key)
+            outcomes.append(prover.ask(query))
 
 
 def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:

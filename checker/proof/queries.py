@@ -22,6 +22,7 @@ import z3
 from checker.proof.meaning import After, meaning
 from checker.proof.needs import NEEDS
 from checker.proof.unbounded import Unbounded
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Answer, Result, Solver
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import Expression, Quantified, Variable, forall, implies, mentions, parameters_of
@@ -173,6 +174,11 @@ class Prover:
         A counterexample counts only where every hypothesis was used. `seconds`: instead of the prover's limit.
         """
         limit = self.seconds if seconds is None else seconds
+        with about("" if self.theory.over is None else "connections", query.kind, query.action, query.clause):
+            return self.ask_named(query, limit)
+
+    def ask_named(self, query: Query, limit: float) -> Outcome:
+        """`ask`, under the name that its queries are written with."""
         spent, names = 0.0, NEEDS.get(query.key)
         if names is not None:
             some = self.hypotheses(query, names)
@@ -181,7 +187,8 @@ class Prover:
             if result.proved:
                 return Outcome(query, result.answer, spent, len(some), False)
         everything = self.hypotheses(query, None)
-        result = self.check(query, everything, limit)
+        with about("all hypotheses" if names is not None else ""):
+            result = self.check(query, everything, limit)
         return Outcome(query, result.answer, spent + result.seconds, len(everything), True, result.reason)
 
     def check(self, query: Query, hypotheses: Mapping[str, z3.BoolRef], seconds: float, core: bool = False) -> Result:

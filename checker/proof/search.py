@@ -16,6 +16,7 @@ from checker.proof.circuit import Bit
 from checker.proof.finite import Choice, Finite, Instance, Table
 from checker.proof.meaning import After, meaning
 from checker.proof.stepping import Induction, Run, SearchError, Step, beginning, falsified, may, shortened, step, truth
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Result, Solver
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, Expression, Sort, Symbol, mentions
@@ -100,7 +101,8 @@ class Search:
         for clause, bit in zip(clauses, broken, strict=True):
             if bit is False:
                 continue
-            result = solver.check(*([] if bit is True else [solver.bit(bit)]))
+            with about("broken by", action.name, clause.name):
+                result = solver.check(*([] if bit is True else [solver.bit(bit)]))
             if result.model is None:
                 yield clause, result, None
                 continue
@@ -134,7 +136,8 @@ class Search:
         bound = dict(zip(action.parameters, arguments, strict=True))
         world.circuit.demand(world.neg(meaning(guard.formula, bound, before)))
         solver = self.solver(world)
-        result = solver.check()
+        with about("without", guard.name, action.name):
+            result = solver.check()
         if result.model is None:
             return result, None
         bits = solver.bits(result.model)
@@ -164,7 +167,8 @@ class Search:
             unrolled.another()
         world.circuit.demand(meaning(goal.formula, {}, unrolled.states[-1]))
         solver = self.solver(world)
-        result = solver.check(seconds=max(0.1, self.seconds - (time.perf_counter() - started)))
+        with about("run of", most, "steps to", goal.name):
+            result = solver.check(seconds=max(0.1, self.seconds - (time.perf_counter() - started)))
         if result.model is None:
             return result, None
         bits = solver.bits(result.model)

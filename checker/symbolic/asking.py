@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.pool import AsyncResult
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker.explore.symmetry import asymmetry
 from checker.signals import Held, unheard
@@ -19,6 +19,7 @@ from checker.symbolic.granted import cut, faults, places
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
 from checker.symbolic.possible import EPOCHS, Possible, Taken
+from checker.symbolic.smt2 import record_into
 from checker.symbolic.solver import Answer
 from invariants import properties_of
 from invariants.inductive import datagrams
@@ -26,6 +27,9 @@ from invariants.inductive.argument import Argument, argument_of
 from invariants.registry import STEP, Property, property_named
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
+
+if TYPE_CHECKING:
+    from checker.explore.premises import Premises
 
 __all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
 
@@ -49,6 +53,7 @@ class Question:
         k: the longest run of steps tried for a clause that one step breaks.
         alone: not every clause is assumed; then errors that those which are do not exclude are taken for granted.
         chosen: it is asked of some clauses, which somebody named: nothing is said of the others.
+        smt2: the folder that every query is written to; empty: none is.
     """
 
     configuration: Configuration
@@ -60,6 +65,7 @@ class Question:
     k: int = 1
     alone: bool = False
     chosen: bool = False
+    smt2: str = ""
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -136,6 +142,8 @@ class Outcome:
         taken: of each move what there is to know of taking it.
         unasked: the moves that were not asked about: there was no time.
         symmetry_off: why each process is asked about by itself; empty: of processes that are alike one is.
+        premises: which premises of properties runs reach, and which properties they break; none: nobody looked.
+        required: the properties whose premise has to be reached, or there is no verdict.
     """
 
     question: Question
@@ -143,6 +151,25 @@ class Outcome:
     taken: list[Taken] = field(default_factory=list)
     unasked: int = 0
     symmetry_off: str = ""
+    premises: Premises | None = None
+    required: tuple[str, ...] = ()
+
+    @property
+    def refuted(self) -> dict[str, int]:
+        """The properties that a run breaks, with how many steps it takes."""
+        return {name: found.depth for name, found in self.premises.violated.items()} if self.premises else {}
+
+    @property
+    def unreached(self) -> list[str]:
+        """The properties that are proved, and no run that was looked at meets their premise."""
+        proved = {v.clause.name for v in self.verdicts if v.holds}
+        return [name for name in self.premises.missing if name in proved] if self.premises else []
+
+    @property
+    def unmet(self) -> list[str]:
+        """The properties whose premise has to be met by a run, and is by none that was looked at."""
+        missing = self.premises.missing if self.premises else self.required
+        return [name for name in self.required if name in missing]
 
     @property
     def impossible(self) -> dict[str, tuple[str, ...]]:
@@ -259,6 +286,7 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
     """What there is to know of taking a move, and its findings; -1: of asking which are possible, and what
     has to hold at first, and to follow."""
     question, number = task
+    record_into(question.smt2)
     asked, can = induction(question), possible(question)
     if number < 0:
         return can.enabled(), asked.initially() + asked.implied()
@@ -270,6 +298,7 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, Answer, float]:
     """Whether a clause is k-inductive, for the least k."""
     question, name = task
+    record_into(question.smt2)
     asked = induction(question)
     began = time.perf_counter()
     last, clause = Answer.COUNTEREXAMPLE, question.named([name])[0]
@@ -283,6 +312,7 @@ def answer_k(task: tuple[Question, str]) -> tuple[str, int, Answer, float]:
 def show(task: tuple[Question, Finding]) -> tuple[tuple[str, str, str], ...]:
     """What matters of a counterexample."""
     question, finding = task
+    record_into(question.smt2)
     return tuple(rows(induction(question), finding))
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import z3
 
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Answer, Result, Solver, interruptibly
 from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
@@ -225,7 +226,8 @@ class _Search:
             return Result(Answer.UNDECIDED, 0.0, reason="out of time")
         question = z3.Bool(f"broken in {len(self.run.rounds)}")
         self.solver.add(question == self.z3.truth(bad))
-        result = self.solver.check(question, seconds=seconds)
+        with about("broken within rounds", f"{len(self.run.rounds):02}"):
+            result = self.solver.check(question, seconds=seconds)
         if result.proved:
             self.solver.add(z3.Not(question))
             self.errors = []

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import z3
 
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Answer, Result, Solver
 from checker.symbolic.transition import Action, Transition
 from checker.symbolic.views import View, Views
@@ -119,7 +120,6 @@ class Induction:
         said = self.views.of_state([*self.every])
         self.known = dict(zip((c.name for c in self.every), said, strict=True))
         self.shape = [c.name for c in self.every if c.name in set(first)]
-        self.questions = 0
         self.made: dict[int, list[Action]] = {}
 
     @cached_property
@@ -221,14 +221,8 @@ class Induction:
         return solver
 
     def refute(self, solver: Solver, what: Truth, seconds: float | None = None) -> Result:
-        """Whether what a solver knows has a model in which something is true. What is refuted, or
-        shown, is left behind as a switch that is off."""
-        self.questions += 1
-        switch = z3.Bool(f"question {self.questions}", self.z3.context)
-        solver.add(z3.Implies(switch, self.z3.truth(what)))
-        result = solver.check(switch, seconds=seconds)
-        solver.add(z3.Not(switch))
-        return result
+        """Whether what a solver knows has a model in which something is true."""
+        return solver.whether(self.z3.truth(what), seconds=seconds)
 
     def true_in(self, model: z3.ModelRef, t: Truth) -> bool:
         return bool(z3.is_true(model.eval(self.z3.truth(t), model_completion=True)))
@@ -259,7 +253,8 @@ class Induction:
         out = []
         for p in self.targets:
             if p.of != STEP:
-                result = self.refute(solver, not_(self.transition.holds(p, self.transition.state)))
+                with about("implied", p.name):
+                    result = self.refute(solver, not_(self.transition.holds(p, self.transition.state)))
                 data = b"" if result.model is None else self.bytes_in(result.model, self.transition.state)
                 out.append(Finding(p.name, "", result.answer, result.seconds, 0, data, data))
         return out
@@ -269,12 +264,13 @@ class Induction:
         may break."""
         found: dict[str, Finding] = {}
         names = set(only) or {p.name for p in (*self.clauses, *self.targets)}
-        for action in self.split(move, self.action(move)):
-            names -= {n for n, f in found.items() if f.answer is not Answer.PROVED}
-            for f in self.ask_case(move, action, names):
-                before = found.get(f.clause)
-                spent = f.seconds + (before.seconds if before is not None else 0.0)
-                found[f.clause] = Finding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
+        with about(move.label):
+            for action in self.split(move, self.action(move)):
+                names -= {n for n, f in found.items() if f.answer is not Answer.PROVED}
+                for f in self.ask_case(move, action, names):
+                    before = found.get(f.clause)
+                    spent = f.seconds + (before.seconds if before is not None else 0.0)
+                    found[f.clause] = Finding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
         return list(found.values())
 
     def split(self, move: Move, action: Action) -> Iterator[Action]:
@@ -295,7 +291,9 @@ class Induction:
         solver = self.solver(self.shape, action.guard)
         for value in range(1 << cell.width):
             case = equal(cell, value, cell.width)
-            if not self.refute(solver, case).proved:
+            with about("case", fields[0], value):
+                none = self.refute(solver, case).proved
+            if not none:
                 smaller = self.transition.action(move.word, and_(action.guard, case))
                 yield from self.split_by(move, smaller, fields[1:])
 
@@ -305,7 +303,9 @@ class Induction:
         if takes is False:
             return
         shape = self.solver(self.shape, takes)
-        if shape.check().proved:
+        with about("can be taken"):
+            never = shape.check().proved
+        if never:
             return
         state = {**action.after, **{key: self.transition.state[key] for key in self.transition.scratch}}
         looked_at = [c for c in self.clauses if c.name in names and self.may_break(action, c)]
@@ -320,7 +320,8 @@ class Induction:
                 continue
             began = time.perf_counter()
             whole = whole or self.solver(self.known, takes, *same)
-            result = self.refute(whole, not_(every(open_)))
+            with about("keeps", name):
+                result = self.refute(whole, not_(every(open_)))
             before = after_ = b""
             if result.model is not None:
                 before = self.bytes_in(result.model, self.transition.state)
@@ -364,7 +365,8 @@ class Induction:
                 again = again or view in changed
                 if view in changed:
                     continue
-                result = self.refute(solver, not_(equation), min(SWEEP, self.seconds))
+                with about("leaves as it was", view[0], *view[1]):
+                    result = self.refute(solver, not_(equation), min(SWEEP, self.seconds))
                 if result.proved:
                     solver.add(self.z3.truth(equation))
                     shown[view, equation] = None

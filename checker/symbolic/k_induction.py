@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Answer, Solver
 from checker.symbolic.unroll import Unrolling
 from invariants.registry import Property
@@ -21,7 +22,8 @@ def k_inductive(induction: Induction, clause: Property, k: int) -> Answer:
     from checker.symbolic.bmc import Bounds, check
 
     seconds, seed = induction.seconds, induction.seed
-    based = check(induction.model, [clause], Bounds(k - 1, seconds=seconds, seed=seed, together=False))
+    with about(clause.name, f"of the first {k} steps"):
+        based = check(induction.model, [clause], Bounds(k - 1, seconds=seconds, seed=seed, together=False))
     if based.broken:
         return Answer.COUNTEREXAMPLE
     if based.reason or based.left_range:
@@ -46,4 +48,5 @@ def k_inductive(induction: Induction, clause: Property, k: int) -> Answer:
     after = run.at([transition.holds(clause, transition.state)], run.state)[0]
     assert isinstance(after, (bool, Term))
     say(not_(after))
-    return solver.check().answer
+    with about(clause.name, f"after {k} steps"):
+        return solver.check().answer

@@ -18,6 +18,7 @@ from functools import cached_property
 import z3
 
 from checker.symbolic.induction import Induction, Move, describe, operand_values
+from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Answer, Solver
 from zabspec.language.symbolic_memory import SLOTS, at_its_end
 from zabspec.language.symbolic_terms import Term, Truth, and_, bit, equal, not_, or_
@@ -27,6 +28,7 @@ from zabspec.worlds.steps import NUMBERED, PROCESSES
 __all__ = ["EPOCHS", "Possible", "Taken", "pattern"]
 
 EPOCHS = "--max-epoch"  # the flag of the range that every model cuts on purpose: the protocol has no last epoch
+FEW = 4  # clauses that a query's name has room for
 ERROR = 32  # bits of the number of an error's site
 
 
@@ -114,11 +116,8 @@ class Possible:
 
     def core(self, what: Truth, names: Sequence[str]) -> list[str] | None:
         """Of the clauses named, some that are enough to forbid something; None: they are not."""
-        self.induction.questions += 1
-        switch = z3.Bool(f"whether {self.induction.questions}")
-        self.one_by_one.add(z3.Implies(switch, self.induction.z3.truth(what)))
-        result = self.one_by_one.check(switch, *(z3.Bool(n) for n in names))
-        self.one_by_one.add(z3.Not(switch))
+        with about("forbidden by", *(names if len(names) < FEW else [f"{len(names)} clauses"])):
+            result = self.one_by_one.whether(self.induction.z3.truth(what), *(z3.Bool(n) for n in names))
         return [n for n in names if n in result.core] if result.proved else None
 
     def least(self, what: Truth) -> tuple[str, ...]:
@@ -141,14 +140,19 @@ class Possible:
         began, self.undecided = time.perf_counter(), False
         solver = self.induction.solver(self.induction.known, fine=False)
         wrong = not_(self.induction.fine)
-        errors = [s.sentence() for s in self.sites_of(wrong, self.transition.enabled[1], solver)]
-        if self.some(self.transition.no_word, solver) is not None:
-            errors.append("an operand of a step would be no byte")
+        with about("which steps there are", "meets an error"):
+            errors = [s.sentence() for s in self.sites_of(wrong, self.transition.enabled[1], solver)]
+            if self.some(self.transition.no_word, solver) is not None:
+                errors.append("an operand of a step would be no byte")
         spent = time.perf_counter() - began
         return Taken("", Answer.COUNTEREXAMPLE, spent, errors=tuple(errors), undecided=self.undecided)
 
     def of(self, move: Move) -> Taken:
         """What there is to know of a move."""
+        with about(move.label, "is possible"):
+            return self.taking(move)
+
+    def taking(self, move: Move) -> Taken:
         began, self.undecided = time.perf_counter(), False
         action = self.induction.action(move)
         fine = and_(action.guard, equal(action.error, 0, ERROR))

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import z3
 
+from checker.symbolic import smt2
 from zabspec.room import need_room
 
 __all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
@@ -80,6 +81,9 @@ class Solver:
     simple: bool = False
     logic: str = ""
     parameters: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    tracked: list[z3.BoolRef] = field(default_factory=list, init=False)  # names of assertions
+    over: list[z3.BoolRef] = field(default_factory=list, init=False)  # assertions about questions that are answered
+    questions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
@@ -136,6 +140,7 @@ class Solver:
     def track(self, name: str, assertion: z3.BoolRef) -> None:
         """Assert a formula under a name by which a core tells of it."""
         self.z3.assert_and_track(assertion, name)
+        self.tracked.append(z3.Bool(name, assertion.ctx))
 
     def push(self) -> None:
         """Remember the assertions made so far."""
@@ -163,12 +168,42 @@ class Solver:
         took = time.perf_counter() - started
         if problem:
             raise SolverError(problem)
+        result = self.result_of(said, took)
+        if smt2.is_recording():  # behind what z3 says of its answer, which it forgets
+            smt2.record(self.asserted(assumptions), "unknown" if said is None else str(said), took)
+        return result
+
+    def result_of(self, said: z3.CheckSatResult | None, took: float) -> Result:
+        """What z3's word comes to, with the model, the core or the reason."""
         if said == z3.sat:
             return Result(Answer.COUNTEREXAMPLE, took, model=self.z3.model())
         if said == z3.unsat:
             return Result(Answer.PROVED, took, core=tuple(str(name) for name in self.z3.unsat_core()))
         reason = "out of time" if said is None else plain(self.z3.reason_unknown())
         return Result(Answer.UNDECIDED, took, reason=reason)
+
+    def whether(self, what: z3.BoolRef, *given: z3.BoolRef, seconds: float | None = None) -> Result:
+        """Ask whether the assertions have a model in which something is true, and leave it behind: it is asserted under
+        a switch, which is off from then on.
+
+        Args:
+            given: assumptions (literals).
+        """
+        self.questions += 1
+        switch = z3.Bool(f"question {self.questions}", what.ctx)
+        implied = z3.Implies(switch, what)
+        self.z3.add(implied)
+        result = self.check(switch, *given, seconds=seconds)
+        off = z3.Not(switch)
+        self.z3.add(off)
+        self.over += [implied, off]
+        return result
+
+    def asserted(self, assumptions: Sequence[z3.BoolRef]) -> list[z3.BoolRef]:
+        """What a query asks to have a model: the assertions, names of tracked ones among them, and the assumptions."""
+        over = {a.get_id() for a in self.over}
+        own = [a for a in self.z3.assertions() if a.get_id() not in over]
+        return [*own, *self.tracked, *assumptions]
 
     def in_a_thread(self, assumptions: tuple[z3.BoolRef, ...], limit: float) -> tuple[z3.CheckSatResult | None, str]:
         """z3's word (None: it did not even notice that its time was over), and what it complained of."""

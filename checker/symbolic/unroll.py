@@ -90,7 +90,7 @@ class Unrolling:
         values = iter(self.at(roots, self.state))
         errors = [next(values) for _ in live]
         actions = [a for a, _ in live]
-        taken = [variable(f"{depth}.{a.word:x}", 0) for a in actions]
+        taken = [variable(f"round {depth}.{a.word:x}", 0) for a in actions]
         constraints = [or_(not_(t), guard) for t, (_, guard) in zip(taken, live, strict=True)]  # type: ignore[arg-type]
         changed: dict[int, dict[Term | int | bool, Truth]] = {}
         for action, chosen in zip(actions, taken, strict=True):
@@ -113,7 +113,7 @@ class Unrolling:
             for new, when in ways.items():
                 value = ite(when, new, value, cell.width)
             if isinstance(value, Term) and value.op != "var":
-                fresh = variable(f"{depth}.{cell.label}@{key:x}", cell.width)
+                fresh = variable(f"round {depth}.{cell.label}@{key:x}", cell.width)
                 constraints.append(equal(fresh, value, cell.width))
                 value = fresh
             state[key] = value

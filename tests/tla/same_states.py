@@ -21,7 +21,7 @@ __all__ = ["reached", "with_states"]
 
 def reached(model: Model) -> set[bytes]:
     """Every state that the interpreter reaches."""
-    world = Interpreter(model, (), False)
+    world = Interpreter(model, (), False, every_step=True)  # a module has them all
     found = world.run(Limits())
     assert found.complete, found.error or found.stopped
     return world.seen

@@ -1,0 +1,105 @@
+"""Which premises of properties runs reach, by exploring: a proof of a property says little of a protocol in which its
+premise is never true, as of one that does nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.groups import groups_of
+from checker.explore.result import Exploration, Found, Limits
+from invariants.registry import Property
+from zabspec.model import Configuration, Model
+
+__all__ = ["Premises", "reached_by", "stages"]
+
+
+@dataclass
+class Premises:
+    """What explorations found of the premises of properties.
+
+    Attributes:
+        properties: whose premises were looked for.
+        reached: by property the depth at which its premise is first true.
+        violated: by property the run that breaks it.
+        explored: each exploration's configuration, and what it came to.
+        trouble: why nothing, or not all that was meant to be, was explored; empty: it was.
+    """
+
+    properties: tuple[str, ...]
+    reached: dict[str, int] = field(default_factory=dict)
+    violated: dict[str, Found] = field(default_factory=dict)
+    explored: list[tuple[Configuration, Exploration]] = field(default_factory=list)
+    trouble: str = ""
+
+    @property
+    def missing(self) -> list[str]:
+        """The properties whose premise no run met that was looked at, and that none broke."""
+        return [name for name in self.properties if name not in self.reached and name not in self.violated]
+
+    @property
+    def bounds(self) -> str:
+        """What was looked at, in words."""
+        if not self.explored:
+            return f"nothing was explored: {self.trouble}"
+        return "; ".join(bounds_of(c, r) for c, r in self.explored) + (f"; {self.trouble}" if self.trouble else "")
+
+
+def bounds_of(c: Configuration, r: Exploration) -> str:
+    """One exploration in words."""
+    chosen = {name: value for name, value in c.as_dict().items() if name in BOUNDS and value not in ("", 0)}
+    given = ", ".join(f"{name} {value}" for name, value in chosen.items())
+    if r.complete and not r.error:
+        return f"{given}: all {r.distinct:,} states"
+    why = r.error or r.stopped or "its depth"
+    return f"{given}: {r.distinct:,} states to depth {r.depth}, then {why}"
+
+
+BOUNDS = ("nodes", "txns", "timeouts", "crashes", "losses", "partitions", "drops", "duplicates", "budgets", "max_epoch")
+
+
+def stages(c: Configuration) -> Iterator[Configuration]:
+    """The configurations that are explored for premises, the smaller first: of a protocol over connections one timeout
+    reaches nearly all, and all of that is soon explored."""
+    if Model(c).protocol.text is None:
+        few = replace(c, timeouts=min(1, c.timeouts), crashes=0, losses=0, partitions=0)
+        if few != c:
+            yield few
+    yield c
+
+
+def reached_by(
+    c: Configuration, properties: Sequence[Property], states: int, seconds: float, every: bool, threads: int = 0
+) -> Premises:
+    """Explore until each premise is met, or the bounds are.
+
+    Args:
+        c: its budgets are the largest that are explored.
+        properties: whose premises are looked for; they are judged besides.
+        states: the most of each exploration.
+        seconds: for all of it.
+        every: properties whose premise is met are judged in larger configurations too.
+        threads: 0: one for each core.
+    """
+    end = time.perf_counter() + seconds
+    found = Premises(tuple(p.name for p in properties))
+    for stage in stages(c):
+        judged = [p for p in properties if p.name in found.missing or (every and p.name not in found.violated)]
+        if not found.missing and not every:
+            break
+        for group in groups_of(judged):
+            left = end - time.perf_counter()
+            if left <= 0:
+                found.trouble = "there was no time left"
+                return found
+            code, _ = Compiled.of(Model(stage), group, True)
+            r = Explorer(code, threads).run(Limits(None, states, left), keep_going=True)
+            found.explored.append((stage, r))
+            found.reached |= {name: depth for name, depth in r.witnessed.items() if name not in found.reached}
+            found.violated |= r.violations
+            if r.stopped == "interrupted":
+                raise KeyboardInterrupt
+    return found
