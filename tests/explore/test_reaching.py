@@ -47,9 +47,9 @@ def verdicts(result: Result) -> dict[str, str]:
 
 
 def test_a_run_that_puts_nothing_to_the_test_is_no_verdict_where_a_witness_is_required() -> None:
-    """`--depth 4` reaches no premise at all, and ended with 0 whatever was asked."""
+    """`--depth 4` reaches no premise at all; the sentence says which were required."""
     flags = (*TINY, "--depth", "4")
-    assert run(*flags).exit_code == 0
+    assert run(*flags).exit_code == 3
     for required in (
         ("--require-witness",),
         ("--require-witness", "all"),
