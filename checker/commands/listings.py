@@ -36,14 +36,13 @@ NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's 
 @click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
 def properties(protocol: str | None) -> int:
     """The properties, where the papers state them, and the premise that puts each to the test."""
-    from invariants import PROPERTIES, properties_of
+    from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of
 
-    if protocol is not None:
-        protocol_named(protocol)
+    own = protocol is not None and protocol_named(protocol).text is not None
     rows = []
-    for p in PROPERTIES if protocol is None else properties_of(protocol):
+    for p in PROPERTIES if protocol is None else (*properties_of(protocol), *([NO_RUNTIME_ERROR] if own else [])):
         if protocol is not None and not p.judges(protocol):
             continue
-        name = p.name if p.default else f"{p.name} (only if named)"
+        name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
         rows.append((name, p.source, p.premise, " ".join(p.statement.split())))
     return table(("property", "source", "premise", "statement"), rows)

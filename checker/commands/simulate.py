@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,20 @@ from checker.commands.common import (
     OWN_BUDGETS_HELP,
     PATH,
     PROTOCOL_HELP,
+    VIOLATED,
     Cannot,
     Subcommand,
     check_writable,
     complain,
     protocol_named,
+    say,
 )
 from checker.commands.drawn import HTML, check_page
 
 if TYPE_CHECKING:
     from checker.report.simulated import Answer
-    from zabspec.simulator.run import Fault, Run
+    from zabspec.language.diagnostics import Stop
+    from zabspec.simulator.run import Fault, Run, SimulationError
 
 __all__ = ["answered", "simulate"]
 
@@ -82,9 +86,13 @@ def simulate(**options: Any) -> int:
     A run follows from its seed and flags alone. All flags from --protocol to --timeout go beyond
     the lab; faults come first in their tick.
 
-    Exit codes: 0; 1 --check found a violation; 2 the question was wrong; 3 the run has no end.
+    Exit codes: 0; 1 --check found a violation, or your own protocol meets a run-time error; 2 the question was wrong;
+    3 the run has no end.
     """
-    answer = answered(options)
+    try:
+        answer = answered(options)
+    except RuntimeErrorMet as found:
+        return found.publish(options)
     trouble = answer.write_files(options)
     if options["table"] is not None:
         trouble = write_table(answer.run, options["table"]) or trouble
@@ -93,6 +101,53 @@ def simulate(**options: Any) -> int:
         complain(trouble)
         return NO_VERDICT
     return code
+
+
+class RuntimeErrorMet(Cannot):
+    """A run of somebody's own protocol that ends in a run-time error of its source: `no-runtime-error` is violated.
+
+    Args:
+        sentence: what the simulator says of it.
+        stop: the line of the source, and what its names hold.
+    """
+
+    def __init__(self, sentence: str, stop: Stop) -> None:
+        super().__init__(f"the run has no end: {sentence}")
+        self.sentence, self.stop = sentence, stop
+
+    def publish(self, options: Mapping[str, Any]) -> int:
+        """Print it; returns the exit code."""
+        from zabspec.language.diagnostics import pointed
+
+        head, place = f"VIOLATED: no-runtime-error: {self.sentence}", self.stop.place
+        if options["as_json"]:
+            content = {"verdict": "violated", "property": "no-runtime-error", "sentence": head, "place": place.text}
+            return say(json.dumps({**content, "values": dict(self.stop.values)}, indent=1), VIOLATED)
+        held = ", ".join(f"{name} = {value}" for name, value in self.stop.values)
+        lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
+        return say("\n".join([head, "", *lines, *([f"with {held}"] if held else [])]), VIOLATED)
+
+
+def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
+    """The run-time error of the author in which a run ends, met again in plain Python, which has the values; None: it
+    is of the simulator, or of a protocol of this project."""
+    from traces.record.failure import of_author
+    from zabspec.language.diagnostics import innermost, is_own_file
+    from zabspec.language.reference import ERRORS
+    from zabspec.simulator.run import SimulationError, play
+
+    if problem.lacks_room or protocol_named(run.protocol).text is None:
+        return None
+    try:
+        play(run, "interpret")
+    except SimulationError as again:
+        trouble = again.__context__
+        if not isinstance(trouble, ERRORS) or not of_author(trouble):
+            return None
+        stop = innermost(trouble, lambda file: not is_own_file(file))
+        if stop is not None and not is_own_file(stop.place.file):
+            return RuntimeErrorMet(str(again), stop)
+    return None
 
 
 def answered(options: dict[str, Any]) -> Answer:
@@ -123,7 +178,7 @@ def answered(options: dict[str, Any]) -> Answer:
     except ConfigError as problem:
         raise click.UsageError(str(problem)) from None
     except SimulationError as problem:
-        raise Cannot(f"the run has no end: {problem}") from None
+        raise met_in(run, problem) or Cannot(f"the run has no end: {problem}") from None
     except TableError as problem:
         raise click.UsageError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
 

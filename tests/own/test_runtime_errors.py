@@ -319,6 +319,29 @@ def test_what_meets_none_holds_and_counts_for_no_other_property(
 
 
 @pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("case", ["range", "ghost", "environment"])
+def test_a_simulated_run_that_meets_it_is_a_violation(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, line = text_with(tmp_path, *OF_AUTHOR[case][:2])
+    run = CliRunner().invoke(main, ["simulate", "--protocol", "mine.py", "--budget", "ups=9"])
+    assert run.exit_code == 1, run.output
+    assert run.stdout.startswith("VIOLATED: no-runtime-error: ")
+    assert f"\nmine.py:{line}:\n" in run.stdout
+    told = CliRunner().invoke(main, ["simulate", "--protocol", "mine.py", "--budget", "ups=9", "--json"])
+    assert (told.exit_code, json.loads(told.stdout)["place"]) == (1, f"mine.py:{line}")
+
+
+def test_the_built_in_property_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text_with(tmp_path, "", "")
+    listed = CliRunner().invoke(main, ["properties", "--protocol", "mine.py"])
+    assert "no-runtime-error (always)" in listed.output
+    assert "no-runtime-error" not in CliRunner().invoke(main, ["properties", "--protocol", "zab"]).output
+
+
+@pytest.mark.slow(seconds=2)
 def test_random_walks_find_it_too(tmp_path: Path) -> None:
     model, judged = model_of(text_with(tmp_path, *OF_AUTHOR["range"][:2])[0])
     found = Search(SearchCode(model, judged), "random", 1, 1).run(20)
