@@ -156,6 +156,13 @@ CASES = {
     ),
     # declarations
     "kind without values": (LEVEL, LEVEL.replace("0, 3", "3, 0"), None, "field level has no values: 3..0"),
+    "flag that there is not": (
+        LEVEL,
+        LEVEL.replace("0, 3", '0, 3, "--upps"'),
+        None,
+        "there is no flag --upps that could widen the range of level",
+    ),
+    "flag of a message": ("Int(0, 3)})]", 'Int(0, 3, "ups")})]', '"by"', "there is no flag ups that could widen"),
     "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is no kind"),
     "too much room": (
         "Int(0, 9), 3)",

@@ -33,6 +33,7 @@ from zabspec.own.texts import Read, failed, is_elsewhere, read_text
 from zabspec.own.vetting import (
     check_budgets,
     check_fields,
+    check_flags,
     check_kept,
     check_one_meaning,
     check_roles,
@@ -193,6 +194,7 @@ class OpenText:
         except (Exception, SystemExit) as problem:
             raise self._failed("types", self.declared.types, problem) from None
         check_fields(self.name, fields, (), messages)
+        check_flags(self.name, fields, messages, self.declared.budgets)
         if self.declared.world == CONNECTIONS:
             check_roles(self.name, fields, size.nodes, self.declared.elects)
         check_kept(self.name, self.module, self.constants)

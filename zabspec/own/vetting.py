@@ -23,6 +23,7 @@ from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 __all__ = [
     "check_budgets",
     "check_fields",
+    "check_flags",
     "check_kept",
     "check_one_meaning",
     "check_roles",
@@ -62,6 +63,7 @@ SIMULATED = frozenset({
     "fault_b",
 })  # fmt: skip
 
+OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # beside budgets, that ranges follow from
 TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
@@ -254,6 +256,22 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
             check_kind(name, at, f"{m.name}.{part}", kind)
             if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
                 raise misdeclared(name, at, f"{m.name}.{part} is a bag, which a field of the state alone can be")
+
+
+def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message], budgets: Iterable[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a range is said to be widened by a flag that there is not.
+    """
+    known = {f"--{budget.replace('_', '-')}" for budget in (*budgets, *BUDGETS)} | OTHER_FLAGS
+    declared: list[tuple[tuple[str, ...], Kind]] = [(("field", f.name), f.kind) for f in fields]
+    declared += [(("part", m.name, part), kind) for m in messages for part, kind in m.fields.items()]
+    for at, kind in declared:
+        for part in parts_of(kind):
+            widen = getattr(part, "widen", "")
+            if widen and widen not in known:
+                said = f"there is no flag {widen} that could widen the range of {'.'.join(at[1:])}"
+                raise misdeclared(name, at, f"{said}: name the flag of a budget that it follows from, or none")
 
 
 def own_names(view: type) -> set[str]:
