@@ -195,7 +195,11 @@ class Actions(Control):
         after, result = self.fresh.name("t"), self.fresh.name("result")
         becomes = self.becoming(after, said)
         if chooses > 1:
-            return self.choosing(result, body, after, conj(Text(f"choice < {after}.choices", True), becomes), said)
+            # a step that chooses in more ways than are listed would be another model without them
+            beyond = f'Assert({after}.choices <= {MOST_CHOICES}, "a step may choose in more than {MOST_CHOICES} ways")'
+            kept = [Text(beyond)] if chooses >= MOST_CHOICES else []
+            here = conj(*kept, Text(f"choice < {after}.choices", True), becomes)
+            return self.choosing(result, body, after, here, said)
         return let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
 
     def becoming(self, after: str, said: Sequence[Field]) -> Node:

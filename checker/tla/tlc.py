@@ -53,7 +53,7 @@ def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
     """What TLC's output says, and how long it took.
 
     Raises:
-        TlcFailed: it has no counts.
+        TlcFailed: it has no counts, or TLC met an error that is no violation.
     """
     found = COUNTS.findall(output)
     if not found:
@@ -62,6 +62,9 @@ def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
         raise TlcFailed(f"TLC printed no counts: {wrong.strip()}")
     generated, distinct = (int(x.replace(",", "")) for x in found[-1])
     levels, broken = DEPTH.search(output), BROKEN.search(output)
+    errors = re.findall(r"^Error: .*(?:\n\".*)?", output, re.MULTILINE)
+    if errors and not broken:  # it counts what it saw before, and says how deep, as if that were all
+        raise TlcFailed(f"TLC could not go on: {' '.join(errors[0].split())}")
     steps = [int(n) for n in STEP.findall(output)]
     return Counts(
         distinct, generated, int(levels[1]) if levels else 0, broken[1] if broken else "",

@@ -10,6 +10,7 @@ from test_tla import JAR, needs_tlc
 
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, module_of
+from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
 from zabspec.language.kinds import MessageUnion
@@ -35,6 +36,18 @@ def test_tlc_reaches_the_same_states(text: str) -> None:
     theirs, states = compared(JAR, Configuration(str(HERE / f"{text}.py")))
     assert (theirs.violated, theirs.ended) == ("", True)
     assert theirs.distinct == states
+
+
+@needs_tlc
+@pytest.mark.slow(seconds=4)
+def test_more_ways_to_choose_than_are_listed_are_an_error(tmp_path: Path) -> None:
+    """Of 3 to the sixth ways TLC would look at the first 256, and find no error in the rest."""
+    path = tmp_path / "shapes.py"
+    path.write_text(SHAPES.replace("s.level[p] = choose(s, 3)", "s.level[p] = choose(s, 3) * choose(s, 3)"), "utf-8")
+    made = module_of(Model(Configuration(str(path))), (), "Shapes")
+    assert "may choose in more than 256 ways" in made.text
+    with pytest.raises(TlcFailed, match="a step may choose in more than 256 ways"):
+        run_tlc(JAR, made, limit=300)
 
 
 def written(tmp_path: Path, *lines: str, old: str = "", new: str = "") -> Module:

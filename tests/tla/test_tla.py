@@ -304,5 +304,7 @@ def test_what_tlc_prints_is_read() -> None:
     assert parsed(progress) == Counts(37055, 1105207, 0, "", 0, 0.0, False), "stopped before its end"
     broken = f"Error: Invariant Durability is violated.\nState 1: <Initial>\nState 2: <Next line>\n{end}"
     assert (parsed(broken).violated, parsed(broken).depth) == ("Durability", 1)
+    with pytest.raises(TlcFailed, match="could not go on: Error: The first argument of Assert"):
+        parsed(f"Error: The first argument of Assert evaluated to FALSE\n{end}\n{deep}")
     with pytest.raises(TlcFailed, match="Could not"):
         parsed("TLC2\nError: Could not find the module\n")
