@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import shlex
 import socket
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from checker.commands.common import InputPath
 from zabspec.signals import ENDING
 
 from .running import Outcome, Setting
+from .truth import SENTENCE
 
 __all__ = ["KINDS", "Case", "cases", "inputs", "names", "signals_at_random", "walk", "wrong"]
 
@@ -206,7 +206,7 @@ def wrong(case: Case, o: Outcome, folder: Path) -> list[str]:
     if "Traceback" in o.err or "internal error" in o.err or list(folder.glob("zabcheck-error-*")):
         out.append("an error that was not foreseen")
     spoiled = case.setting.streams
-    if 2 not in spoiled and o.code == 2 and not re.fullmatch(r"zabcheck: .+\n(    .+\n    .+\n)?", o.err):
+    if 2 not in spoiled and o.code == 2 and not SENTENCE.fullmatch(o.err):
         out.append("2 is one sentence")
     if 1 not in spoiled and "--json" in case.words and o.code in (0, 1, 3):
         out += not_json(o)

@@ -15,9 +15,11 @@ from .commands import SAMPLES
 from .files import Damaged
 from .running import Outcome, run
 
-__all__ = ["disputed", "faults", "lies"]
+__all__ = ["SENTENCE", "disputed", "faults", "lies"]
 
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What is wrong with a request: a sentence, and for a protocol's source the line with a caret below it.
+SENTENCE = re.compile(r"zabcheck: .+\n(    .+\n    .+\n)?")
 REASON = re.compile("(?i)no verdict|undecided|cannot|no quorum|none of|false|interrupted|reached|no end|not")
 RANGES = ("max_epoch", "channel")  # a run within some is one within others, and says nothing that is not so
 FOR_MACHINES = ("check", "gallery")
@@ -34,7 +36,7 @@ def faults(o: Outcome, folder: Path) -> list[str]:
     if ORDERS.search(o.out) or ORDERS.search(o.err):
         out.append("control characters")
     unsaid = o.words[:1] and o.words[0] in FOR_MACHINES and "--json" in o.words  # these say there too what is wrong
-    if o.code == 2 and ((o.out and not unsaid) or not re.fullmatch(r"zabcheck: .+\n(    .+\n    .+\n)?", o.err)):
+    if o.code == 2 and ((o.out and not unsaid) or not SENTENCE.fullmatch(o.err)):
         out.append("2 is one sentence on stderr, perhaps with a line of the source, and nothing on stdout")
     if o.code == 1 and not o.out:
         out.append("1 without a word of what was found")
