@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.second.generator.kinds import Flag, Function, Mail, Members, Number, Numbers, Process, Record, Row
 from tests.second.generator.scope import CLAIM, HISTORY, Scope
-from tests.second.generator.statements import INDENT, Lines, Statements
+from tests.second.generator.statements import INDENT, Lines, Statements, indented
 
 __all__ = ["Claims"]
 
@@ -236,6 +236,23 @@ class Claims(Statements):
                 "                return False", "    return True",
             ]  # fmt: skip
         return [self.witness(w, CLAIM), helper, [*head, *body]]
+
+    def of_order(self, name: str) -> list[Lines]:
+        """What no property may say: it depends on which place a message has in the bag. The front end has to refuse
+        it."""
+        at, size = "s.in_flight[k]", "len(s.in_flight)"
+        last = at.replace("k", "n - 1")
+        body: Lines = self.one(
+            ["k = 0", f"if {size} > 0:", f"    return {at}.source == {at}.target", "return True"],
+            [f"n = {size}", "if n > 0:", f"    return {last}.target != 0", "return True"],
+            ["k = 0", f"while k < {size}:", f"    if {at}.source == 0 and k > 0:", "        return False",
+             "    k = k + 1", "return True"],
+            ["k = 0", f"for j in range({size}):", "    k = j", f"return {size} == 0 or {at}.source == 0"],
+            [f"return {size} == 0 or {name}_at(s, 0)"],
+        )  # fmt: skip
+        head = ["@invariant", f"def {name}(s: State) -> bool:", '    """It is so of the first message in flight."""']
+        looks = [f"def {name}_at(s: State, k: int) -> bool:", f"    return {at}.source == {at}.target"]
+        return [*([looks] if f"{name}_at" in body[0] else []), [*head, *indented(body)]]
 
     def goals(self, count: int) -> tuple[list[Lines], list[str]]:
         """What nobody should wait for in vain."""

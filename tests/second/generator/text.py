@@ -110,7 +110,7 @@ FIELDS = [
     "pending",
 ]
 MAILS = ["ASK", "TELL", "VOTE", "ACK", "COPY", "DONE"]
-PARTS = ["number", "flag", "who", "pair", "rows", "some"]
+PARTS = ["amount", "flag", "who", "pair", "rows", "some"]
 
 
 @dataclass(frozen=True)
@@ -443,12 +443,20 @@ class Builder:
         self.parts += self.draw.judges(self.between(0, 1))
         claims, names = self.draw.claims(self.between(1, 3))
         self.parts += claims
+        self.order = words.world == "datagrams" and self.chance(0.03)
+        if self.order:
+            self.parts += self.draw.of_order("first_of_all")
+            names.append("first-of-all")
         goals, goal_names = self.draw.goals(1 if self.chance(0.15) else 0)
         self.parts += goals
         self.add_variant()
         request = request_for(self, names)
         return Generated(
-            self.seed, self.text(), request, tuple(goal_names), {"growth": self.growth, "world": words.world}
+            self.seed,
+            self.text(),
+            request,
+            tuple(goal_names),
+            {"growth": self.growth, "world": words.world, "order": self.order},
         )
 
     def text(self) -> str:
@@ -468,6 +476,7 @@ class Builder:
         types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in named)}}}"]
         given = ["state=state", "messages=messages", f"budgets={words.budgets!r}", *self.declared]
         given += ["types=types"] if named else []
+        given.append(f"flight=lambda size: {8 if words.disks else 14}")
         if words.world == "connections":
             given.append('world="connections"')
         whole = ["PROTOCOL = declare(", "    __name__,", *(f"    {g}," for g in given), ")"]

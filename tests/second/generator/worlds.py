@@ -43,7 +43,10 @@ def receipt(b: Builder, k: int, mail: Mail, own: str, source: str) -> None:
     if source:
         given += f", {source}: Node"
         scope.names.processes.append(source)
-    body = b.handled(scope)
+    if b.words.world == "datagrams" and b.chance(0.15):  # it hands something on, or does nothing
+        body = indented(b.draw.send(scope) if scope.may_send else []) or ["    pass"]
+    else:
+        body = b.handled(scope)
     if b.words.world == "connections" and scope.may_send and b.chance(0.6):
         body += indented(b.draw.send(scope))
     b.parts.append(["@receives", f"def {mail.handler}({given}, m: {mail.name}) -> None:", *body])

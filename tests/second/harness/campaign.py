@@ -135,7 +135,9 @@ def coverage_lines(outcomes: Sequence[Outcome]) -> list[str]:
     return table(covered(outcomes), len(outcomes), max(1, len(outcomes) // SHARE))
 
 
-def campaign(first: int, count: int, engines: Collection[str], jobs: int, results: Path | None) -> list[Outcome]:
+def campaign(
+    first: int, count: int, engines: Collection[str], jobs: int, results: Path | None, until_different: bool = False
+) -> list[Outcome]:
     """Check protocols, those apart that a file of results has already; prints a line for each."""
     before = done_before(results) if results is not None else []
     known = {o.seed for o in before if 0 <= o.seed - first < count}
@@ -147,4 +149,6 @@ def campaign(first: int, count: int, engines: Collection[str], jobs: int, result
         print(outcome.line(), flush=True)
         for lines in outcome.differences.values():
             print(*(f"    {line}" for line in lines[:24]), sep="\n", flush=True)
+        if until_different and outcome.status in ("differs", "failed"):
+            break
     return outcomes

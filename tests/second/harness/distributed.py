@@ -40,7 +40,7 @@ def compared(question: Question, book: Book) -> Difference | str | None:
     """Hold the distributed search against the reference: states of each level, and verdicts."""
     if book.errors:
         return "a step errs"
-    task, why = ExplorationTask.of(question.configuration, question.properties, True, False, PARTS)
+    task, why = ExplorationTask.of(question.configuration, question.properties, True, False, PARTS, True)
     with tempfile.TemporaryDirectory() as folder:
         explorer = SparkExplorer(task, Checkpoint(Storage(folder)))
         explorer.here = FEW

@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from invariants import properties_of
+from invariants.binding import full_namespace
 from invariants.registry import Property
 from tests.second.harness.plain import Plain
+from zabspec.language.frontend import FrontEnd
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
@@ -42,6 +44,17 @@ class Question:
         self.model = Model(self.configuration)
         wanted = request["properties"]
         self.properties: tuple[Property, ...] = tuple(p for p in properties_of(name) if p.name in wanted)
+
+    def check(self) -> None:
+        """Type the whole text, its properties too.
+
+        Raises:
+            LanguageError: it is outside the language.
+        """
+        program = self.model.program
+        front = FrontEnd(program.layout, full_namespace(self.model), program.types, program.handlers)
+        for name in ("apply", "enabled", *(f.__name__ for p in self.properties for f in (p.holds, p.witness))):
+            front.function(name)
 
     @cached_property
     def plain(self) -> Plain:

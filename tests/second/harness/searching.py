@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import NotRenamings
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ
-from tests.second.harness.plain import Renamer
+from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.harness.stepping import InMachineCode, Interpreted
 
@@ -28,6 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 HELD, VIOLATED, VACUOUS = "held", "violated", "premise not reached"
+RUNTIME = "no-runtime-error"
 
 
 class Recording(Explorer):
@@ -80,10 +82,24 @@ def verdicts_of(r: Exploration, depths: bool = True) -> dict[str, tuple[str, int
 
 
 def judged(engine: str, book: Book, r: Exploration, depths: bool = True) -> Difference | None:
-    """Hold an exploration's verdicts against the reference's; one that met an error is not asked."""
-    if r.error or book.errors:
-        return None
-    return verdicts_differ(engine, book, verdicts_of(r, depths))
+    """Hold an exploration's verdicts against the reference's. One that met a run-time error ended with that level: of
+    the reference's verdicts those count that it had come to by then, and whether the author's text met the error."""
+    if book.answer["property_errors"]:
+        return None  # what else is said of a state whose property errs is not compared
+    if not book.errors:
+        if r.error:
+            return Difference(engine, "an error that the reference does not meet", [r.error])
+        return verdicts_differ(engine, book, verdicts_of(r, depths))
+    first = 1 + min(book.depth[k] for k in book.errors)
+    ours = {name: v for name, v in verdicts_of(r, depths).items() if v[0] == VIOLATED}
+    wanted = {n: v for n, v in book.verdicts.items() if v["result"] == VIOLATED and v["depth"] <= first}
+    wanted.pop(RUNTIME, None)
+    lines = [f"{name}: {ours.get(name)} for {wanted.get(name)}" for name in sorted(ours.keys() ^ wanted.keys())]
+    capacity = {(i, label) for i, label, _ in book.answer["capacity_errors"]}
+    by_author = any(book.depth[i] + 1 == first and (i, label) not in capacity for i, label, _ in book.answer["errors"])
+    if not r.error or r.failed != by_author:
+        lines.append(f"{RUNTIME}: {r.error or 'no error'}, {r.failed}, for {by_author} at {first}")
+    return Difference(engine, "verdicts beside a run-time error", lines) if lines else None
 
 
 def sets_differ(engine: str, book: Book, wanted: Mapping[str, int], found: Mapping[str, int]) -> Difference | None:
@@ -121,7 +137,7 @@ def explored(question: Question, book: Book, code: Compiled) -> Difference | Non
     explorer = Recording(code)
     r = explorer.run(limits_of(question), keep_going=True)
     if r.error or book.errors:
-        return None
+        return judged("compiled", book, r)
     found: dict[str, int] = {}
     for depth, state in explorer.found:
         found.setdefault(question.plain.text(state), depth)
@@ -139,7 +155,7 @@ def symmetric(question: Question, book: Book, code: Compiled) -> Difference | No
     except NotRenamings as problem:
         return Difference("symmetric", "renaming does not commute with stepping", [str(problem)])
     if r.error or book.errors:
-        return None
+        return judged("symmetric", book, r)
     renamer = Renamer(question.plain)
     wanted: dict[str, int] = {}
     for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
@@ -153,15 +169,28 @@ def symmetric(question: Question, book: Book, code: Compiled) -> Difference | No
     return sets_differ("symmetric", book, wanted, found) or judged("symmetric", book, r)
 
 
-def without_stuttering(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
-    """The search that leaves out stuttering receipts: verdicts and premises; or why it leaves out none."""
+def without_stuttering(question: Question, book: Book) -> Difference | str | None:
+    """The search that leaves out stuttering receipts: what it reaches beside the messages in flight, verdicts and
+    premises; or why it leaves out none."""
     if question.request.get("max_depth") is not None:
         return "the request has a depth"
-    code = Compiled(question.model, question.properties, symmetry)
+    code = Compiled(question.model, question.properties, False)
     if code.stuttering_off:
         return code.stuttering_off
-    r = Explorer(code, 1).run(Limits(), keep_going=True)
+    explorer = Recording(code)
+    r = explorer.run(Limits(), keep_going=True)
+    if not r.error and not book.errors:
+        found = {beside_the_mail(question.plain.text(state)) for _, state in explorer.found}
+        missing = [k for k, key in enumerate(book.keys) if beside_the_mail(key) not in found]
+        if missing:
+            what = "states are missing that differ in more than messages in flight"
+            return Difference("stuttering left out", what, [f"{len(missing)}, the first:", *run_to(book, missing[0])])
     return judged("stuttering left out", book, r, depths=False)
+
+
+def beside_the_mail(text: str) -> str:
+    """A state without its network."""
+    return canonical({**json.loads(text), "network": {}})
 
 
 def sleeping(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
@@ -208,8 +237,6 @@ def checkpointed(question: Question, book: Book, code: Compiled) -> Difference |
             with Kept(where, code, limit, resume) as keeper:
                 parts.append(Explorer(code, 1).run(limit, keep_going=True, keeper=keeper))
     whole, last = Explorer(code, 1).run(limits_of(question), keep_going=True), parts[-1]
-    if whole.error or book.errors:
-        return None
 
     def figures(r: Exploration) -> tuple[Any, ...]:
         return r.levels, r.complete, r.generated, r.terminal, r.witnessed, sorted(r.violations), r.event_counts

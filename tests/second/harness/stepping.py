@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 
 from checker.explore.compiled import Compiled
@@ -12,6 +13,7 @@ from zabspec.language.reference import RangeError, StateView
 
 __all__ = ["InMachineCode", "Interpreted"]
 
+ROOM = 4096  # successors of a state for which there is room, before the most that there can be is asked for
 Steps = tuple[list[tuple[str, bytes]], list[str]]  # successors with labels; the labels of steps that err
 
 
@@ -65,7 +67,19 @@ class InMachineCode:
 
     def __init__(self, question: Question, code: Compiled) -> None:
         self.question, self.code = question, code
+        self.each = code.layout.total + 8
+        self.most = min(code.model.most_steps, ROOM)
+        self.out = ctypes.create_string_buffer((self.most + 1) * self.each)
+        self.work = ctypes.create_string_buffer(code.numbers["WORK"] + 64)
 
     def steps(self, state: bytes) -> Steps:
-        size = self.code.layout.size
-        return [(self.question.label(word), after[:size]) for word, after in self.code.next_states(state)], []
+        code, size = self.code, self.code.layout.size
+        n = code.successors(code.state(state), self.out, self.most, self.work)
+        if n < 0:
+            return [(self.question.label(word), after[:size]) for word, after in code.next_states(state)], []
+        raw = ctypes.string_at(self.out, n * self.each)
+        moves = []
+        for at in range(0, len(raw), self.each):
+            word = int.from_bytes(raw[at : at + 8], "little")
+            moves.append((self.question.label(word), raw[at + 8 : at + 8 + size]))
+        return moves, []
