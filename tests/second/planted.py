@@ -80,7 +80,7 @@ PLANTS = {
     "choices": Plant(
         "machine code explores only the first alternative of a choice",
         "compiled",
-        (("checker/explore/kernel.py", "            choices = max(choices, child.choices)\n", ""),),
+        (("checker/explore/kernel.py", "choices = max(choices, child.choices)", "choices = 1"),),
     ),
     "checkpoint": Plant(
         "a resumed search has no premises that were reached before",

@@ -86,7 +86,7 @@ def test_engines_say_what_the_second_explorer_says(seed: int, tmp_path: Path, re
 @pytest.mark.slow(seconds=6)
 @pytest.mark.parametrize("seed", MORE)
 def test_more_engines_say_it_too(seed: int, tmp_path: Path, reference: Reference) -> None:
-    held(seed, tmp_path, reference, *USUAL, "checkpointed", "symbolic", "distributed")
+    held(seed, tmp_path, reference, *USUAL, "checkpointed", "simulated", "symbolic", "distributed")
 
 
 # --- what the harness sees -----------------------------------------------------------------------------------

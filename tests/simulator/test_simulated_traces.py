@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -156,3 +157,13 @@ def test_a_rule_of_the_simulator_that_is_broken_is_found(monkeypatch: pytest.Mon
     monkeypatch.setattr(connections, "leader_learns", own)
     with pytest.raises(TraceError, match=r"^step \d+ \(tick \d+\), state\.link\[\d\]\[\d\]: the trace says 0, the sim"):
         any(simulated_trace(faulty(seed, "zab")) is None for seed in range(20))
+
+
+def test_a_crash_of_a_user_protocol_s_process_is_a_step_that_leaves_it_down() -> None:
+    """The world notes who is down after the handler of the crash, which is still the same step."""
+    raft = str(Path(__file__).parents[2] / "examples" / "raft_election.py")
+    faults = (Fault(29, "crash", 0), Fault(59, "recover", 0))
+    trace = simulated_trace(Run(1, 3, 120, 0, faults=faults, protocol=raft, network="ordered", budgets="elections=2"))
+    kinds = [step.word.kind for step in trace.steps]
+    assert [trace.steps[kinds.index(kind)].state["crashed"][0] for kind in ("crash", "recover")] == [True, False]
+    assert replay(trace).steps == trace.steps

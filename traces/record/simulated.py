@@ -65,6 +65,9 @@ class StepListener(Listener):
         self.again: set[Key] = set()
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
+        self.notes_down = cluster.parts_of.text is not None
+        if self.notes_down:
+            names["went_down"] = self.went_down(names["went_down"])
         self.watched.hear(self, names)
 
     def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
@@ -73,9 +76,26 @@ class StepListener(Listener):
         self.word = self.said(s, name, p, rest)
 
     def ends(self, s: StateView) -> None:
-        if self.word is None:
-            return
+        if self.word is None or (self.notes_down and self.word.kind == "crash"):
+            return  # a crash ends when the world has noted that the process is down
         self.happens(s, replace(self.word, choice=s.choice if s.choices > 1 else 0))
+
+    def went_down(self, inner: Callable[[StateView, int], None]) -> Callable[[StateView, int], None]:
+        """`went_down`, with which a crash of a user protocol's process ends: it may start again in the same step."""
+
+        def went(s: StateView, p: int) -> None:
+            if self.process >= 0:  # within another step, which tells of it
+                inner(s, p)
+                return
+            self.process = p
+            try:
+                inner(s, p)
+            finally:
+                self.process = -1
+            assert self.word is not None
+            self.happens(s, self.word)
+
+        return went
 
     def said(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> StepWord | None:
         """The step that a handler takes, but for its choice; None: it is none."""

@@ -517,8 +517,8 @@ def named_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
         for k in range(kind.capacity):
             yield from named_parts(kind.element, at + kind.header + k * kind.element.size)
     elif isinstance(kind, MessageUnion):
-        for name, inner in kind.envelope.items():
-            yield from named_parts(inner, at + kind.envelope_offsets[name])
+        for name, part in kind.envelope.items():
+            yield from named_parts(part, at + kind.envelope_offsets[name])
         for message in kind.messages:
             for name, inner in message.fields.items():
                 yield from named_parts(inner, at + kind.offsets(message.name)[name])
