@@ -31,6 +31,7 @@ PRELUDE = (
     ("NoMessage", 'NoMessage == [kind |-> "NONE"]'),
     ("Max", "Max(a, b) == IF a < b THEN b ELSE a"),
     ("Min", "Min(a, b) == IF a < b THEN a ELSE b"),
+    ("PutAt", "PutAt(q, k, x) == IF k \\in DOMAIN q THEN [q EXCEPT ![k] = x] ELSE <<q[k]>>"),
     ("RemoveAt", "RemoveAt(q, k) == SubSeq(q, 1, k - 1) \\o SubSeq(q, k + 1, Len(q))"),
     ("Pick", "\\* a process of several: {which}\nPick(S) == CHOOSE x \\in S : {pick}"),
     ("Least", "Least(S) == CHOOSE x \\in S : \\A y \\in S : x <= y"),

@@ -181,6 +181,11 @@ class Statements(Expressions):
             path = "".join(self.index(p, at) for p in found.parts)
             new = value(at)
             text = str(new) if isinstance(new, int) else flat(new).text
+            if how == "=" and found.parts and place.terms[-1].length is not None:  # TLC would leave it as it is
+                path = "".join(self.index(p, at) for p in found.parts[:-1])
+                index = found.parts[-1].index
+                assert index is not None
+                text = f"PutAt(@, {self.place_in(index, at)}, {text})"
             return after(at.changed(state, f.name, f"!.{f.name}{path} = {text}"))
 
         return self.ready([*asked, *(p.index for p in found.parts if p.index is not None)], env, changed)

@@ -5,7 +5,7 @@ A stored value is an ordinary immutable Python value, so that a state is a tuple
 - an integer, truth value or process: an `int` (or `bool`);
 - a set: an `int`, whose bit k says whether k is a member;
 - a record: a named tuple;
-- a sequence: the tuple `(length, cell, cell, ...)`, without cells at or beyond the length that are all low ends (K4);
+- a sequence: the tuple `(length, element, element, ...)`;
 - a message: the tuple `(name, value, value, ...)`; no message is `()`.
 """
 
@@ -227,32 +227,23 @@ class Seq(Kind):
             return row[k + 1] if k + 1 < len(row) else self.element.low
         raise Fault(f"index {k} of a sequence of {self.capacity}", self.derived)
 
-    def row(self, length: int, cells: tuple) -> tuple:
-        """Return a stored sequence: `cells` without the unused ones at the end."""
-        end = len(cells)
-        while end > length and cells[end - 1] == self.element.low:
-            end -= 1
-        return (length, *cells[:end])
-
     def replaced(self, row: tuple, k: int, value: Any) -> tuple:
-        """Return a stored sequence with another value in cell k (K4)."""
-        cells = row[1:] + (self.element.low,) * (k + 2 - len(row))
-        return self.row(row[0], (*cells[:k], value, *cells[k + 1 :]))
+        """Return a stored sequence with another value in element k, or raise a `Fault` (K4)."""
+        if not 0 <= k < row[0]:
+            raise Fault(f"no element {k} to assign to")
+        return (*row[: k + 1], value, *row[k + 2 :])
 
     def appended(self, row: tuple, value: Any) -> tuple:
         """Return a stored sequence with one more element, or raise a `Fault` (K5)."""
         if row[0] >= self.capacity:
             raise Fault(f"a sequence of {self.capacity} is full", self.derived)
-        return (row[0] + 1, *row[1 : row[0] + 1], value, *row[row[0] + 2 :])
+        return (row[0] + 1, *row[1:], value)
 
     def removed(self, row: tuple, k: int) -> tuple:
         """Return a stored sequence without element k, or raise a `Fault` (K5)."""
-        length = row[0]
-        if not 0 <= k < length:
+        if not 0 <= k < row[0]:
             raise Fault(f"no element {k} to remove", self.derived)
-        cells = row[1 : k + 1] + row[k + 2 : length + 1]
-        beyond = row[length + 1 :]
-        return self.row(length - 1, (*cells, self.element.low, *beyond) if beyond else cells)
+        return (row[0] - 1, *row[1 : k + 1], *row[k + 2 :])
 
     def store(self, value: Any) -> tuple:
         if isinstance(value, SeqView) and value.kind == self:
@@ -266,17 +257,13 @@ class Seq(Kind):
         return SeqView(cells, index, self, wrote)
 
     def plain(self, value: Any) -> Any:
-        length = value[0]
-        if len(value) > length + 1:
-            cells = [self.element.plain(self.cell(value, k)) for k in range(self.capacity)]
-            return {"length": length, "cells": cells}
         elements = [self.element.plain(v) for v in value[1:]]
         return sorted(elements, key=canonical) if self.bag else elements
 
     def same(self, value: Any) -> Any:
         if not self.bag:
             return value
-        return (value[0], *sorted(value[1 : value[0] + 1]), *value[value[0] + 1 :])
+        return (value[0], *sorted(value[1:]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Seq) and (self.capacity, self.element) == (other.capacity, other.element)
@@ -310,7 +297,6 @@ class SeqView:
 
     def __setitem__(self, k: int, value: Any) -> None:
         stored = self.kind.element.store(value)
-        self.kind.cell(self.cells[self.index], k)
         self._write(self.kind.replaced(self.cells[self.index], k, stored))
 
     def append(self, value: Any) -> None:

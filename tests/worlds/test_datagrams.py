@@ -40,6 +40,7 @@ from zabspec.language import (
     frontend,
     llvm_text,
 )
+from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
 from zabspec.language.schema import Layout
@@ -375,7 +376,7 @@ def test_an_envelope_is_read_as_it_was_written_in_both_worlds(called: str, tmp_p
             result = function(buffer, *given)
             after = StateView(made.layout, buffer.raw)
             if after.error:
-                site = typed.sites[after.error - 1]
+                site = typed.sites[site_number(after.error) - 1]
                 with pytest.raises(RangeError) as caught:
                     made.python[called](s, *given)
                 problem = caught.value

@@ -101,8 +101,6 @@ def failure_of(model: Model, trouble: BaseException, where: str, judged: str = "
     stop = innermost(trouble, is_authors(model))
     sentence = said(model, trouble)
     widen = trouble.widen if isinstance(trouble, RangeError) else ""
-    if not of_author(trouble) and not widen:
-        widen = "smaller numbers"
     if stop is None:
         return Failure(where, judged, sentence, "", 0, 0, 0, "", (), widen)
     code, column, end = shown(stop.place)

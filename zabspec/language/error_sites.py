@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["OF_AUTHOR", "TOO_WIDE", "of_author", "remedy", "site_number"]
+__all__ = ["NO_ENTRY", "OF_AUTHOR", "SHIFTED", "TOO_WIDE", "of_author", "remedy", "site_number"]
 
 TOO_WIDE = "would leave 64 bits"
+SHIFTED = "would leave 64 bits, or be shifted by a number outside 0..63"
+NO_ENTRY = "has no entry there to assign to"
 OF_AUTHOR = 1 << 30  # in machine code, added to the number of a site at which an error is of the author
 
 
-def of_author(problem: str, widen: str) -> bool:
-    """Whether an error is of the author of a text, by the origin of the range: one that a flag widens, or that
-    machine words have, is a capacity, and whoever runs out of it has no verdict."""
-    return not widen and problem != TOO_WIDE
+def of_author(widen: str) -> bool:
+    """Return whether an error is of the author of a protocol, by the origin of the range: one that a flag widens is a
+    capacity, and whoever runs out of it has no verdict. That integers have 64 bits is the language's."""
+    return not widen
 
 
 def remedy(widen: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from zabspec.language import tree as t
 from zabspec.language.diagnostics import Place, place_at
-from zabspec.language.error_sites import TOO_WIDE
+from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.members import alike_sequences, is_member
@@ -107,6 +107,8 @@ class Expressions:
         self.returns: t.AnyType = t.VOID
         self.assigned: frozenset[str] | None = frozenset()  # names that have a value here; None: not reached
         self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
+        self.sequences: dict[int, t.Expr] = {}  # by an index into a sequence, that sequence
+        self.kept: list[t.Term] = []  # those indices: their identities stay theirs
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -147,7 +149,18 @@ class Expressions:
                 raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}")
             if field is not None and field.disk and self.surroundings:
                 raise self.fail(node, f"{field.name} is on a disk, which its process alone writes")
+            if self.writes is not None:  # the world writes places that there are
+                found.terms = [self.below_length(term, found.field, node) for term in found.terms]
         return found
+
+    def below_length(self, term: t.Term, field: str, node: ast.expr) -> t.Term:
+        """An index of what is written: in a sequence, of an element that it has."""
+        sequence = self.sequences.get(id(term))
+        if sequence is None:
+            return term
+        return t.Term(
+            term.index, term.stride, term.bound, self.site(node, field, NO_ENTRY), bag=term.bag, length=sequence
+        )
 
     def subscripts(self, node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
         indices: list[ast.expr] = []
@@ -227,6 +240,8 @@ class Expressions:
         sure = isinstance(index, t.Const) and 0 <= index.value < kind.capacity
         site = 0 if sure else self.site(node, label, f"has no place beyond {kind.capacity - 1}")
         term = t.Term(index, kind.element.size, kind.capacity, site, bag=base if kind.bag else None)
+        self.sequences[id(term)] = base
+        self.kept.append(term)
         if isinstance(base, t.Memory):
             return self.memory(
                 base.base, base.offset + kind.header, [*base.terms, term], kind.element, base.field, base.state
@@ -399,7 +414,7 @@ class Expressions:
         sure = isinstance(right, t.Const) if divides else symbol not in ("*", "<<", ">>")
         if self.is_kernel or sure:
             return t.Binary(t.INT, symbol, left, right)
-        site = self.site(node, "an integer", BY_ZERO if divides else TOO_WIDE)
+        site = self.site(node, "an integer", BY_ZERO if divides else TOO_WIDE if symbol == "*" else SHIFTED)
         return t.Binary(t.INT, symbol, left, right, site, self.state_in_scope())
 
     def compare(self, node: ast.Compare) -> t.Expr:

@@ -186,6 +186,9 @@ class _Emitter(FlowEmitter):
         offset = m.offset
         dynamic: list[tuple[str, int]] = []
         for term in m.terms:
+            if term.length is not None:
+                dynamic.append((self.below_length(term, term.length, m.state), term.stride))
+                continue
             if isinstance(term.index, t.Const) and 0 <= term.index.value < term.bound:
                 offset += term.index.value * term.stride
                 continue
@@ -194,6 +197,14 @@ class _Emitter(FlowEmitter):
         for index, stride in dynamic:
             place = self.entry_at(place, index, stride)
         return place
+
+    def below_length(self, term: t.Term, sequence: t.Expr, state: t.Expr) -> str:
+        """The index of an element that a sequence has, or that it has none is noted, and it is zero."""
+        assert isinstance(sequence.type, t.SeqType)
+        index = self.expr(term.index)
+        bad = self.value(f"icmp uge i64 {index}, {self.length(self.expr(sequence), sequence.type.kind)}")
+        self.report(bad, state, term.site)
+        return self.value(f"select i1 {bad}, i64 0, i64 {index}")
 
     def entry_at(self, place: str, index: str, size: int) -> str:
         """Where an entry of some bytes lies behind others of its size."""

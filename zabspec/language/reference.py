@@ -12,11 +12,12 @@ from types import FunctionType
 from typing import Any
 
 from zabspec.language import wrapping
-from zabspec.language.error_sites import of_author, remedy
+from zabspec.language.arithmetic import CHECKED
+from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE, of_author, remedy
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.lang import MessageName
+from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
-from zabspec.language.schema import Field, Layout, Role
+from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK, Broken, with_sentences
 
 __all__ = [
@@ -60,7 +61,7 @@ class RangeError(Exception):
     @property
     def of_author(self) -> bool:
         """Whether the author of the text made it: no capacity of ours was too small."""
-        return of_author(self.problem, self.widen)
+        return of_author(self.widen)
 
 
 NO_PROCESS = RangeError("forget", "takes a process")
@@ -257,9 +258,21 @@ class SeqView:
         kind = self.kind
         element = kind.element
         at = self.at + kind.header + k * element.size if 0 <= k < kind.capacity else self._place(k)
+        if isinstance(element, (SetOf, Seq)) and k >= len(self):
+            unwritten = NoEntry(self.buffer)
+            unwritten.error = self._no_entry(k)
+            return read(unwritten, at, element, self.label)
         return read(self.buffer, at, element, self.label)
 
+    def _no_entry(self, k: int) -> RangeError:
+        """What is wrong with writing an element that there is not."""
+        count = len(self)
+        told = f"has {count} {'entry' if count == 1 else 'entries'}, there is none at {int(k)}"
+        return RangeError(self.label, NO_ENTRY, "", told, (self.buffer, self.at, None))
+
     def __setitem__(self, k: int, value: Any) -> None:
+        if not 0 <= k < len(self):
+            raise self._no_entry(k)
         write(self.buffer, self._place(k), self.kind.element, value, self.label)
 
     def __iter__(self) -> Iterator[Any]:
@@ -302,6 +315,15 @@ class SeqView:
 
     def clear(self) -> None:
         self.buffer[self.at : self.at + self.kind.size] = bytes(self.kind.size)
+
+
+class NoEntry(bytearray):
+    """The bytes of a state as a set or sequence sees them that a sequence does not have: nothing is written there."""
+
+    error: RangeError
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        raise self.error
 
 
 class MessageView:
@@ -422,6 +444,8 @@ class _Axis:
         if not 0 <= index < self.sizes[0]:
             last, given = self.sizes[0] - 1, len(self.field.axes) - len(self.sizes)
             told = f"has no entry {int(index)}: its entries are 0..{last}"
+            if index == NOBODY and self.field.axes[given] == NODE:
+                told = f"has no entry of NOBODY: its entries are those of processes, 0..{last}"
             at = self.buffer, self.base, given
             raise RangeError(self.field.name, f"has no entry beyond {last}", "", told, at)
         return self.base + index * self.strides[0]
@@ -527,7 +551,9 @@ set_layout, set_buffer = (StateView.__dict__[name].__set__ for name in ("layout"
 def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind], steps: list[str]) -> dict[str, Any]:
     """The program in CPython: every function bound to the program's own names.
 
-    Entering a function marked as a step of the paper sets that step's bit in `s.steps`.
+    Entering a function marked as a step of the paper sets that step's bit in `s.steps`. If a process may fail within a
+    handler, the program has a function `lasts`, which names the handlers: a run-time error met in one of them where
+    nothing lasts any more does not happen.
     """
     out: dict[str, Any] = {name: getattr(wrapping, name) for name in wrapping.__all__}
     union = types.get("AnyMessage")
@@ -548,6 +574,9 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             bound = FunctionType(with_sentences(value), seen, name, value.__defaults__, value.__closure__)
             paper_step = getattr(value, "paper_step", None)
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
+    for name in out.keys() & set(getattr(namespace.get("lasts"), "handlers", ())):
+        out[name] = _until_failed(out[name], out["lasts"])
+    out.update(zip(CHECKED.values(), (_times, _left, _right), strict=True))
     out["forget"] = lambda s, p: s.forget(p)
     out[MARK] = Broken
     return out
@@ -571,3 +600,44 @@ def _counted(function: Any, bit: int) -> Any:
         return function(s, *args)
 
     return entered
+
+
+def _until_failed(function: Any, lasts: Any) -> Any:
+    def handled(s: StateView, *args: Any) -> None:
+        try:
+            function(s, *args)
+        except ERRORS:
+            if lasts(s):
+                raise
+
+    return handled
+
+
+LEAST, MOST = -(1 << 63), (1 << 63) - 1  # of 64 bits
+
+
+def _times(x: int, y: int) -> int:
+    """The product of two integers, which must fit 64 bits."""
+    product = x * y
+    if not LEAST <= product <= MOST:
+        raise RangeError("an integer", TOO_WIDE, "", f"{TOO_WIDE}: it would be {x} * {y}")
+    return product
+
+
+def _shift_amount(x: int, sign: str, by: int) -> int:
+    if not 0 <= by <= 63:
+        raise RangeError("an integer", SHIFTED, "", f"would be {x} {sign} {by}: a shift takes 0..63 on its right")
+    return by
+
+
+def _left(x: int, by: int) -> int:
+    """An integer shifted left, which must fit 64 bits."""
+    moved = x << _shift_amount(x, "<<", by)
+    if not LEAST <= moved <= MOST:
+        raise RangeError("an integer", SHIFTED, "", f"{TOO_WIDE}: it would be {x} << {by}")
+    return moved
+
+
+def _right(x: int, by: int) -> int:
+    """An integer shifted right."""
+    return x >> _shift_amount(x, ">>", by)

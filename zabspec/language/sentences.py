@@ -18,6 +18,7 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from zabspec.language.arithmetic import Checked, may_overflow
 from zabspec.language.source import definition
 
 __all__ = ["MARK", "Broken", "pieces", "sentence_of", "with_sentences"]
@@ -113,18 +114,20 @@ class Deferred(ast.NodeTransformer):
 
 @cache
 def with_sentences(function: FunctionType) -> CodeType:
-    """The code of a function, its sentences deferred.
+    """The code of a function, its sentences deferred, and its products and shifts checked.
 
     Raises:
         LanguageError: the file no longer says what was loaded from it.
     """
     code = function.__code__
-    if MARK not in code.co_names:
+    says, overflows = MARK in code.co_names, may_overflow(function)
+    if not says and not overflows:
         return code
     node = copy.deepcopy(definition(function))
     node.decorator_list, node.returns = [], None
     for parameter in node.args.args:
         parameter.annotation = None
-    module = ast.Module([Deferred().visit(node)], [])
+    node = Checked().visit(node) if overflows else node
+    module = ast.Module([Deferred().visit(node) if says else node], [])
     made = compile(module, code.co_filename, "exec", dont_inherit=True)
     return next(held for held in made.co_consts if isinstance(held, CodeType))

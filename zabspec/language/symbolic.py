@@ -171,7 +171,11 @@ class Expressions:
         offset = m.offset
         for term in m.terms:
             index = self.expr(term.index, env)
-            bad = not_(and_(n.less_equal(0, index), n.less(index, term.bound)))
+            good = and_(n.less_equal(0, index), n.less(index, term.bound))
+            if term.length is not None:
+                assert isinstance(term.length.type, t.SeqType)
+                good = and_(good, n.less(index, self.length(self.expr(term.length, env), term.length.type.kind, env)))
+            bad = not_(good)
             self.report(bad, m.state, term.site, env)
             if isinstance(index, n.Num):
                 entries = range(max(index.lo, 0), min(index.hi, term.bound - 1) + 1)
@@ -180,7 +184,7 @@ class Expressions:
                     ways.append((True, 0))
                 places = self.spread(places, ways)
             else:
-                offset += (0 if bad else index) * term.stride
+                offset += (0 if bad is True else index) * term.stride
         return tuple((test, at + offset) for test, at in places)
 
     @staticmethod

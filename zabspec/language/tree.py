@@ -122,6 +122,7 @@ class Term(Node):
     site: int
     process: bool = False  # the axis is one of processes
     bag: Expr | None = None  # the bag that it is a place in
+    length: Expr | None = None  # the sequence below whose length it must be: what is assigned to is there
 
 
 @dataclass(eq=False, repr=False)
@@ -451,7 +452,7 @@ class Site:
     @property
     def of_author(self) -> bool:
         """Whether the author of the text made the error: no capacity of ours was too small."""
-        return of_author(self.problem, self.widen)
+        return of_author(self.widen)
 
     @property
     def mark(self) -> int:

@@ -46,7 +46,9 @@ def begin(s: State, p: Node) -> None:
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """A datagram: dropped now if the way is blocked, else delayed by what this tick draws
-    (reading 12). Where none is lost it waits until the way is open."""
+    (reading 12). Where none is lost it waits until the way is open. That nobody is at an end of it is an error."""
+    s.endpoint[p] = False
+    s.endpoint[q] = False
     if s.blocked[p][q] and s.order != IN_ORDER:
         drop(s, p, q, m)
     else:

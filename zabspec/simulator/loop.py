@@ -182,17 +182,23 @@ def crash(s: State, p: Node) -> None:
 
 def choose(s: State, alternatives: int) -> int:
     """One of 0..alternatives-1: the script's, or one drawn from the seed."""
+    ways = alternatives_of(s, alternatives)
     if s.scripted:
-        s.choices = s.choices * alternatives
-        return s.choice // (s.choices // alternatives) % alternatives
-    if s.choices < 1 or s.choices * alternatives > MOST_CHOICES:  # nobody began this step anew
+        s.choices = s.choices * ways
+        return s.choice // (s.choices // ways) % ways
+    if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody began this step anew
         s.choices = 1
     if s.choices == 1:
         s.choice = 0
-    chosen = unsigned_rem(splitmix64(s.seed ^ s.seq), alternatives)
+    chosen = unsigned_rem(splitmix64(s.seed ^ s.seq), ways)
     s.choice = s.choice + chosen * s.choices
-    s.choices = s.choices * alternatives
+    s.choices = s.choices * ways
     return chosen
+
+
+def alternatives_of(s: State, alternatives: int) -> int:
+    """How many alternatives there are to choose from; that there are fewer than one is an error: it divides by zero."""
+    return alternatives if alternatives > 0 else 1 // max(alternatives, 0)
 
 
 def durable(s: State, point: int) -> bool:

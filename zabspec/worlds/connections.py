@@ -539,8 +539,9 @@ def crash(s: State, p: Node) -> None:
 def choose(s: State, alternatives: int) -> int:
     """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
     alternative."""
-    chosen = s.choice // s.choices % alternatives
-    s.choices = s.choices * alternatives
+    most = max(alternatives, 0)  # of fewer than one there is none: it divides by zero
+    chosen = s.choice // s.choices % most
+    s.choices = s.choices * most
     return chosen
 
 

@@ -117,7 +117,9 @@ def initialize(s: State) -> None:
 
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """Process p sends m to q."""
+    """Process p sends m to q, which is a process: that nobody is, is an error."""
+    s.endpoint[p] = False
+    s.endpoint[q] = False
     ahead = 0
     if s.NETWORK != ANY_ORDER:
         ahead = s.in_line[p][q]
@@ -251,8 +253,9 @@ def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
 def choose(s: State, alternatives: int) -> int:
     """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
     alternative."""
-    chosen = s.choice // s.choices % alternatives
-    s.choices = s.choices * alternatives
+    most = max(alternatives, 0)  # of fewer than one there is none: it divides by zero
+    chosen = s.choice // s.choices % most
+    s.choices = s.choices * most
     return chosen
 
 

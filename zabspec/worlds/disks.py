@@ -50,8 +50,9 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
         says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
         says("kept", alternatives, "how many unforced writes power loss keeps"),
         says("index", alternatives, "which of the alternatives that are still ahead"),
-        says("reach", alternatives, "so many alternatives there are at least, with each that the handler chose from"),
         says("options", alternatives, "what it chose from"),
+        says("steps_then", Int(0, 2**63 - 1), "the paper's steps entered before the process failed, a bit each"),
+        says("error_then", Int(0, 2**32 - 1), "the error met before the process failed; 0: none"),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from zabspec.language import Field, Int, MessageUnion, NodeId, Role
+from zabspec.language import NODE, Bool, Field, Int, MessageUnion, NodeId, Role
 from zabspec.language.lang import Node, State, Words
 
 __all__ = ["step_fields"]
 
 
-MOST_CHOSEN = "a step chooses from at most 255 alternatives"
+MOST_CHOSEN = "a step has at most 255 alternatives: choose from fewer, or in several steps"
 
 
 def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
@@ -29,6 +29,7 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
         says("event_process", NodeId.of(nodes), "the process that took it; nobody: a cut of the network"),
         says("event_peer", NodeId.of(nodes), "who is at the other end of its connection, or sent what it receives"),
         says("event_message", message, "the message received"),
+        Field("endpoint", Bool(), Role.SCRATCH, (NODE,), "never true: what is indexed by an end of a message"),
     )
 
 

@@ -11,8 +11,11 @@ states differ in them only where it matters, and once no power can be lost any m
 Processes also fail inside a step. What lasts of a step are its writes, what it forces, what it sends and what it
 shows; a process may fail at the beginning, and after each of these. The handler then runs on to its end, and nothing
 that it does from there lasts: its fields are put back to what they were, and what it sends or shows, the connections
-that it opens or closes, are not sent, shown, opened or closed. Which of these points it is, is an alternative of the
-step, as `choose` has them. Of an election, which is one step of several processes, one fails; the others do their part.
+that it opens or closes, are not sent, shown, opened or closed. A run-time error that it meets there is dropped, and
+what it chooses there is no alternative: machine code takes the error back (`drop_rest`), CPython does not pass it on
+(`reference.load`). Which of these points it is, is an alternative of the step, as `choose` has them. How many
+alternatives there are is kept up to date as the step runs, so that they are listed to the end when one meets an error.
+Of an election, which is one step of several processes, one fails; the others do their part.
 
 The text is the explorer's and the simulator's: `model.py` of either puts it over its world for a protocol with disks.
 """
@@ -33,6 +36,11 @@ from zabspec.worlds.steps import (
 
 # How a process fails inside a step.
 BY_CRASH, BY_POWER_LOSS = 1, 2
+# The functions in which a world lets a process act: one that has failed meets no run-time error in them.
+HANDLERS = (
+    "on_message", "on_timer", "receive_as_leader", "receive_as_follower", "on_follower_lost", "on_leader_lost",
+    "on_timeout", "on_oracle", "on_elected", "on_follow", "on_abcast", "on_act", "on_recovery",
+)  # fmt: skip
 
 
 def fill_power_losses(s: State) -> None:
@@ -63,15 +71,19 @@ def force(s: State, p: Node) -> None:
 
 def choose(s: State, alternatives: int) -> int:
     """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
-    alternative; of one that breaks off, what is left of it where the points so far are passed."""
+    alternative; of one that breaks off, what is left of it where the points so far are passed. A process that has
+    failed chooses no more."""
+    most = max(alternatives, 0)  # of fewer than one there is none: it divides by zero
     if s.fails == 0:
-        whole = s.choice // s.choices % alternatives
-        s.choices = s.choices * alternatives
+        whole = s.choice // s.choices % most
+        s.choices = s.choices * most
         return whole
-    s.reach = s.choice - s.options * s.index + s.options * alternatives
-    s.options = s.options * alternatives
-    chosen = s.index % alternatives
-    s.index = s.index // alternatives
+    if not lasts(s):
+        return 0
+    s.choices = max(s.choices, s.choice - s.options * s.index + s.options * most)
+    s.options = s.options * most
+    chosen = s.index % most
+    s.index = s.index // most
     return chosen
 
 
@@ -162,7 +174,6 @@ def begin_inside(s: State, kind: int, p: Node) -> None:
     s.failing = p
     s.failed = 0
     s.index = s.choice
-    s.reach = 0
     s.options = 1
     if kind == CRASH_INSIDE or kind == POWER_LOSS_INSIDE:
         its_turn_in(s, p)
@@ -170,6 +181,7 @@ def begin_inside(s: State, kind: int, p: Node) -> None:
 
 def its_turn_in(s: State, p: Node) -> None:
     """Process p does its part of the step; it may fail before it does anything."""
+    drop_rest(s)
     s.turn_of = p
     pass_point(s)
 
@@ -179,28 +191,41 @@ def lasts(s: State) -> bool:
     return s.failed == 0 or s.turn_of != s.failing
 
 
+vars(lasts)["handlers"] = HANDLERS  # where CPython drops run-time errors (`reference.load`)
+
+
 def pass_point(s: State) -> None:
     """Something that lasts has been done: the process may fail here, of power loss with each prefix of what it has
     not forced."""
     if s.fails > 0 and s.failed == 0 and s.turn_of == s.failing:
         ways = s.unforced[s.failing] + 1 if s.fails == BY_POWER_LOSS else 1
         if s.index < ways:
+            s.choices = max(s.choices, s.choice + s.options + 1)
             s.failed = 1
             s.kept = s.index
+            s.error_then = s.error
+            s.steps_then = s.steps
             remember(s, s.failing)
         else:
             s.index = s.index - ways
 
 
+def drop_rest(s: State) -> None:
+    """Its part of the step is over: an error that a process met after it had failed did not happen, and it did not
+    enter any step of the paper there."""
+    if s.failed == 1 and s.turn_of == s.failing:
+        s.error = s.error_then
+        s.steps = s.steps_then
+
+
 def end_inside(s: State, p: Node) -> None:
     """The handler has run to its end: the fields of p are put back to what they were where it failed. Past the last
     point p fails at the end, when the step is a whole one, and there are no more alternatives of what it chose."""
+    drop_rest(s)
     if s.failed == 0:
+        s.choices = max(s.choices, s.choice + 1)
         s.kept = s.unforced[p]
         remember(s, p)
-        s.choices = max(s.choice + 1, s.reach)
-    else:
-        s.choices = s.choice + s.options + 1
     put_back(s, p)
     if s.fails == BY_POWER_LOSS:
         if s.kept < s.unforced[p]:

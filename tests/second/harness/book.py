@@ -16,7 +16,6 @@ from tests.second.harness.plain import canonical
 __all__ = ["Book", "Reference", "ReferenceFailed"]
 
 ROOT = Path(__file__).parents[3]
-INSIDE = ("_inside", "_electing")
 
 
 class ReferenceFailed(RuntimeError):
@@ -72,21 +71,13 @@ class Book:
         return out
 
     def steps(self, k: int) -> dict[str, set[str]]:
-        """The successors of a state by their texts, each with its labels; of a state in which a step errs, without
-        those that fail inside a step (S16)."""
-        found = {self.keys[j]: labels for j, labels in self.next[k].items()}
-        return without_inside(found) if k in self.errors else found
+        """The successors of a state by their texts, each with its labels."""
+        return {self.keys[j]: labels for j, labels in self.next[k].items()}
 
 
 def named(label: str) -> str:
     """A label as ours are: a step of the protocol's own is called by its function, with dashes."""
     return label.replace("_", "-") if ":" in label else label
-
-
-def without_inside(steps: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Successors but for those in which a process fails inside a step."""
-    kept = {key: {name for name in labels if not name.endswith(INSIDE)} for key, labels in steps.items()}
-    return {key: labels for key, labels in kept.items() if labels}
 
 
 class Reference:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tests.second.harness.book import Book, without_inside
+from tests.second.harness.book import Book
 from tests.second.harness.question import Question
 
 __all__ = ["Difference", "Stepping", "stepwise", "verdicts_differ"]
@@ -62,12 +62,9 @@ def stepwise(question: Question, book: Book, engine: Stepping) -> Difference | N
             if number is not None:
                 held.setdefault(number, after)
         wanted = book.steps(k)
-        if k in book.errors or errors:
-            found, wanted = without_inside(found), without_inside(wanted)
         if found != wanted:
             return told(engine.name, book, k, wanted, found)
-        erring = {name for name in errors if not name.endswith(("_inside", "_electing"))}
-        meant = {name for name in book.errors.get(k, set()) if not name.endswith(("_inside", "_electing"))}
+        erring, meant = set(errors), book.errors.get(k, set())
         if engine.knows_errors and bool(erring) != bool(meant):
             return Difference(
                 engine.name, "which steps err", [f"{sorted(erring)} for {sorted(meant)}", *run_to(book, k)]
