@@ -32,10 +32,21 @@ def until(there: Callable[[], object]) -> bool:
 
 
 def cpu_of(pid: int) -> float:
-    """Return the CPU seconds of a process so far, its threads included."""
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    """Return the CPU seconds of a process so far: its threads' and its descendants', those that have ended included."""
+    seconds: dict[int, float] = {}
+    parents: dict[int, int] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:
+                fields = stat.read().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        parents[int(name)] = int(fields[1])
+        seconds[int(name)] = sum(map(int, fields[11:15])) / TICKS
+    family = {pid}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(seconds.get(member, 0.0) for member in family)
 
 
 def until_cpu(process: subprocess.Popen[Any], seconds: float) -> None:

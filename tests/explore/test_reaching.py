@@ -158,6 +158,7 @@ def test_where_none_is_known_the_report_says_so() -> None:
     assert notes[-1].startswith("no command is known that reaches, for zab with no-promise, the premise of integrity")
     configuration = Configuration()
     foreign = report_of(configuration)
+    assert configuration.merged_by_promise == {}  # known before the protocol's name is one that there is not
     object.__setattr__(configuration, "protocol", "raft")
     assert "no command is known that reaches, for raft over network fifo" in foreign.notes()[-1]
     assert reaching(Configuration(), ["agreement", "unheard-of"])[1] == ["agreement"]
