@@ -52,7 +52,9 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The protocol that `zabcheck init` writes, with many claims more, one of which breaks."""
     path = tmp_path_factory.mktemp("many") / "tpc.py"
     assert CliRunner().invoke(main, ["init", str(path)]).exit_code == 0
-    claims = [CLAIM.format(k=k, holds="not committed_somewhere(s)" if k == BROKEN else "agreed(s)") for k in range(MANY)]
+    claims = [
+        CLAIM.format(k=k, holds="not committed_somewhere(s)" if k == BROKEN else "agreed(s)") for k in range(MANY)
+    ]
     path.write_text(path.read_text(encoding="utf-8") + HELPERS + "".join(claims), encoding="utf-8")
     return path
 
