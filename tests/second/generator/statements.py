@@ -144,6 +144,8 @@ class Statements(Expressions):
             return []
         name = scope.fresh("n")
         start = self.random.randint(0, 1)
+        if self.chance(0.4):
+            return self.carried_within(scope, name, start)
         scope.names.numbers[name] = 0, WIDE
         with scope.block(loop=True):
             head = self.one(self.over_numbers, self.over_processes)(scope)
@@ -155,6 +157,16 @@ class Statements(Expressions):
                 uses = [f"if {name} {self.one('==', '>')} {self.one('0', '1')}:", *self.inner(scope, 0)]
             lines = [*uses, *grows] if self.chance(0.5) else [*grows, *uses]
         return [f"{name} = {start}", head, *indented(lines), *self.statement(scope, 0)]
+
+    def carried_within(self, scope: Scope, name: str, start: int) -> Lines:
+        """The same, of a local that is read and given a value within one `if` alone."""
+        with scope.block(loop=True):
+            head = self.one(self.over_numbers, self.over_processes)(scope)
+            assert head is not None
+            test = self.truth(scope, 1)
+            use = [f"if {name} {self.one('==', '>')} {start}:", *indented(self.write(scope) or ["pass"])]
+            body = self.one([*use, f"{name} = {name} + 1"], [f"{name} = {name} + 1", *use])
+        return [f"{name} = {start}", head, *indented([f"if {test}:", *indented(body)])]
 
     # --- locals -------------------------------------------------------------------------------------
 
