@@ -342,7 +342,11 @@ def test_every_signal_keeps_what_ctrl_c_does() -> None:
     words = [*TINY, "--json", "--engine", "interpret", "--no-trace"]
     for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGXCPU):
         code = SENT_WITHIN.format(number=int(number), words=words)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+            # a shell's background job ignores SIGQUIT, and so would its children
+            preexec_fn=lambda: signal.signal(signal.SIGQUIT, signal.SIG_DFL),
+        )  # fmt: skip
         assert (done.returncode, done.stderr) == (3, ""), number
         report = json.loads(done.stdout)
         assert report["coverage"]["stopped"] == "interrupted"

@@ -7,9 +7,9 @@ report an error site.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from zabspec.language import wrapping
 from zabspec.language.arithmetic import CHECKED
@@ -19,6 +19,7 @@ from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK, Broken, with_sentences
+from zabspec.language.source import LanguageError
 
 __all__ = [
     "BY_ZERO",
@@ -571,7 +572,15 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
         if isinstance(value, FunctionType) and name not in wrapping.__all__:
             apart = getattr(value, "apart", None)
             seen = out if apart is None else Apart(out, apart)
-            bound = FunctionType(with_sentences(value), seen, name, value.__defaults__, value.__closure__)
+            try:
+                code = with_sentences(value)
+            except LanguageError as problem:
+                if MARK in value.__code__.co_names:
+                    raise
+                # it stands in the module and need not be of the program: an error only where something calls it
+                out[name] = _unreadable(problem)
+                continue
+            bound = FunctionType(code, seen, name, value.__defaults__, value.__closure__)
             paper_step = getattr(value, "paper_step", None)
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
     for name in out.keys() & set(getattr(namespace.get("lasts"), "handlers", ())):
@@ -580,6 +589,15 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     out["forget"] = lambda s, p: s.forget(p)
     out[MARK] = Broken
     return out
+
+
+def _unreadable(problem: LanguageError) -> Callable[..., NoReturn]:
+    """A function that raises what went wrong as it was read."""
+
+    def unreadable(*_: object) -> NoReturn:
+        raise problem
+
+    return unreadable
 
 
 class Apart(dict[str, Any]):
