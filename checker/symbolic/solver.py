@@ -8,7 +8,6 @@ z3 runs in a thread of its own, so that Ctrl-C reaches Python at once and stops 
 from __future__ import annotations
 
 import enum
-import gc
 import math
 import threading
 import time
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 import z3
 
 from checker.symbolic import smt2
+from checker.symbolic.abandoned import Abandoned, StillBusy, abandon, running, wait_for_abandoned
 from zabspec.room import need_room
 
 __all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
@@ -27,7 +27,6 @@ T = TypeVar("T")
 
 GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted
 STUBBORN = 60.0  # and when its time is over: the next query must not begin beside this one
-LEFT_BEHIND: list[BaseException] = []  # what stopped work that may be going on
 LONGEST = 1e6  # seconds: z3 counts milliseconds in 32 bits
 
 
@@ -89,6 +88,7 @@ class Solver:
         if not self.seconds > 0:
             raise SolverError(f"a query needs a time limit above 0, not {self.seconds:g}")
         need_room()
+        ready()
         try:
             if self.logic:
                 self.z3 = z3.SolverFor(self.logic)
@@ -162,6 +162,7 @@ class Solver:
         limit = min(LONGEST, self.seconds if seconds is None else seconds)
         if limit <= 0:
             return Result(Answer.UNDECIDED, 0.0, reason="no time left")
+        ready()
         self.z3.set("timeout", max(1, int(limit * 1000)))
         started = time.perf_counter()
         said, problem = self.in_a_thread(assumptions, limit)
@@ -212,23 +213,28 @@ class Solver:
         done = threading.Event()  # not `is_alive`: Python says that a thread is over whose `join` Ctrl-C has ended
 
         def work() -> None:
+            running.append(self.z3)
             try:
                 word.append(self.z3.check(*assumptions))
             except z3.Z3Exception as problem:
                 trouble.append(str(problem))
             finally:
+                running.remove(self.z3)
                 done.set()
 
         worker = threading.Thread(target=work, daemon=True, name="z3")
         worker.start()
         try:
             done.wait(limit + GRACE)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Abandoned):
             self.interrupt(done, GRACE)
+            if not done.is_set():
+                abandon(worker)
             raise
         if not done.is_set():
             self.interrupt(done, STUBBORN)
         if not done.is_set():
+            abandon(worker)
             raise SolverError(f"z3 has not stopped {STUBBORN:.0f} s after its time was over")
         worker.join()  # it may hold the last reference to a term, and z3 does not stand two threads at once
         if trouble and not any(sign in trouble[0] for sign in ("cancel", "interrupt", "timeout")):
@@ -249,14 +255,16 @@ def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
     A signal that arrives inside z3's Python layer can be lost there, or come out as another error; so the
     work is done in a thread of its own, and the main thread does nothing but wait for the signal.
 
-    What is left behind still has z3, which does not stand two threads at once: the terms that this thread holds
-    are kept, since giving them back tears z3's memory, and `checker.commands` ends the process where it stands.
+    Work that is interrupted is abandoned: its thread is stopped, and no other query begins before it has ended.
+    A command ends the process at once instead (`checker.commands.ending`).
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the work is left behind, and the process must end soon.
-        TimeoutError: it took longer than so many seconds; the same.
+        KeyboardInterrupt: Ctrl-C; the work is abandoned.
+        TimeoutError: it took longer than so many seconds; the work is abandoned.
+        SolverError: work that was abandoned before does not end.
         BaseException: whatever the work raised.
     """
+    ready()
     end = time.perf_counter() + seconds
     results: list[T] = []
     problems: list[BaseException] = []
@@ -276,14 +284,24 @@ def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
             if left <= 0:
                 raise TimeoutError
             worker.join(min(0.2, left))
-    except (KeyboardInterrupt, TimeoutError) as stop:
-        gc.disable()
-        LEFT_BEHIND.append(stop)  # its frames are kept, and with them their terms
-        z3.main_ctx().interrupt()
+    except (KeyboardInterrupt, TimeoutError):
+        abandon(worker)
         raise
     if problems:
         raise problems[0]
     return results[0]
+
+
+def ready() -> None:
+    """Return when z3 may be used.
+
+    Raises:
+        SolverError: work that was abandoned is still using it.
+    """
+    try:
+        wait_for_abandoned()
+    except StillBusy as busy:
+        raise SolverError(str(busy)) from None
 
 
 def plain(reason: str) -> str:

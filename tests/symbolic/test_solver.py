@@ -13,6 +13,7 @@ import pytest
 import z3
 from patience import HANG
 
+from checker.symbolic import abandoned
 from checker.symbolic.solver import Answer, Solver, SolverError, ask, interruptibly
 
 
@@ -126,6 +127,92 @@ def test_control_c_stops_work_that_builds_terms():
     done = subprocess.run([sys.executable, "-c", BUILDS], capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert float(done.stdout) < 5, "CPU seconds"
+
+
+FREED_BY_ANOTHER_THREAD = """
+import threading, time, z3
+from checker.symbolic import abandoned
+from checker.symbolic.solver import Answer, Solver
+
+p, q = z3.Bools("p q")
+dropped, over = [], []
+
+def free():
+    while not over:
+        while dropped:
+            dropped.pop()
+        time.sleep(0)
+
+threading.Thread(target=free, daemon=True).start()
+for n in range(400):
+    solver = Solver()
+    solver.add(z3.Or(p, q))
+    dropped.extend(z3.And(z3.Bool(f"a{n % 7}_{k}"), p) for k in range(50))
+    assert solver.check(z3.Not(p)).answer is Answer.COUNTEREXAMPLE
+    assert solver.check(z3.Not(p), z3.Not(q)).proved
+over.append(True)
+"""
+
+
+def test_terms_freed_by_another_thread_change_no_answer():
+    """As Python's garbage collector does it, in whichever thread it runs. z3 crashed, or gave a wrong answer."""
+    command = [sys.executable, "-c", FREED_BY_ANOTHER_THREAD]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+ABANDONED = """
+import os, signal, threading, z3
+from checker.symbolic.solver import Solver, interruptibly
+
+def build():
+    begun.set()
+    x = z3.Int("x")
+    while True:
+        z3.And(*(x > k for k in range(100)))
+
+def again():
+    p, q = z3.Bools("p q")
+    solver = Solver()
+    solver.add(z3.Or(p, q))
+    return solver.check(z3.Not(p), z3.Not(q)).proved
+
+begun = threading.Event()
+for limit in (0.2, 0.1):
+    try:
+        interruptibly(build, seconds=limit)
+    except TimeoutError:
+        print([interruptibly(again) for _ in range(30)] == [True] * 30)
+print(threading.active_count())
+"""
+
+
+def test_after_an_interrupted_request_z3_is_used_by_one_thread_alone():
+    """In a process that goes on, as a notebook does: what was interrupted has ended before the next query begins."""
+    done = subprocess.run([sys.executable, "-c", ABANDONED], capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\nTrue\n1\n", "")
+
+
+def test_z3_is_refused_while_an_interrupted_request_uses_it(monkeypatch: pytest.MonkeyPatch):
+    over = threading.Event()
+
+    def stubborn() -> None:
+        while not over.is_set():
+            try:
+                over.wait(0.01)
+            except abandoned.Abandoned:
+                continue
+
+    monkeypatch.setattr(abandoned, "LONGEST", 0.1)
+    with pytest.raises(TimeoutError):
+        interruptibly(stubborn, seconds=0.05)
+    with pytest.raises(SolverError, match="start a new process"):
+        Solver()
+    with pytest.raises(SolverError, match="start a new process"):
+        interruptibly(lambda: 7)
+    over.set()
+    monkeypatch.undo()
+    assert interruptibly(lambda: 7) == 7
 
 
 def test_what_work_raises_comes_out():
