@@ -17,23 +17,14 @@ from typing import Any, TypedDict, Unpack
 import click
 
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
-from checker.cli import main
-from checker.commands.ending import Cannot
+from checker.requests.errors import NoVerdict, RequestError
 from invariants.registry import Property
 from traces.record.trace import Trace
 from zabspec.language import LanguageError
 from zabspec.own.authoring import ConfigError, Declaration
 from zabspec.protocols.registry import Protocol
 
-__all__ = ["NoVerdict", "QuestionError", "explore", "judge", "prove_inductive", "replay", "simulate"]
-
-
-class QuestionError(ValueError):
-    """The question was wrong: one sentence says how."""
-
-
-class NoVerdict(RuntimeError):
-    """There is no answer to show: one sentence says why."""
+__all__ = ["NoVerdict", "RequestError", "explore", "judge", "prove_inductive", "replay", "simulate"]
 
 
 AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
@@ -156,23 +147,22 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
         options: those of the command. No file is written unless `trace` names one.
 
     Raises:
-        QuestionError: the question was wrong.
+        RequestError: the question was wrong.
         NoVerdict: it could not be asked at all, as where an initial value would leave its range.
     """
-    from checker.commands.explore import answer
+    from checker.requests.explore import ExploreRequest, answer
+    from checker.requests.keywords import request_of
+    from checker.terminal import TerminalWatch
 
-    given = dict(options)
-    if given.get("trace") is None:
-        given["no_trace"] = True
     with sentences():
-        return Explored(answer(exploration(protocol, given)))
+        return Explored(answer(request_of(ExploreRequest, named(protocol), options), TerminalWatch()))
 
 
 def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
     """Run a cluster in the simulator; `check=True` judges the run by the properties of histories.
 
     Raises:
-        QuestionError: the question was wrong.
+        RequestError: the question was wrong.
         NoVerdict: the run has no end.
     """
     from checker.commands.simulate import answered
@@ -188,7 +178,7 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
         trace: a trace, or the file of one.
 
     Raises:
-        QuestionError: it is no trace, or is not what its schedule does: the first difference.
+        RequestError: it is no trace, or is not what its schedule does: the first difference.
         NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
     """
     from checker.commands.replay import answered
@@ -201,7 +191,7 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
         try:
             given = read_trace(Path(trace))
         except TraceError as problem:
-            raise QuestionError(str(problem)) from None
+            raise RequestError(str(problem)) from None
         return Replayed(given, answered(given, fspath(trace)))
 
 
@@ -209,7 +199,7 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
     """Judge every run in an event table by the properties of histories.
 
     Raises:
-        QuestionError: the question was wrong, or what reads tables is not installed.
+        RequestError: the question was wrong, or what reads tables is not installed.
         NoVerdict: Spark failed.
     """
     from checker.commands.judge import answered, own_source
@@ -218,7 +208,7 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
     with sentences():
         question = asked(command, options, fspath(table))
         if own_source(Path(table), question["protocol"]) is not None:
-            raise QuestionError(f"{fspath(table)} is of a protocol of your own: the command `zabcheck judge` judges it")
+            raise RequestError(f"{fspath(table)} is of a protocol of your own: the command `zabcheck judge` judges it")
         return Judged(*answered(Path(table), question))
 
 
@@ -228,7 +218,7 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
     Several processes ask. In a script that is no notebook, call it below `if __name__ == "__main__":`.
 
     Raises:
-        QuestionError: the question was wrong.
+        RequestError: the question was wrong.
     """
     from checker.commands.induct import answered
     from checker.commands.induct import induct as command
@@ -245,19 +235,6 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
 
 # Keywords that say more than the option does, each with its name on the command line.
 FLAGS = {"properties": "property", "clauses": "clause"}
-
-
-def exploration(protocol: AnyProtocol, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the command that explores, from the keywords of `explore`.
-
-    Raises:
-        UsageError: as the command.
-    """
-    given = dict(options)
-    given |= given.pop("budgets", {})
-    if not given.pop("symmetry", True):
-        given["no_symmetry"] = True
-    return asked(main, {"protocol": named(protocol)} | given)
 
 
 def simulation(protocol: AnyProtocol, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,7 +277,7 @@ def named(protocol: AnyProtocol) -> str:
     """A protocol as `--protocol` names it: one that is declared, by the file of its text, which is read again.
 
     Raises:
-        QuestionError: its text is in no file.
+        RequestError: its text is in no file.
     """
     if isinstance(protocol, Protocol):
         return protocol.name
@@ -310,7 +287,7 @@ def named(protocol: AnyProtocol) -> str:
         return fspath(protocol)
     file = getattr(protocol, "__file__", None)
     if file is None:
-        raise QuestionError(f"the text of {protocol.__name__} is in no file: write it into one, and name that")
+        raise RequestError(f"the text of {protocol.__name__} is in no file: write it into one, and name that")
     return str(file)
 
 
@@ -319,9 +296,7 @@ def sentences() -> Iterator[None]:
     """How a command ends, as exceptions with its sentence."""
     try:
         yield
-    except Cannot as problem:
-        raise NoVerdict(problem.format_message()) from None
     except click.ClickException as problem:
-        raise QuestionError(problem.format_message()) from None
+        raise RequestError(problem.format_message()) from None
     except (ConfigError, LanguageError) as problem:
-        raise QuestionError(str(problem)) from None
+        raise RequestError(str(problem)) from None

@@ -167,7 +167,7 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     3 no verdict.
     """
     if ctx.invoked_subcommand is None:
-        return explore(options)
+        return explore(**options)
     given = [
         p.opts[0]
         for p in ctx.command.params

@@ -6,7 +6,7 @@
     print(found.sentence)
 
 Every keyword is the option of that name on the command line. What has an answer is returned, whatever the answer is;
-`QuestionError` is raised where the command would end with 2, `NoVerdict` where it would end with 3 and has nothing to
+`RequestError` is raised where the command would end with 2, `NoVerdict` where it would end with 3 and has nothing to
 show. `docs/api.md` has examples. Nothing is imported until it is asked for.
 """
 
@@ -14,30 +14,47 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 from zabcheck.neighbours import in_the_way
 
 if TYPE_CHECKING:
     from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
-    from checker.api import NoVerdict, QuestionError, explore, judge, prove_inductive, replay, simulate
+    from checker.api import explore, judge, prove_inductive, replay, simulate
+    from checker.requests.errors import NoVerdict, RequestError
     from invariants.registry import Property
     from traces.record.trace import Trace
     from zabspec.protocols.registry import Protocol
 
 __all__ = [
-    "Explored", "Inductive", "Judged", "NoVerdict", "Property", "Protocol", "QuestionError", "Replayed", "Simulated",
-    "Trace", "explore", "judge", "prove_inductive", "replay", "simulate",
+    "Explored",
+    "Inductive",
+    "Judged",
+    "NoVerdict",
+    "Property",
+    "Protocol",
+    "Replayed",
+    "RequestError",
+    "Simulated",
+    "Trace",
+    "explore",
+    "judge",
+    "prove_inductive",
+    "replay",
+    "simulate",
 ]  # fmt: skip
 
 # The names of this package, each with the module that has it.
 PLACES = {
     **dict.fromkeys(("explore", "simulate", "replay", "prove_inductive", "judge"), "checker.api"),
-    **dict.fromkeys(("QuestionError", "NoVerdict"), "checker.api"),
+    **dict.fromkeys(("RequestError", "NoVerdict"), "checker.requests.errors"),
     **dict.fromkeys(("Explored", "Simulated", "Replayed", "Inductive", "Judged"), "checker.answers"),
     "Property": "invariants.registry",
     "Protocol": "zabspec.protocols.registry",
     "Trace": "traces.record.trace",
 }
+# Names of earlier versions.
+RENAMED = {"QuestionError": "RequestError"}
 
 
 def __getattr__(name: str) -> Any:
@@ -47,6 +64,9 @@ def __getattr__(name: str) -> Any:
         AttributeError: there is none.
         ImportError: another project's package stands in the way of one of ours.
     """
+    if name in RENAMED:
+        warn(f"zabcheck.{name} is now zabcheck.{RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        name = RENAMED[name]
     if name not in PLACES:
         raise AttributeError(f"module 'zabcheck' has no attribute {name!r}")
     sentence = in_the_way()

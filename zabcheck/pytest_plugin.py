@@ -56,7 +56,7 @@ def asked(*args: Any, **options: Any) -> Explored:
 
     try:
         return zabcheck.explore(*args, **options)
-    except (zabcheck.QuestionError, zabcheck.NoVerdict, ImportError) as problem:
+    except (zabcheck.RequestError, zabcheck.NoVerdict, ImportError) as problem:
         pytest.fail(f"zabcheck: {problem}", pytrace=False)
 
 

@@ -28,8 +28,10 @@ from checker.commands.common import (
     verified_trace,
 )
 from checker.commands.drawn import HTML, check_page, draw
-from checker.commands.explore import chosen_properties, configured, counterexample
+from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into
+from checker.requests.counterexamples import counterexample
+from checker.requests.properties import LITERAL, chosen_properties
 
 if TYPE_CHECKING:
     from checker.report.report import Counterexample
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bmc"]
 
-LITERAL = "invariant-5-literal"
 DEEPEST = 1000
 # What may stand beside --from, whose trace has the configuration.
 BESIDE_FROM = (
@@ -176,7 +177,7 @@ def question(source: str | None, options: Mapping[str, Any]) -> tuple[Configurat
     if source is None:
         from checker.symbolic.granted import sized
 
-        return sized(configured({**options, "reduction": "none"}, literal=False)), ()
+        return sized(model_request(**options).configuration()), ()
     context = click.get_current_context()
     for p in context.command.params:
         given = p.name and context.get_parameter_source(p.name) is click.core.ParameterSource.COMMANDLINE

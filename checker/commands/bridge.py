@@ -23,7 +23,7 @@ from checker.commands.common import (
 )
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
-from checker.commands.explore import configured, explored
+from checker.commands.requested import model_request
 from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
 from zabspec.room import need_room
 
@@ -85,17 +85,27 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
     Raises:
         UsageError: the question was wrong.
     """
-    every = {
-        **options, "protocol": "zab", "max_epoch": 0, "channel": 0, "engine": "compiled",
-    }  # fmt: skip
-    configuration = configured(every, literal=False)
+    from checker.requests.explore import ExploreRequest, explored
+
+    request = ExploreRequest(
+        model_request(**options, protocol="zab"),
+        options["depth"],
+        keep_going=options["keep_going"],
+        symmetry=not options["no_symmetry"],
+        reduction="none",
+        threads=options["threads"],
+        max_states=options["max_states"],
+        time_limit=options["time_limit"],
+        memory_limit=options["memory_limit"],
+    )
+    configuration = request.model.configuration()
 
     from checker.bridge.failure import failure
     from checker.bridge.model import REFINES, Bridged
     from checker.bridge.report import BridgeReport
     from checker.explore.compiled import Compiled
-    from checker.explore.result import Limits
     from checker.report.report import Report
+    from checker.terminal import TerminalWatch
     from invariants import NO_RUNTIME_ERROR
     from traces import TraceError
     from zabspec.model import ConfigError
@@ -108,13 +118,13 @@ def checked(options: Mapping[str, Any]) -> BridgeReport:
         make_ready(
             lambda: Compiled.of(model, model.properties, not options["no_symmetry"]), "both protocols in machine code"
         )
-    limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
-    exploration, threads, symmetry_off = explored(model, model.properties, limits, every)
+    limits = request.limits
+    exploration, threads, symmetry_off = explored(model, model.properties, limits, request, TerminalWatch())
     exploration.violations.pop(
         NO_RUNTIME_ERROR.name, None
     )  # it ended the exploration, and is no step without refinement
     report = Report(
-        exploration, configuration, limits, model.epochs, model.channels, options["keep_going"], threads, symmetry_off
+        exploration, configuration, limits, model.epochs, model.channels, request.keep_going, threads, symmetry_off
     )
     names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
     try:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import errno
 import math
-import os
-import re
-import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,12 +31,14 @@ from checker.commands.ending import (
     settle,
     tell,
 )
+from checker.output_files import check_writable, write_file
+from checker.requests.model import near, protocol_named
+from checker.requests.request import bytes_of
 from zabspec.files import Unreadable, opened
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from traces import Trace
-    from zabspec.protocols.registry import Protocol
 
 __all__ = [
     "HELD",
@@ -73,8 +70,6 @@ __all__ = [
     "verified_trace",
     "write_file",
 ]
-
-UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 class Commands(click.Group):
@@ -219,14 +214,8 @@ def at_least(least: int) -> Callable[[click.Context, click.Parameter, int | None
 
 
 def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """An amount of memory, in bytes: 4G, 512M, or bytes."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE | re.ASCII)
-    amount = int(float(found[1]) * (1 << UNITS[found[2].upper()])) if found and len(value) < 30 else 0
-    if amount < 1:
-        raise click.UsageError(f"{param.opts[0]} must be a size like 512M or 4G, not {value!r}", ctx)
-    return amount
+    """Parse an amount of memory, in bytes: 4G, 512M, or bytes."""
+    return None if value is None else bytes_of(value, param.opts[0])
 
 
 def seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -297,61 +286,7 @@ OWN_BUDGETS_HELP = "A budget that the protocol declares; --NAME N says the same 
 PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or your own: a file (protocol.py) or a module (package.module)."
 
 
-def protocol_named(name: str) -> Protocol:
-    """
-    Raises:
-        UsageError: there is no such protocol.
-        ConfigError: there is no such text, or it is not what a protocol has to be.
-    """
-    from zabspec.protocols.registry import NAMES, PROTOCOLS
-
-    found = PROTOCOLS.get(name)
-    if found is None:
-        hint = near(name, NAMES) or f"; there are {', '.join(NAMES)}, or a file that ends in .py"
-        raise click.UsageError(f"there is no protocol {name!r}{hint}")
-    return found
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """What a wrong name may have meant, as the end of a sentence."""
-    found = difflib.get_close_matches(name, list(names), 3, 0.5)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
-
-
 # --- files -------------------------------------------------------------------------------------
-
-
-def check_writable(path: Path, option: str, regular: bool = False) -> None:
-    """
-    Args:
-        regular: it is written beside its place and moved there, which would replace a device.
-
-    Raises:
-        UsageError: the file cannot be written, as far as can be known without writing it.
-    """
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        folder = path.parent
-        if not folder.is_dir():
-            raise click.UsageError(f"{option} {path}: there is no folder {folder}") from None
-        if not os.access(folder, os.W_OK):
-            raise click.UsageError(f"{option} {path}: the folder {folder} cannot be written") from None
-        return
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise click.UsageError(f"{option} {path}: {reason}") from None
-    if stat.S_ISDIR(mode):
-        raise click.UsageError(f"{option} {path}: this is a folder")
-    if regular and not stat.S_ISREG(mode):
-        raise click.UsageError(f"{option} {path}: this is not a regular file")
-    if not os.access(path, os.W_OK):
-        raise click.UsageError(f"{option} {path}: permission denied")
-    if stat.S_ISFIFO(mode):  # opened without a reader, it would be waited for
-        try:
-            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:
-            raise click.UsageError(f"{option} {path}: nobody reads from this pipe") from None
 
 
 def verified_trace(path: Path) -> Trace:
@@ -369,22 +304,6 @@ def verified_trace(path: Path) -> Trace:
         text = str(problem)
         raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
     return trace
-
-
-def write_file(path: Path, data: bytes) -> str:
-    """Write a file, whole or not at all where it is a regular one; returns what went wrong."""
-    regular = not path.exists() or path.is_file()
-    target = path.with_name(f".{path.name}.{os.getpid()}.new") if regular else path
-    try:
-        target.write_bytes(data)
-        if regular:
-            os.replace(target, path)
-    except OSError as problem:
-        if regular:
-            with contextlib.suppress(OSError):
-                target.unlink(missing_ok=True)
-        return f"cannot write {path}: {problem.strerror}"
-    return ""
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:

@@ -7,7 +7,6 @@ import errno
 import io
 import json
 import os
-import re
 import sys
 import threading
 import time
@@ -17,6 +16,9 @@ from typing import TextIO
 
 import click
 
+from checker.plain_text import one_line, plain, sentence
+from checker.requests.errors import NoVerdict as Cannot
+from checker.requests.errors import RequestError
 from zabspec.files import is_cwd_gone
 
 __all__ = [
@@ -27,7 +29,6 @@ __all__ = [
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
 LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.bridge`
 INTERRUPTED = "interrupted; there is no verdict"
-LONGEST = 2000  # characters of a sentence: what it quotes may be larger than any screen
 
 # What runs out: of memory, of threads and processes, of open files, of room on the disk.
 SPENT = (
@@ -40,52 +41,16 @@ UNUSABLE = (
 )  # fmt: skip
 # How the loader says that a library finds no memory to be loaded into.
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
-# What a terminal takes for an order, or shows in another place than where it stands.
-ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-class Cannot(Exception):
-    """A command ends without a verdict: exit 3, with a sentence.
-
-    Every way to be cut short is of this type once `cut_short` has looked at it. It is not a `ClickException`: whoever
-    catches those catches wrong questions.
-
-    Attributes:
-        message: the sentence.
-        foreseen: it is not an error of zabcheck.
-    """
-
-    def __init__(self, message: str, foreseen: bool = True) -> None:
-        super().__init__(message)
-        self.message, self.foreseen = message, foreseen
-
-    def format_message(self) -> str:
-        """Return the sentence, as click's exceptions do."""
-        return self.message
-
-
 # What an output has written: JSON is written once.
 _written = threading.Event()
 
 # --- what is said ----------------------------------------------------------------------------------
 
 
-def plain(text: str) -> str:
-    """The text, with what a terminal would obey written out. Lines stay lines."""
-    return ORDERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def one_line(text: str) -> str:
-    """The same for what somebody else wrote and stands within a line."""
-    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def complain(sentence: str) -> None:
-    """One sentence on stderr."""
-    words = plain(" ".join(sentence.split()))
-    cut = words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
+def complain(text: str) -> None:
+    """Write one sentence on stderr."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(f"zabcheck: {cut}", err=True)
+        click.echo(f"zabcheck: {sentence(text)}", err=True)
 
 
 def point(problem: BaseException | None) -> None:
@@ -193,6 +158,10 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.ClickException as problem:
         complain(problem.format_message())
+        point(problem)
+        return WRONG
+    except RequestError as problem:
+        complain(str(problem))
         point(problem)
         return WRONG
     except BrokenPipeError:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from checker.commands.common import HELD, Cannot, check_writable, say, write_file
-from checker.commands.explore import chosen_properties, configured
+from checker.commands.requested import model_request
+from checker.requests.properties import chosen_properties
 
 __all__ = ["export_model"]
 
@@ -25,7 +26,7 @@ def export_model(trace: Path | None, form: str, output: Path | None, options: Ma
         raise click.UsageError("--model writes a model, and a trace is given: one of the two")
     if form != "tla":
         raise click.UsageError(f"a model goes --to tla, not to {form}")
-    configuration = configured({**options, "reduction": "none"}, literal=False)
+    configuration = model_request(**options).configuration()
     properties = chosen_properties(options["names"], configuration.protocol)
     name = "Model" if output is None else output.stem
     if output is not None:

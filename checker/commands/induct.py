@@ -23,8 +23,9 @@ from checker.commands.common import (
     say,
     seconds,
 )
-from checker.commands.explore import configured, required_witnesses
+from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into
+from checker.requests.properties import required_witnesses
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
@@ -243,7 +244,7 @@ def asked_for(options: dict[str, Any]) -> Configuration:
     """The configuration as it is asked about, with all the room that the protocol declares."""
     if protocol_named(options["protocol"]).text is None:
         options = options | {name: n for name, n in USUAL.items() if options[name] is None}
-    return configured({**options, "reduction": "none"}, literal=False)
+    return model_request(**options).configuration()
 
 
 def argument(protocol: str) -> Argument:
@@ -567,19 +568,20 @@ def confirm(configuration: Configuration, clauses: list[Property], options: dict
     from dataclasses import replace
 
     from checker.commands.bridge import make_ready
-    from checker.commands.explore import explored
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of
-    from checker.explore.result import Limits
+    from checker.requests.explore import ExploreRequest, explored
+    from checker.terminal import TerminalWatch
     from traces import build_trace, to_text
     from zabspec.model import Model
 
     model = Model(replace(configuration, max_epoch=0))
-    engine = {"no_symmetry": False, "engine": "compiled", "threads": options["jobs"], "reduction": "none"}
-    limits = Limits(options["depth"], None, options["time_limit"], None)
+    request = ExploreRequest(
+        depth=options["depth"], reduction="none", threads=options["jobs"], time_limit=options["time_limit"]
+    )
     for group in groups_of(clauses):
         make_ready(partial(Compiled.of, model, group, True, True), "the clauses in machine code")
-    seen, _, symmetry_off = explored(model, clauses, limits, engine | {"keep_going": False})
+    seen, _, symmetry_off = explored(model, clauses, request.limits, request, TerminalWatch())
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
     code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"

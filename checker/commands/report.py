@@ -58,15 +58,16 @@ def compared(run: Path, given: Mapping[str, Any]) -> int:
         UsageError: what it asks cannot be asked here.
         Cannot: there is no outcome.
     """
-    from checker.api import NoVerdict, QuestionError
-    from checker.report.again import differences
+    from checker.requests.errors import RequestError
+    from checker.requests.rerun import differences
+    from checker.terminal import TerminalWatch
+    from zabspec.language import LanguageError
+    from zabspec.own.authoring import ConfigError
 
     try:
-        found = differences(given)
-    except QuestionError as problem:
+        found = differences(given, TerminalWatch())
+    except (RequestError, ConfigError, LanguageError) as problem:
         raise click.UsageError(f"{run} cannot be explored again: {problem}") from None
-    except NoVerdict as problem:
-        raise Cannot(str(problem)) from None
     if not found:
         complain(f"{run}: explored again, with the same outcome: {given['sentence']}")
         return int(given["exit_code"])

@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import near
 from checker.commands.ending import cut_short
 from checker.gate.configuration import Check, Known, Matrix, MatrixError
 from checker.gate.found import Found, Named, found_by_exploring, found_by_living, found_by_simulating
 from checker.gate.judging import UNDECIDED, Outcome, outcome_of
+from checker.requests.errors import RequestError
+from checker.requests.explore import ExploreRequest
+from checker.requests.keywords import request_of
+from checker.requests.live import LiveRequest
+from checker.requests.model import ModelRequest, near
+from checker.terminal import TerminalWatch
 
 if TYPE_CHECKING:
     from checker.explore.compiled import Compiled
@@ -41,13 +46,13 @@ class Asked:
 
     Attributes:
         check: it.
-        options: of the command that answers, parsed.
+        request: what is requested.
         judged: the properties that are judged, or the goals that are asked after.
         configuration: of the exploration; None: it is a simulated run, or asks after goals.
     """
 
     check: Check
-    options: Mapping[str, Any]
+    request: ExploreRequest | LiveRequest | Mapping[str, Any]
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -58,10 +63,10 @@ class Asked:
     @property
     def key(self) -> tuple[object, ...]:
         """Checks that have it alike are answered together."""
-        if self.configuration is None:
-            return (self.check.engine, repr(sorted(self.options.items())))
-        asked = {k: v for k, v in self.options.items() if k not in ("names", "protocol")}
-        return (self.configuration, None if asked["keep_going"] else self.names, repr(sorted(asked.items())))
+        if not isinstance(self.request, ExploreRequest):
+            return (self.check.engine, repr(self.request))
+        same = replace(self.request, model=ModelRequest(), properties=())
+        return (self.configuration, None if same.keep_going else self.names, repr(same))
 
 
 # --- making ready ----------------------------------------------------------------------------------
@@ -82,7 +87,7 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
             asked = ready(check)
         except click.ClickException as problem:
             raise MatrixError(f"{matrix.path}: check {check.name}: {problem.format_message()}") from None
-        except (ConfigError, LanguageError) as problem:
+        except (RequestError, ConfigError, LanguageError) as problem:
             raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
         for name in (*check.expect.violated, *(check.expect.premises or ())):
             refuse_unjudged(name, asked, f"{matrix.path}: check {check.name}")
@@ -94,8 +99,7 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
 
 
 def ready(check: Check) -> Asked:
-    from checker.api import exploration, simulation
-    from checker.commands.explore import LITERAL, chosen_properties, configured, refuse_contradictions
+    from checker.api import simulation
     from checker.commands.simulate import run_of
     from traces.judging.simulated import judged_properties
 
@@ -107,26 +111,12 @@ def ready(check: Check) -> Asked:
         run_of(options)
         return Asked(check, options, tuple(judged_properties(protocol)), None)
     if check.live:
-        return ready_to_live(check, protocol, given)
-    options = exploration(protocol, given | {"no_trace": True})
-    refuse_contradictions(options)
-    judged = chosen_properties(options["names"], options["protocol"])
-    return Asked(check, options, tuple(judged), configured(options, any(p.name == LITERAL for p in judged)))
-
-
-def ready_to_live(check: Check, protocol: str, given: dict[str, Any]) -> Asked:
-    """A check that asks after goals."""
-    from checker.api import exploration
-    from checker.commands.explore import configured
-    from checker.commands.live import chosen_goals, refuse_what_goals_have_not
-    from zabspec.live.phase import stable_phase
-    from zabspec.model import Model
-
-    given = {k: v for k, v in given.items() if k not in ("engine", "goals")}
-    options = exploration(protocol, given | {"live": True, "goal": check.options.get("goals"), "no_trace": True})
-    refuse_what_goals_have_not(options)
-    phase = stable_phase(Model(configured(options, literal=False)))
-    return Asked(check, options, tuple(chosen_goals(options["goals"], phase.goals)), None)
+        del given["engine"]
+        progress = request_of(LiveRequest, protocol, given)
+        return Asked(check, progress, tuple(progress.checks()[0]), None)
+    request = request_of(ExploreRequest, protocol, given)
+    judged, configuration = request.checks()
+    return Asked(check, request, tuple(judged), configuration)
 
 
 def refuse_unjudged(name: str, asked: Asked, where: str) -> None:
@@ -208,7 +198,7 @@ def answers(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Fou
             yield a, found_by_exploring(report)
     except click.ClickException as problem:
         raise MatrixError(f"check {group[0].check.name}: {problem.format_message()}") from None
-    except (ConfigError, LanguageError) as problem:
+    except (RequestError, ConfigError, LanguageError) as problem:
         raise MatrixError(f"check {group[0].check.name}: {problem}") from None
 
 
@@ -216,7 +206,9 @@ def simulated(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
     from checker.commands.simulate import answered
 
     started = time.perf_counter()
-    answer = answered(dict(group[0].options))
+    options = group[0].request
+    assert isinstance(options, Mapping)
+    answer = answered(dict(options))
     found = found_by_simulating(answer, time.perf_counter() - started)
     for a in group:
         yield a, found
@@ -224,28 +216,31 @@ def simulated(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
 
 def lived(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
     """One question after goals, which all of a group ask."""
-    from checker.commands.live import answer
+    from checker.requests.live import answer
 
-    found = found_by_living(answer(group[0].options))
+    request = group[0].request
+    assert isinstance(request, LiveRequest)
+    found = found_by_living(answer(request, TerminalWatch()))
     for a in group:
         yield a, found
 
 
 def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Report]]:
     """One exploration, and what it says to each of a group."""
-    from checker.commands.explore import counterexample, explored
-    from checker.explore.result import Limits
     from checker.report.report import Report
+    from checker.requests.counterexamples import counterexample
+    from checker.requests.explore import explored
     from invariants import properties_of
     from zabspec.model import Model
 
     first = group[0]
+    request = first.request
     assert first.configuration is not None
-    o, model = first.options, Model(first.configuration)
+    assert isinstance(request, ExploreRequest)
+    model, limits = Model(first.configuration), request.limits
     wanted = {name for a in group for name in a.names}
-    judged = [p for p in properties_of(o["protocol"]) if p.name in wanted]
-    limits = Limits(o["depth"], o["max_states"], o["time_limit"], o["memory_limit"])
-    exploration, threads, symmetry_off = explored(model, judged, limits, o, shared.compiled)
+    judged = [p for p in properties_of(request.model.protocol) if p.name in wanted]
+    exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
     if exploration.error and any(len(a.names) < len(judged) for a in group):
         # a property that one of them does not judge may be what erred, and ended it for all
         for a in group:
@@ -258,7 +253,7 @@ def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Rep
         yield (
             a,
             Report(
-                part, first.configuration, limits, model.epochs, model.channels, o["keep_going"], threads,
+                part, first.configuration, limits, model.epochs, model.channels, request.keep_going, threads,
                 symmetry_off, mine,
             ),
         )  # fmt: skip

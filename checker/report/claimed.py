@@ -12,6 +12,7 @@ from math import factorial
 from typing import Any
 
 from checker.explore.result import Exploration, Found, Limits
+from checker.explore.vacuous import vacuous
 from checker.report.report import NO_VERDICT, VIOLATED, Counterexample, Report
 from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
@@ -113,8 +114,6 @@ def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
 
 def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     """The report of an exploration that measured what a report says."""
-    from checker.commands.explore import vacuous
-
     engine, coverage, limits = report["engine"], report["coverage"], report["limits"]
     said = {p["name"]: p for p in report["properties"]}
     judged = tuple(p for p in listed if p.name != NO_RUNTIME_ERROR.name)

@@ -21,7 +21,7 @@ from patience import HANG
 
 from checker import signals
 from checker.cli import main
-from checker.commands import common, ending, explore
+from checker.commands import common, ending
 from traces.record.reading import strict_json
 from traces.tables import recorded
 from zabspec.files import read_bytes
@@ -59,7 +59,7 @@ def fails(monkeypatch: pytest.MonkeyPatch, problem: BaseException) -> Result:
     def raising(*_: object) -> None:
         raise problem
 
-    monkeypatch.setattr(explore, "explored", raising)
+    monkeypatch.setattr("checker.requests.explore.explored", raising)
     return run(*TINY)
 
 

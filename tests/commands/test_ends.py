@@ -194,7 +194,7 @@ def test_whatever_cuts_a_command_short_json_says_it(problem: BaseException, monk
     def raising(*_: object) -> None:
         raise problem
 
-    monkeypatch.setattr("checker.commands.explore.explored", raising)
+    monkeypatch.setattr("checker.requests.explore.explored", raising)
     monkeypatch.setattr("checker.commands.simulate.answered", raising)
     monkeypatch.setattr("checker.commands.plan.disk_named", raising)
     for words in (TINY, ("simulate",), ("plan",)):
@@ -217,9 +217,9 @@ def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest
         raise KeyboardInterrupt
 
     for place in (
-        "checker.gate.configuration.read_matrix", "checker.gate.running.ready", "checker.api.asked",
-        "checker.cli.main.make_context", "click.Command.make_context", "checker.commands.explore.configured",
-        "checker.commands.explore.explored", "checker.gate.running.outcome_of", "checker.commands.check.published",
+        "checker.gate.configuration.read_matrix", "checker.gate.running.ready", "checker.requests.keywords.plain",
+        "checker.cli.main.make_context", "checker.requests.model.ModelRequest.configuration",
+        "checker.requests.explore.explored", "checker.gate.running.outcome_of", "checker.commands.check.published",
         "zabspec.model.Model.__init__",
     ):  # fmt: skip
         with monkeypatch.context() as patched:

@@ -28,9 +28,9 @@ faulthandler.enable()
 from checker.cli import main
 if __name__ == '__main__':
     if "{early}":
-        from checker.commands import again
+        from checker.requests import restart
         from zabspec.language import settling
-        again.SMALL, settling.SETTLE = 30_000, 0.3
+        restart.SMALL, settling.SETTLE = 30_000, 0.3
     sys.exit(main())
 """
 

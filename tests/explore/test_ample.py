@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands import again as command
 from checker.explore.ample import (
     AmpleExplorer,
     Narrowing,
@@ -28,6 +27,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, NEVER
 from checker.explore.result import Exploration, Limits
+from checker.requests import restart as command
 from invariants import properties_of
 from zabspec.language.footprints import Case, Touch
 from zabspec.model import Configuration, Model
@@ -306,9 +306,9 @@ def test_a_premise_that_was_not_reached_is_looked_for_in_every_state(monkeypatch
 def test_a_search_that_cannot_be_believed_ends_where_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """In `ladis` steps are found that may not change places. Every state is visited then, as without reduction."""
     ends: list[Exploration] = []
-    run = command.run_anew
+    run = command.run_within
     monkeypatch.setattr(command, "SMALL", 1000)
-    monkeypatch.setattr(command, "run_anew", lambda *how: ends.append(run(*how)) or ends[-1])
+    monkeypatch.setattr(command, "run_within", lambda *how: ends.append(run(*how)) or ends[-1])
     question = [*QUESTION, "--txns", "1", "--protocol", "ladis", "--repair", REPAIRED, "--json"]
     found = json.loads(CliRunner().invoke(main, question).stdout)
     full = json.loads(CliRunner().invoke(main, [*question, "--reduction", "none"]).stdout)

@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands import again as command
 from checker.explore import reduced as blocks
 from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import PREDECESSOR, Explorer
@@ -23,6 +22,7 @@ from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_reduced
 from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
 from checker.explore.result import Exploration, Found, Limits
+from checker.requests import restart as command
 from invariants import properties_of
 from zabspec.language.footprints import Touch
 from zabspec.model import Configuration, Model

@@ -286,8 +286,8 @@ WRONG = {
     one(HOLDS, 'properties = ["agrement"]'): "did you mean agreement?",
     one(HOLDS, "time_limit = 0"): "check tpc time_limit: '0' is not right",
     one(HOLDS, 'memory_limit = "lots"'): "--memory-limit must be a size",
-    one(HOLDS, "rounds = 3"): "--rounds",
-    one(HOLDS, "budgets = { starts = 1 }"): "--starts",
+    one(HOLDS, "rounds = 3"): "there is no option 'rounds'",
+    one(HOLDS, "budgets = { starts = 1 }"): "declares no budget 'starts'",
     one(HOLDS, 'protocol = "none.py"'): "cannot read none.py",
     one(HOLDS, name="../x"): "'../x' is not right",
     one() + one(): "two checks are called tpc",
@@ -366,7 +366,7 @@ def test_a_project_may_have_the_matrix_in_its_own_file(gate: Gate) -> None:
 
 
 def test_one_exploration_serves_the_checks_that_ask_the_same(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    from checker.commands import explore
+    from checker.requests import explore
 
     asked: list[list[str]] = []
     real = explore.explored
@@ -406,10 +406,10 @@ def test_checks_that_end_at_a_violation_share_only_with_those_of_the_same_proper
 
 @pytest.mark.slow(seconds=1)
 def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    from checker.commands import explore
+    from checker.requests import counterexamples
 
     wrong = Counterexample(trouble="it does not replay: a bug of zabcheck", replayed=False)
-    monkeypatch.setattr(explore, "counterexample", lambda *given: wrong)
+    monkeypatch.setattr(counterexamples, "counterexample", lambda *given: wrong)
     for expect in (BREAKS, HOLDS):
         result = gate(one(expect, HASTY), "--json")
         found = json.loads(result.stdout)["checks"][0]

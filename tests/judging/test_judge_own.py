@@ -138,7 +138,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["judge", str(path), "--threads", "2"], prog_name="zabcheck")
     assert done.exit_code == 2
     assert "read by one thread" in done.stderr
-    with pytest.raises(zabcheck.QuestionError, match="the command `zabcheck judge` judges it"):
+    with pytest.raises(zabcheck.RequestError, match="the command `zabcheck judge` judges it"):
         zabcheck.judge(path)
 
 

@@ -1,19 +1,24 @@
-"""`zabcheck --live`: from a chosen moment on, does everybody get what he waits for?"""
+"""Check liveness: whether everything that should eventually happen does."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-import click
-
-from checker.commands.common import check_writable, complain, near, protocol_named, say
-from checker.commands.engines import out_of_time
+from checker.output_files import check_writable
+from checker.requests.counterexamples import trace_path
+from checker.requests.errors import RequestError
+from checker.requests.model import ModelRequest, check_initial, near, protocol_named
+from checker.requests.request import Request, at_least, seconds
+from checker.requests.running import out_of_time
+from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
+    from checker.explore.result import Limits
     from checker.live.code import LiveCode
     from checker.live.fair_runs import Waits
     from checker.live.lasso import Told
@@ -23,93 +28,94 @@ if TYPE_CHECKING:
     from zabspec.live.goals import Goal
     from zabspec.model import Configuration, Model
 
-__all__ = ["live", "refuse_what_goals_have_not"]
+__all__ = ["LiveRequest", "answer", "chosen_goals"]
 
-# what says how an exploration goes, or a search, which this is none of
-NOT_OF_GOALS = (
-    "names", "required", "keep_going", "reduction", "master", "checkpoint", "resume", "fingerprint", "search", "seed",
-    "symbolic", "junit", "html",
-)  # fmt: skip
-SAID = {"names": "property", "required": "require-witness"}
-MOST_REFUSED = 100  # runs to a goal that the other worlds refuse, before there is no verdict
+MOST_REFUSED = 100  # runs to one goal that the other worlds refuse, before there is no verdict
 MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up whom it follows, and the leader begins again
 
 
-def refuse_what_goals_have_not(options: Mapping[str, Any]) -> None:
+@dataclass(frozen=True)
+class LiveRequest(Request):
+    """A check of progress properties: from a chosen moment on there are no faults; does a fair run starve anybody?
+
+    Attributes:
+        model: what is checked.
+        depth: steps of the phase with faults; None: to exhaustion.
+        goals: names of progress properties; none: all.
+        symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as of an exploration.
+        trace: where the first starving run is saved; empty: a file named for it; None: nowhere.
     """
+
+    kind: ClassVar[str] = "live"
+
+    model: ModelRequest = field(default_factory=ModelRequest)
+    depth: int | None = None
+    goals: tuple[str, ...] = ()
+    symmetry: bool = True
+    threads: int | None = None
+    max_states: int | None = None
+    time_limit: float | None = None
+    memory_limit: int | None = None
+    trace: str | None = None
+
+    def validate(self) -> None:
+        at_least(self, 0, "depth")
+        at_least(self, 1, "threads", "max_states", "memory_limit")
+        seconds(self, "time_limit")
+
+    @property
+    def limits(self) -> Limits:
+        """Where to stop."""
+        from checker.explore.result import Limits
+
+        return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)
+
+    def checks(self) -> tuple[list[Goal], Configuration]:
+        """Return the progress properties to check, and the configuration.
+
+        Raises:
+            RequestError: there is no such property or model, or no liveness can be checked of it.
+            ConfigError, LanguageError: the source of the protocol is wrong.
+        """
+        from zabspec.live.phase import stable_phase
+        from zabspec.model import ConfigError, Model
+
+        protocol_named(self.model.protocol)
+        configuration = with_room(self.model.configuration(promises=True))
+        try:
+            phase = stable_phase(Model(configuration))
+        except ConfigError as problem:
+            raise RequestError(str(problem)) from None
+        return chosen_goals(self.goals, phase.goals), configuration
+
+
+def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
+    """Check progress properties.
+
     Raises:
-        UsageError: an option says how an exploration goes, and this is none; or of goals, and none are asked after.
+        RequestError: the request is wrong.
+        NoVerdict: there is no answer.
     """
-    if not options["live"]:
-        if options["goals"]:
-            raise click.UsageError("--goal is for --live")
-        return
-    if options["engine"] != "compiled":
-        raise click.UsageError(f"--live does not go with --engine {options['engine']}")
-    for name in NOT_OF_GOALS:
-        if options.get(name) not in (None, False, (), ""):
-            raise click.UsageError(f"--{SAID.get(name, name.replace('_', '-'))} does not go with --live")
-    if options["trace"] is not None and options["no_trace"]:
-        raise click.UsageError("--trace and --no-trace contradict each other")
-
-
-def live(options: Mapping[str, Any]) -> int:
-    """Ask after goals, and report; returns the exit code.
-
-    Raises:
-        UsageError: the question was wrong.
-        Cannot: there is no answer.
-    """
-    report = answer(options)
-    code = report.exit_code
-    if options["as_json"]:
-        import json
-
-        code = say(json.dumps(report.as_json(), indent=1), code)
-    else:
-        code = say(report.text(), code)
-    for s in report.starving.values():
-        if s.counterexample.trouble:
-            complain(s.counterexample.trouble)
-    return code
-
-
-def answer(options: Mapping[str, Any]) -> LiveReport:
-    """Ask after goals; nothing is printed.
-
-    Raises:
-        UsageError: the question was wrong.
-        Cannot: there is no answer.
-    """
-    from checker.commands.explore import check_initial, configured
-    from checker.explore.result import Limits
     from checker.live.report import LiveReport
     from checker.live.run import Live
-    from zabspec.live.phase import stable_phase
-    from zabspec.model import ConfigError, Model
+    from zabspec.model import Model
 
     started = time.perf_counter()
-    protocol_named(options["protocol"])
-    asked = configured(options, literal=False)
-    configuration = with_room(asked)
-    if options["trace"] is not None:
-        check_writable(options["trace"], "--trace", regular=True)
+    watch = watch or Watch()
+    goals, configuration = request.checks()
+    if request.trace:
+        check_writable(Path(request.trace), "--trace", regular=True)
     model = Model(configuration)
-    try:
-        phase = stable_phase(model)
-    except ConfigError as problem:
-        raise click.UsageError(str(problem)) from None
-    chosen_goals(options["goals"], phase.goals)
     check_initial(model)
-    limits = Limits(options["depth"], options["max_states"], options["time_limit"], options["memory_limit"])
-    made = compiled(model, options, limits)
+    limits = request.limits
+    made = compiled(model, request)
     if made is None:
-        nothing = Live(tuple(chosen_goals(options["goals"], phase.goals)), out_of_time((), limits, "compiled"))
+        nothing = Live(tuple(goals), out_of_time((), limits, "compiled"))
         nothing.stopped = nothing.exploration.stopped
         return LiveReport(nothing, configuration, limits, model.epochs, assumed(model), {}, 0, "")
     code, symmetry_off = made
     ready = time.perf_counter() - started
-    run, found = asked_after(code, options, replace(limits, spent=ready))
+    run, found = searched(code, request, replace(limits, spent=ready), watch)
     found.compile_seconds = ready
     return LiveReport(
         found,
@@ -117,14 +123,14 @@ def answer(options: Mapping[str, Any]) -> LiveReport:
         limits,
         model.epochs,
         assumed(model),
-        {name: starving(run, waits, model, options) for name, waits in found.found.items()},
+        {name: starving(run, waits, model, request) for name, waits in found.found.items()},
         run.explorer.threads,
         symmetry_off,
     )
 
 
 def with_room(c: Configuration) -> Configuration:
-    """The configuration with room for the epochs of the stable phase, unless one says how large they may be."""
+    """Return the configuration with room for the epochs of the stable phase, unless it says how large they may be."""
     from zabspec.model import Model
 
     model = Model(c)
@@ -134,45 +140,38 @@ def with_room(c: Configuration) -> Configuration:
 
 
 def chosen_goals(given: Sequence[str], there: Sequence[Goal]) -> list[Goal]:
-    """The goals named, or all.
+    """Return the progress properties named, or all.
 
     Raises:
-        UsageError: there is no such goal.
+        RequestError: there is no such one.
     """
     known = {goal.name: goal for goal in there}
     for name in given:
         if name not in known:
             hint = near(name, list(known)) or f"; there are {', '.join(known)}"
-            raise click.UsageError(f"there is no goal {name!r}{hint}")
+            raise RequestError(f"there is no goal {name!r}{hint}")
     return [known[name] for name in given] or list(there)
 
 
-def compiled(model: Model, options: Mapping[str, Any], limits: Any) -> tuple[LiveCode, str] | None:
-    """The model in machine code, and why without symmetry; None: the time was over before."""
+def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:
+    """Return the model in machine code, and why without symmetry; None: the time was over before."""
     from checker.explore.deadline import done_in_time
     from checker.live.code import LiveCode
 
-    symmetry = not options["no_symmetry"]
-    if limits.seconds is not None and not done_in_time(lambda: LiveCode.of(model, (), symmetry), limits.seconds):
+    symmetry, limit = request.symmetry, request.time_limit
+    if limit is not None and not done_in_time(lambda: LiveCode.of(model, (), symmetry), limit):
         return None
     code, why = LiveCode.of(model, (), symmetry)
     return code, why if symmetry else "--no-symmetry"
 
 
-def asked_after(code: LiveCode, options: Mapping[str, Any], limits: Any) -> tuple[LiveRun, Live]:
-    """Run, with a line of progress on a terminal."""
+def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch) -> tuple[LiveRun, Live]:
+    """Run the search."""
     from checker.live.run import LiveRun
-    from checker.report.progress import StatusLine
 
-    class Line(StatusLine):
-        def __call__(self, found: Live) -> None:
-            if self.due():
-                r = found.exploration
-                self.show(f"{r.distinct:,} states with faults, {found.nodes:,} after the moment, {found.edges:,} steps")
-
-    names = {goal.name for goal in chosen_goals(options["goals"], code.phase.goals)}
-    run = LiveRun(code, options["threads"] or 0, goals=[g for g in code.phase.goals if g.name in names])
-    with Line() as progress:
+    names = {goal.name for goal in chosen_goals(request.goals, code.phase.goals)}
+    run = LiveRun(code, request.threads or 0, goals=[g for g in code.phase.goals if g.name in names])
+    with watch.checking_progress() as progress:
         return run, run.run(limits, progress)
 
 
@@ -202,12 +201,11 @@ def assumed(model: Model) -> list[str]:
     return [*out, f"not assumed, and looked at both ways: {'; '.join(never)}"]
 
 
-def starving(run: LiveRun, waits: Waits, model: Model, options: Mapping[str, Any]) -> Starving:
+def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> Starving:
     """The run in which somebody waits for ever, checked against the other worlds, and saved. A run that they do not
     confirm is passed over for the next one."""
     from itertools import chain, islice
 
-    from checker.commands.explore import trace_path
     from checker.live.report import Starving
     from checker.report.report import Counterexample
     from traces import TraceError, to_text, write_trace
@@ -230,7 +228,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, options: Mapping[str, Any
         return Starving(told.configuration, told.schedule, told.lasso, counterexample)
 
     text = to_text(trace)
-    path = trace_path({**options, "keep_going": False}, run.live.found, goal.name)
+    path = trace_path(request, run.live.found, goal.name)
     if path is None:
         return starved(Counterexample(text, digest=digest, trace=trace))
     with contextlib.suppress(TraceError):

@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from checker.api import explore
+from checker.requests.explore import ExploreRequest, answer
+from checker.requests.model import ModelRequest
+from checker.requests.watch import Watch
 from invariants.registry import NO_RUNTIME_ERROR
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["differences"]
+__all__ = ["differences", "request_of"]
 
 # What an exploration comes to whatever the machine and its limits, where the same was left out.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "reduced", "narrowed", "stuttering_left_out")
 
 
-def differences(report: Mapping[str, Any]) -> list[str]:
-    """Explore what a report asked, and name what comes out otherwise; nothing: the outcome is the same.
+REDUCED = ("--reduction none", "--reduction stuttering")
+
+
+def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[str]:
+    """Explore the request of a report again, and name what comes out otherwise; nothing: the outcome is the same.
 
     Raises:
-        QuestionError: the request cannot be asked here.
+        RequestError, ConfigError, LanguageError: the request cannot be answered here.
         NoVerdict: it has no outcome.
     """
-    found = explore(report["configuration"]["protocol"], **request(report)).as_json()
+    found = answer(request_of(report), watch).as_json()
     said = [(name, report[name], found[name]) for name in ("verdict", "exit_code")]
     said += [(name, report["coverage"][name], found["coverage"][name]) for name in ("exhausted", "whole_depth")]
     there = {p["name"]: p for p in found["properties"]}
@@ -40,31 +45,40 @@ def outcome(p: Mapping[str, Any]) -> str:
     return p["verdict"] if depth is None else f"{p['verdict']} at depth {depth}"
 
 
-def request(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the command that asks what a report asked."""
+def request_of(report: Mapping[str, Any]) -> ExploreRequest:
+    """Return the request whose report this is.
+
+    Raises:
+        RequestError: there can be no such request.
+    """
     c, limits, engine = report["configuration"], report["limits"], report["engine"]
     protocol = PROTOCOLS[c["protocol"]]
-    out: dict[str, Any] = {name: c[name] for name in ("variant", "network", "start", "max_epoch", "channel") if c[name]}
-    out["nodes"] = c["nodes"]
-    if protocol.transactions:
-        out["txns"] = c["txns"]
     own = dict(each.split("=") for each in c["budgets"].split(",") if each)
-    out["budgets"] = {name: c[name] for name in protocol.world.budgets} | {name: int(n) for name, n in own.items()}
-    out |= {name: limits[name] for name in ("depth", "max_states") if limits[name] is not None}
-    if limits["seconds"] is not None:
-        out["time_limit"] = limits["seconds"]
-    if limits["memory_bytes"] is not None:
-        out["memory_limit"] = str(limits["memory_bytes"])
-    out["keep_going"], out["symmetry"] = limits["keep_going"], engine["symmetry_off"] != "--no-symmetry"
-    names = [p["name"] for p in report["properties"] if p["name"] != NO_RUNTIME_ERROR.name]
-    out["properties"] = names or [NO_RUNTIME_ERROR.name]
-    if report["required"]:
-        out["require_witness"] = report["required"]
-    if engine["reduction_off"] in ("--reduction none", "--reduction stuttering"):
-        out["reduction"] = engine["reduction_off"].removeprefix("--reduction ")
-    if engine["name"] == "interpret":
-        out["engine"] = "interpret"
-    return out
+    model = ModelRequest(
+        c["protocol"],
+        c["variant"],
+        nodes=c["nodes"],
+        txns=c["txns"] if protocol.transactions else None,
+        budgets={name: c[name] for name in protocol.world.budgets} | {name: int(n) for name, n in own.items()},
+        network=c["network"],
+        start=c["start"],
+        max_epoch=c["max_epoch"] or None,
+        channel=c["channel"] or None,
+    )
+    names = tuple(p["name"] for p in report["properties"] if p["name"] != NO_RUNTIME_ERROR.name)
+    return ExploreRequest(
+        model,
+        limits["depth"],
+        names or (NO_RUNTIME_ERROR.name,),
+        tuple(report["required"]),
+        limits["keep_going"],
+        engine["symmetry_off"] != "--no-symmetry",
+        engine["reduction_off"].removeprefix("--reduction ") if engine["reduction_off"] in REDUCED else "auto",
+        "interpret" if engine["name"] == "interpret" else "compiled",
+        max_states=limits["max_states"],
+        time_limit=limits["seconds"],
+        memory_limit=limits["memory_bytes"],
+    )
 
 
 def short(value: Any) -> str:

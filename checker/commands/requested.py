@@ -1,0 +1,107 @@
+"""From the flags of a command to a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from checker.requests.errors import RequestError
+from checker.requests.explore import ExploreRequest
+from checker.requests.live import LiveRequest
+from checker.requests.model import ModelRequest, protocol_named
+from checker.requests.mutate import MutateRequest
+from checker.requests.request import flag
+from checker.requests.search import SearchRequest
+
+__all__ = ["budgets_of", "model_request", "requested"]
+
+# Flags whose field has another name.
+NAMED = {
+    "names": "properties", "required": "require_witness", "own_budgets": "budgets", "no_symmetry": "symmetry",
+    "search": "how", "mutate": "number", "no_trace": "trace",
+}  # fmt: skip
+# What each kind writes besides its answer.
+OUTPUTS = {ExploreRequest: {"as_json", "junit", "html"}, LiveRequest: {"as_json"}, SearchRequest: {"as_json", "html"}}
+MODES = {"mutate": MutateRequest, "live": LiveRequest, "search": SearchRequest}
+
+
+def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | MutateRequest:
+    """Return the request of `zabcheck` without a subcommand.
+
+    Raises:
+        RequestError: a flag does not go with the others, or has no such value.
+    """
+    given = {name for name, value in flags.items() if value not in (None, False, (), "")}
+    mode = next((name for name in MODES if name in given), "")
+    kind = MODES.get(mode, ExploreRequest)
+    for name, why in (("goals", "--goal is for --live"), ("seed", "--seed is for --search and --mutate")):
+        if not mode and name in given:
+            raise RequestError(why)
+    if mode and flags["engine"] != "compiled":
+        raise RequestError(f"--{mode} does not go with --engine {flags['engine']}")
+    takes = {f.name for f in fields(kind)} | {f.name for f in fields(ModelRequest)} | OUTPUTS.get(kind, {"as_json"})
+    takes |= {"engine", mode, *budget_names()}
+    for name in flags:
+        if name in given and NAMED.get(name, name) not in takes:
+            if name == "goals" and mode != "mutate":
+                raise RequestError("--goal is for --live")
+            raise RequestError(f"{flag(NAMED.get(name, name))} does not go with --{mode}")
+    if "trace" in given and "no_trace" in given:
+        raise RequestError("--trace and --no-trace contradict each other")
+    request: ExploreRequest | LiveRequest | SearchRequest | MutateRequest = request_of(kind, flags)
+    return request
+
+
+def request_of(kind: type[Any], flags: Mapping[str, Any]) -> Any:
+    """Return the request of a kind that has the values of these flags."""
+    values: dict[str, Any] = {NAMED.get(name, name): value for name, value in flags.items() if value is not None}
+    values |= {"model": model_request(**flags), "symmetry": not flags["no_symmetry"], "trace": trace_of(**flags)}
+    values["fingerprint"] = int(flags["fingerprint"]) if flags["fingerprint"] else None
+    values["checkpoint"] = str(flags["checkpoint"] or "")
+    return kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values})
+
+
+def trace_of(trace: Path | None, no_trace: bool, **_: object) -> str | None:
+    """Return where a trace is saved, as requests have it."""
+    return None if no_trace else "" if trace is None else str(trace)
+
+
+def model_request(**flags: Any) -> ModelRequest:
+    """Return the model that the flags of a command name.
+
+    Raises:
+        RequestError: a value is out of range, or the protocol declares no such budget.
+        ConfigError, LanguageError: the source of the protocol is wrong.
+    """
+    values = {f.name: flags[f.name] for f in fields(ModelRequest) if flags.get(f.name) is not None}
+    budgets = {name: flags[name] for name in budget_names() if flags.get(name) is not None}
+    own = budgets_of(values.get("protocol", "zab"), flags.get("own_budgets", ()))
+    return ModelRequest(**(values | {"budgets": budgets | own}))
+
+
+def budgets_of(protocol: str, words: Iterable[str]) -> dict[str, int]:
+    """Return the budgets that `NAME=N` words give.
+
+    Raises:
+        RequestError: the protocol declares no such budget, or one has no such amount.
+    """
+    from zabspec.own.authoring import ConfigError
+
+    given = list(words)
+    if not given:
+        return {}
+    try:
+        protocol_named(protocol).own_budgets(",".join(given))
+    except ConfigError as problem:
+        raise RequestError(str(problem)) from None
+    pairs = (part.partition("=") for word in given for part in filter(None, word.split(",")))
+    return {name: int(number) for name, _, number in pairs}
+
+
+def budget_names() -> list[str]:
+    """Return the budgets that have a flag of their own."""
+    from zabspec.worlds.steps import BUDGETS
+
+    return list(BUDGETS)

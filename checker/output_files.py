@@ -1,0 +1,62 @@
+"""Files that zabcheck writes: checked before the work that fills them, and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from checker.requests.errors import RequestError
+
+__all__ = ["check_writable", "write_file"]
+
+
+def check_writable(path: Path, option: str, regular: bool = False) -> None:
+    """Check that a file can be written, as far as can be known without writing it.
+
+    Args:
+        regular: it is written beside its place and moved there, which would replace a device.
+
+    Raises:
+        RequestError: it cannot.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        folder = path.parent
+        if not folder.is_dir():
+            raise RequestError(f"{option} {path}: there is no folder {folder}") from None
+        if not os.access(folder, os.W_OK):
+            raise RequestError(f"{option} {path}: the folder {folder} cannot be written") from None
+        return
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise RequestError(f"{option} {path}: {reason}") from None
+    if stat.S_ISDIR(mode):
+        raise RequestError(f"{option} {path}: this is a folder")
+    if regular and not stat.S_ISREG(mode):
+        raise RequestError(f"{option} {path}: this is not a regular file")
+    if not os.access(path, os.W_OK):
+        raise RequestError(f"{option} {path}: permission denied")
+    if stat.S_ISFIFO(mode):  # opened without a reader, it would be waited for
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            raise RequestError(f"{option} {path}: nobody reads from this pipe") from None
+
+
+def write_file(path: Path, data: bytes) -> str:
+    """Write a file, whole or not at all where it is a regular one; returns what went wrong."""
+    regular = not path.exists() or path.is_file()
+    target = path.with_name(f".{path.name}.{os.getpid()}.new") if regular else path
+    try:
+        target.write_bytes(data)
+        if regular:
+            os.replace(target, path)
+    except OSError as problem:
+        if regular:
+            with contextlib.suppress(OSError):
+                target.unlink(missing_ok=True)
+        return f"cannot write {path}: {problem.strerror}"
+    return ""

@@ -1,0 +1,128 @@
+"""Counterexamples: the trace of a schedule, checked in the other worlds, and saved."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from checker.explore.result import Exploration
+    from checker.report.report import Counterexample
+    from checker.requests.model import ModelRequest
+    from invariants.registry import Property
+    from traces import Trace
+    from zabspec.model import Model
+
+__all__ = ["counterexample", "counterexample_of", "run_to_error", "trace_path", "verified_and_saved"]
+
+
+class Saves(Protocol):
+    """A request whose traces are saved."""
+
+    @property
+    def model(self) -> ModelRequest:
+        """The model."""
+
+    @property
+    def trace(self) -> str | None:
+        """Where the first trace goes; empty: a file here, named for what it shows; None: nowhere."""
+
+
+def trace_path(request: Saves, violated: Iterable[str], name: str, keep_going: bool = False) -> Path | None:
+    """Return where the trace of a property is saved; None: nowhere.
+
+    A file that the request names takes the first trace. Where there are several, the others have the property in their
+    name; with `keep_going` all have.
+    """
+    if request.trace is None:
+        return None
+    if not request.trace:
+        model = request.model
+        changed = ",".join(filter(None, (model.variant, model.repair)))
+        called = changed.replace(",", "+").replace(" ", "") or Path(model.protocol).stem
+        return Path(f"zabcheck-{called}-{name}.trace.json")
+    given = Path(request.trace)
+    if not keep_going and name == next(iter(violated)):
+        return given
+    stem, suffix = given.name, ""
+    for ending in (".trace.json", given.suffix):
+        if ending and stem.endswith(ending):
+            stem, suffix = stem.removesuffix(ending), ending
+            break
+    return given.with_name(f"{stem}-{name}{suffix}")
+
+
+def run_to_error(model: Model, exploration: Exploration, path: Path | None) -> Counterexample | None:
+    """Return the run to the run-time error that ended an exploration without a verdict; None: there is none, or none is
+    known, as where CPython's integers have room for what machine words have not."""
+    if exploration.failed or exploration.error_run is None:
+        return None
+    from traces import TraceError
+    from traces.record.runner import failing_trace
+
+    try:
+        trace = failing_trace(model, exploration.error_run, False, exploration.properties)
+    except TraceError:
+        return None
+    return verified_and_saved(trace, "no-room", path)
+
+
+def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
+    """Return the trace of a violation, verified and saved."""
+    found = exploration.violations[name]
+    return counterexample_of(model, found.property, found.schedule, path)
+
+
+def counterexample_of(model: Model, prop: Property, schedule: Sequence[int], path: Path | None) -> Counterexample:
+    """Return the trace of a schedule that violates a property, verified and saved as `verified_and_saved` does."""
+    from checker.report.report import Counterexample
+    from traces import TraceError, build_trace
+
+    try:
+        trace = build_trace(model, prop, schedule)
+    except TraceError as problem:
+        words = " ".join(f"{word:#x}" for word in schedule)
+        trouble = (
+            f"the counterexample to {prop.name} does not replay in the interpreted world ({problem}; steps {words})"
+        )
+        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+    return verified_and_saved(trace, prop.name, path)
+
+
+def verified_and_saved(trace: Trace, name: str, path: Path | None) -> Counterexample:
+    """Compare a trace with the interpreter, replay it in the simulator, and save it.
+
+    Args:
+        name: of the property that it violates.
+        path: where it is saved; None: nowhere.
+    """
+    from checker.report.report import Counterexample
+    from traces import TraceError, to_text, verify, why, write_trace
+    from traces.replay.replay import replay
+
+    try:
+        verify(trace)
+    except TraceError as problem:
+        words = " ".join(f"{word:#x}" for word in trace.schedule)
+        trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
+        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+    text, reason = to_text(trace), why(trace)
+    try:
+        digest = replay(trace).sha256
+    except TraceError as problem:
+        trouble = f"the counterexample to {name} does not replay in the simulator ({problem})"
+        if path is not None:
+            with contextlib.suppress(TraceError):
+                write_trace(trace, path)
+                trouble += f"; it is in {path}"
+        trouble += ": a bug of zabcheck, please report it"
+        return Counterexample(text, reason, trouble=trouble, replayed=False, trace=trace)
+    if path is None:
+        return Counterexample(text, reason, digest=digest, trace=trace)
+    try:
+        write_trace(trace, path)
+    except TraceError as problem:
+        return Counterexample(text, reason, trouble=str(problem), digest=digest, trace=trace)
+    return Counterexample(text, reason, str(path), digest=digest, trace=trace)

@@ -1,0 +1,22 @@
+"""The two ways in which a request has no answer."""
+
+from __future__ import annotations
+
+__all__ = ["NoVerdict", "RequestError"]
+
+
+class RequestError(ValueError):
+    """The request is wrong. The message is one sentence that says how. Exit code 2."""
+
+
+class NoVerdict(RuntimeError):
+    """There is no verdict. Exit code 3.
+
+    Attributes:
+        message: one sentence that says why.
+        foreseen: False for an error of zabcheck itself.
+    """
+
+    def __init__(self, message: str, foreseen: bool = True) -> None:
+        super().__init__(message)
+        self.message, self.foreseen = message, foreseen

@@ -1,0 +1,30 @@
+"""Every kind of request, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from checker.requests.errors import RequestError
+from checker.requests.explore import ExploreRequest
+from checker.requests.live import LiveRequest
+from checker.requests.mutate import MutateRequest
+from checker.requests.request import Request
+from checker.requests.search import SearchRequest
+
+__all__ = ["KINDS", "from_json"]
+
+KINDS: Mapping[str, type[Request]] = {
+    kind.kind: kind for kind in (ExploreRequest, LiveRequest, SearchRequest, MutateRequest)
+}
+
+
+def from_json(given: object) -> Request:
+    """Return a request that `as_json` wrote.
+
+    Raises:
+        RequestError: it is not one.
+    """
+    kind = given.get("kind") if isinstance(given, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise RequestError(f"this is not a request: its kind is to be one of {', '.join(KINDS)}")
+    return KINDS[kind].from_json(given)

@@ -1,0 +1,139 @@
+"""Which model a request is about: a protocol with its variant, sizes and budgets."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from checker.requests.errors import NoVerdict, RequestError
+from checker.requests.request import Request, at_least
+
+if TYPE_CHECKING:
+    from zabspec.model import Configuration, Model
+    from zabspec.protocols.registry import Protocol
+
+__all__ = ["ModelRequest", "check_initial", "near", "protocol_named"]
+
+
+@dataclass(frozen=True)
+class ModelRequest(Request):
+    """A model by its parameters.
+
+    Attributes:
+        protocol: the name of one of ours, a file (`protocol.py`), or a module (`package.module`).
+        variant: names of variants between commas; `repair`: of variants that repair a rule.
+        release: of ZooKeeper, for the protocol `zookeeper`.
+        nodes, txns: processes, and transactions that may be broadcast; None: as the protocol has it.
+        budgets: how often each kind of fault may happen, and what a protocol declares besides; those that are not named
+            are as the protocol or its world has them.
+        network: None or empty: the protocol's own.
+        start: the state in which runs begin, of those that the protocol declares.
+        max_epoch, channel: the largest epoch, and messages in a channel; None: derived from the budgets.
+    """
+
+    protocol: str = "zab"
+    variant: str = ""
+    repair: str = ""
+    release: str = ""
+    nodes: int | None = None
+    txns: int | None = None
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    network: str = ""
+    start: str = ""
+    max_epoch: int | None = None
+    channel: int | None = None
+
+    def validate(self) -> None:
+        at_least(self, 1, "max_epoch", "channel")
+
+    def configuration(self, literal: bool = False, promises: bool = False) -> Configuration:
+        """Return the configuration of the model.
+
+        Args:
+            literal: it has the fields that the property `invariant-5-literal` reads.
+            promises: order hooks of the protocol may merge steps (`zabspec/worlds/ordered.py`).
+
+        Raises:
+            RequestError: there is no such model.
+            ConfigError, LanguageError: the source of the protocol is wrong.
+        """
+        from zabspec.model import UNSET, ConfigError, Configuration
+        from zabspec.worlds.steps import BUDGETS
+
+        protocol = protocol_named(self.protocol)
+        self.refuse_variants(protocol)
+        variant = self.variant
+        ours = {name: n for name, n in self.budgets.items() if name in BUDGETS}
+        own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
+        try:
+            if self.release:
+                from checker.zookeeper.releases import variant_of
+
+                variant = ",".join(filter(None, (variant_of(protocol.name, self.release), variant)))
+            return Configuration(
+                protocol=self.protocol,
+                variant=protocol.combined(variant, self.repair),
+                nodes=UNSET if self.nodes is None else self.nodes,
+                txns=UNSET if self.txns is None else self.txns,
+                network=self.network,
+                literal=literal,
+                max_epoch=self.max_epoch or 0,
+                channel=self.channel or 0,
+                budgets=own,
+                start=self.start,
+                promises=promises,
+                **ours,
+            )
+        except ConfigError as problem:
+            raise RequestError(str(problem)) from None
+
+    def refuse_variants(self, protocol: Protocol) -> None:
+        """
+        Raises:
+            RequestError: there is no such variant.
+        """
+        for name in self.variant.replace("+", ",").split(",") if self.variant else ():
+            if name.strip() not in protocol.variants:
+                whose = "" if protocol.name == "zab" else f" of {protocol.name}"
+                listed = f" --protocol {protocol.name}" if protocol.text is not None else ""
+                hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
+                raise RequestError(f"there is no variant {name!r}{whose}{hint}")
+
+
+def protocol_named(name: str) -> Protocol:
+    """Return a protocol by its name, file or module.
+
+    Raises:
+        RequestError: there is no such protocol.
+        ConfigError, LanguageError: the source of the protocol is wrong.
+    """
+    from zabspec.protocols.registry import NAMES, PROTOCOLS
+
+    found = PROTOCOLS.get(name)
+    if found is None:
+        hint = near(name, NAMES) or f"; there are {', '.join(NAMES)}, or a file that ends in .py"
+        raise RequestError(f"there is no protocol {name!r}{hint}")
+    return found
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return what a wrong name may have meant, as the end of a sentence."""
+    found = difflib.get_close_matches(name, list(names), 3, 0.5)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def check_initial(model: Model) -> None:
+    """Check that the initial state meets no run-time error.
+
+    Raises:
+        NoVerdict: it does.
+    """
+    from zabspec.language.reference import ERRORS, range_error
+
+    try:
+        model.program.initial()
+    except ERRORS as problem:
+        error = range_error(problem, "the initial state")
+        raise NoVerdict(f"no verdict: a value would leave its range: {error}") from None

@@ -1,0 +1,74 @@
+"""Check mutants of a user protocol: which small changes does no property notice?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.requests.errors import RequestError
+from checker.requests.model import ModelRequest, check_initial, protocol_named
+from checker.requests.properties import chosen_properties
+from checker.requests.request import Request, at_least, seconds
+from checker.requests.watch import Watch
+
+if TYPE_CHECKING:
+    from checker.mutate.report import MutationReport
+
+__all__ = ["MutateRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class MutateRequest(Request):
+    """Mutants of a user protocol, each explored.
+
+    Attributes:
+        model: the protocol, which is a file, and its bounds.
+        number: of mutants.
+        seed: which mutants are drawn.
+        properties: names; none: all that are checked by default.
+        depth, max_states, time_limit (seconds), memory_limit (bytes), threads: of the explorations.
+    """
+
+    kind: ClassVar[str] = "mutate"
+
+    model: ModelRequest = field(default_factory=ModelRequest)
+    number: int = 1
+    seed: int = 0
+    properties: tuple[str, ...] = ()
+    depth: int | None = None
+    max_states: int | None = None
+    time_limit: float | None = None
+    memory_limit: int | None = None
+    threads: int | None = None
+
+    def validate(self) -> None:
+        at_least(self, 0, "depth")
+        at_least(self, 1, "number", "threads", "max_states", "memory_limit")
+        seconds(self, "time_limit")
+
+
+def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport:
+    """Check the mutants.
+
+    Raises:
+        RequestError: the request is wrong.
+        NoVerdict: there is no answer.
+        ConfigError, LanguageError: the source of the protocol is wrong.
+    """
+    from checker.explore.result import Limits
+    from checker.mutate.report import MutationReport
+    from checker.mutate.run import check_mutants
+    from zabspec.model import Model
+
+    name = request.model.protocol
+    if protocol_named(name).text is None or not name.endswith(".py"):
+        raise RequestError("--mutate is for a protocol in a file of your own: --protocol FILE.py")
+    judged = chosen_properties(request.properties, name)
+    configuration = request.model.configuration(promises=True)
+    check_initial(Model(configuration))
+    limits = Limits(request.depth, request.max_states, request.time_limit, request.memory_limit)
+    with (watch or Watch()).mutating() as progress:
+        found = check_mutants(
+            configuration, judged, request.number, request.seed, limits, request.threads or 0, progress
+        )
+    return MutationReport(found, name)

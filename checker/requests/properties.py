@@ -1,0 +1,67 @@
+"""Which properties a request checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from checker.requests.errors import RequestError
+from checker.requests.model import near
+
+if TYPE_CHECKING:
+    from invariants.registry import Property
+
+__all__ = ["LITERAL", "chosen_properties", "required_witnesses"]
+
+LITERAL = "invariant-5-literal"
+
+
+def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
+    """Return the properties named, or all that are checked by default.
+
+    Raises:
+        RequestError: there is no such property, it is named twice, or the protocol claims none.
+    """
+    from invariants import NO_RUNTIME_ERROR, properties_of, property_named
+
+    known, chosen = properties_of(protocol), []
+    for name in names:
+        if names.count(name) > 1:
+            raise RequestError(f"--property {name} is given twice")
+        try:
+            chosen.append(property_named(name, known))
+        except KeyError:
+            hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
+            raise RequestError(f"there is no property {name!r}{hint}") from None
+        if not chosen[-1].judges(protocol):
+            raise RequestError(f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
+    usual = [p for p in known if p.default and p.judges(protocol)]
+    if NO_RUNTIME_ERROR in chosen:  # it is built in, and always checked
+        return [p for p in chosen if p != NO_RUNTIME_ERROR]
+    if not chosen and not usual:
+        raise RequestError(f"{protocol} claims no property: mark one with @safety(witness=...)")
+    return chosen or usual
+
+
+def properties_command(protocol: str) -> str:
+    """Return the command that lists the properties of a protocol."""
+    from zabspec.own.open import is_elsewhere
+
+    return f"`zabcheck properties --protocol {protocol}`" if is_elsewhere(protocol) else "`zabcheck properties`"
+
+
+def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]:
+    """Return the properties whose premise has to be reached.
+
+    Args:
+        given: names, several between commas; `all` for all.
+
+    Raises:
+        RequestError: one is not checked.
+    """
+    names = [name.strip() for words in given for name in words.split(",")]
+    for name in names:
+        if name not in (*judged, "all"):
+            hint = near(name, judged) or f"; there are all, {', '.join(judged)}"
+            raise RequestError(f"--require-witness {name}: no such property is judged{hint}")
+    return list(judged) if "all" in names else names

@@ -1,0 +1,121 @@
+"""Restart a large search with reductions, and combine both results."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from checker.requests.running import run_engine
+
+if TYPE_CHECKING:
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Exploration, Limits
+    from checker.requests.explore import ExploreRequest
+    from checker.requests.watch import Watch
+    from zabspec.model import Model
+
+__all__ = ["first_limits", "not_begun", "outgrown", "reduction_off", "restarted"]
+
+SMALL = 500_000  # distinct states up to which nothing is reduced
+SHORT = 20.0  # seconds of a time limit within which no search is restarted
+
+
+def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
+    """Return why an exploration is not reduced however large it is; empty: it is, if it is large."""
+    if request.reduction != "auto":
+        return f"--reduction {request.reduction}"
+    for off, why in (
+        (request.engine != "compiled", f"--engine {request.engine}"),
+        (limits.depth is not None, "--depth"),
+        (request.keep_going, "--keep-going"),
+        (bool(request.checkpoint), "--checkpoint"),
+        (limits.memory is not None, "--memory-limit"),  # what does not fit lies on disk, which streams do not
+        (limits.seconds is not None and limits.seconds < SHORT, "--time-limit"),
+    ):
+        if off:
+            return why
+    from checker.explore.reducible import why_not_reduced
+
+    return why_not_reduced(model)
+
+
+def not_begun(exploration: Exploration) -> str:
+    """Return why an exploration was not reduced, though it might have been."""
+    return f"at most {SMALL:,} states" if exploration.distinct < SMALL else "it ended before that began"
+
+
+def first_limits(limits: Limits) -> Limits:
+    """Return the limits of a full search that is restarted, reduced, where the model turns out to be large."""
+    return replace(limits, max_states=min(limits.max_states or SMALL, SMALL))
+
+
+def outgrown(first: Exploration, limits: Limits) -> bool:
+    """Return whether such a search ended because the model is large, and not because of a limit of the request."""
+    return first.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL
+
+
+def restarted(
+    code: Compiled,
+    engine: Explorer,
+    first: Exploration,
+    limits: Limits,
+    request: ExploreRequest,
+    watch: Watch,
+    started: float,
+) -> Exploration:
+    """Explore a large model again: with ample sets, which leave out states; where that does not decide all that a full
+    search would, with sleep sets, which leave out transitions.
+
+    Args:
+        code: the model in machine code.
+        engine: the one that explored it so far; `first`: its result.
+        started: when all began, as `time.perf_counter()`.
+
+    Raises:
+        RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
+    """
+    from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+    from checker.explore.reduced import ReducedExplorer
+    from checker.explore.reducible import why_not_narrowed
+    from checker.explore.reduction import Reducing
+
+    threads, model, judged = engine.threads, code.model, code.properties
+    suspected: tuple[str, ...] = ()
+    error = ""
+    engine.forget()
+    try:
+        if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
+            ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
+            exploration = run_within(ample, limits, request, watch, started)
+            exploration.add_first(first)
+            if conclusive(exploration):
+                return exploration
+            suspected, error = tuple(exploration.violations), exploration.error
+            if exploration.stopped and not exploration.apart:
+                return replace(further(first, exploration), suspected=suspected, violations=first.violations)
+            ample.forget()
+        explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
+        exploration = run_within(explorer, limits, request, watch, started)
+    except KeyboardInterrupt:  # while a model was made ready
+        return replace(first, stopped="interrupted", suspected=suspected)
+    if exploration.complete and (suspected or error) and not exploration.violations:
+        raise RuntimeError(f"{error or ' and '.join(suspected)} with ample sets, and not with sleep sets")
+    return replace(further(first, exploration), suspected=() if exploration.violations else suspected)
+
+
+def further(first: Exploration, second: Exploration) -> Exploration:
+    """Return the second exploration, or the one with more states if something ended the second early: a report covers
+    no less than what is known."""
+    if not second.stopped or second.violations or second.error or second.distinct > first.distinct:
+        return second
+    return replace(first, stopped=second.stopped, compile_seconds=second.compile_seconds)
+
+
+def run_within(engine: Explorer, limits: Limits, request: ExploreRequest, watch: Watch, started: float) -> Exploration:
+    """Explore within what is left of the time limit, from which all that has passed since `started` is taken."""
+    ready = time.perf_counter() - started
+    exploration = run_engine(engine, replace(limits, spent=ready), request, watch)
+    exploration.compile_seconds += ready
+    return exploration

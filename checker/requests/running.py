@@ -1,0 +1,109 @@
+"""An engine, run once: with a checkpoint, and not before the model is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.requests.errors import NoVerdict, RequestError
+
+if TYPE_CHECKING:
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.interpret import Interpreter
+    from checker.explore.result import Exploration, Limits
+    from checker.requests.explore import ExploreRequest
+    from checker.requests.watch import Watch
+    from invariants.registry import Property
+    from zabspec.model import Model
+
+__all__ = ["failed_at_start", "out_of_time", "ready_in_time", "run_engine"]
+
+
+def run_engine(engine: Explorer | Interpreter, limits: Limits, request: ExploreRequest, watch: Watch) -> Exploration:
+    """Explore.
+
+    Raises:
+        RequestError: the checkpoint cannot be used, or does not go with the request.
+        NoVerdict: the engine found that states it merged are not renamings of each other.
+    """
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.symmetry import NotRenamings
+
+    try:
+        with watch.exploring() as progress:
+            if not request.checkpoint or not isinstance(engine, Explorer):
+                return engine.run(limits, request.keep_going, progress)
+            return run_with_checkpoint(engine, limits, request, watch, progress)
+    except NotRenamings as problem:
+        raise NoVerdict(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
+
+
+def run_with_checkpoint(
+    engine: Explorer,
+    limits: Limits,
+    request: ExploreRequest,
+    watch: Watch,
+    progress: Callable[[Exploration, int, int], None] | None,
+) -> Exploration:
+    """Explore with a checkpoint after each level, or resume from one.
+
+    Raises:
+        RequestError: the folder cannot be used, or does not go with the request.
+    """
+    from checker.distributed.checkpoint import Refused
+    from checker.distributed.files import StorageError
+    from checker.explore.checkpointed import Kept
+
+    folder = Path(request.checkpoint)
+    try:
+        with Kept(folder, engine.code, limits, request.resume) as keeper:
+            exploration = engine.run(limits, request.keep_going, progress, keeper)
+            if exploration.stopped and keeper.depth >= 0:
+                watch.note(f"the checkpoint {folder} is at depth {keeper.depth}; --resume goes on from it")
+    except (Refused, StorageError, OSError) as problem:
+        raise RequestError(str(problem)) from None
+    return exploration
+
+
+def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Exploration | None:
+    """Return the exploration of a model whose initial state meets a run-time error; None: it meets none."""
+    from zabspec.language.reference import ERRORS, range_error
+
+    try:
+        model.program.initial()
+    except ERRORS as problem:
+        from checker.explore.failing import note_failure
+        from checker.explore.result import Exploration
+        from traces.record.failure import of_author
+
+        r = Exploration(tuple(judged), engine=engine, levels=[1], raw_levels=[1], expanded_levels=-1)
+        note_failure(r, model, (), str(range_error(problem, "the initial state")), of_author(problem))
+        return r
+    return None
+
+
+def ready_in_time(model: Model, judged: Sequence[Property], limit: float, request: ExploreRequest) -> bool:
+    """Return whether the model's machine code is in the cache within so many seconds."""
+    from checker.explore.compiled import Compiled
+    from checker.explore.deadline import done_in_time
+
+    kind = Compiled
+    if request.engine == "interpret" and not request.symmetry:
+        return True
+    if request.engine == "spark":
+        from checker.distributed.code import Code, WideCode
+
+        kind = WideCode if request.fingerprint == 128 else Code
+    return done_in_time(lambda: kind.of(model, judged, request.symmetry, request.every_step), limit)
+
+
+def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:
+    """Return the result where the time is over before the model is ready: nothing was explored."""
+    from checker.explore.result import Exploration
+
+    stopped = f"--time-limit {limits.seconds:g} s reached before the model was ready"
+    nothing = Exploration(tuple(judged), engine=engine, levels=[0], stopped=stopped)
+    nothing.expanded_levels = -1
+    nothing.compile_seconds = limits.seconds or 0.0
+    return nothing

@@ -1,0 +1,44 @@
+"""Following a request while it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from checker.explore.result import Exploration
+    from checker.live.run import Live
+    from checker.mutate.run import Campaign
+    from checker.search.search import Walked
+
+__all__ = ["Watch"]
+
+Exploring = Callable[["Exploration", int, int], None]
+
+
+class Watch:
+    """Follows a request. This one shows nothing; `checker.terminal.TerminalWatch` shows progress.
+
+    Each method but `note` returns a context manager, entered while the work runs, whose value is called now and then
+    with what there is so far.
+    """
+
+    def exploring(self) -> AbstractContextManager[Exploring | None]:
+        """A breadth-first search: called with the result, the states of the level expanded so far, and their number."""
+        return nullcontext(None)
+
+    def searching(self) -> AbstractContextManager[Callable[[Walked], None] | None]:
+        """Random walks."""
+        return nullcontext(None)
+
+    def checking_progress(self) -> AbstractContextManager[Callable[[Live], None] | None]:
+        """A search for starvation."""
+        return nullcontext(None)
+
+    def mutating(self) -> AbstractContextManager[Callable[[Campaign], None] | None]:
+        """Mutants of a protocol, checked one after another."""
+        return nullcontext(None)
+
+    def note(self, sentence: str) -> None:
+        """A sentence beside the answer, such as where a checkpoint is."""

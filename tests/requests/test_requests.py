@@ -1,0 +1,212 @@
+"""Requests: what they accept, their JSON form, and what they depend on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.cli import main
+from checker.commands.requested import requested
+from checker.requests import explore
+from checker.requests.errors import RequestError
+from checker.requests.explore import ExploreRequest
+from checker.requests.keywords import request_of
+from checker.requests.kinds import KINDS, from_json
+from checker.requests.live import LiveRequest
+from checker.requests.model import ModelRequest
+from checker.requests.mutate import MutateRequest
+from checker.requests.search import SearchRequest
+
+TINY = ModelRequest(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})
+
+
+def flags(*words: str) -> dict[str, Any]:
+    """The values that click makes of words of the command line."""
+    return main.make_context("zabcheck", list(words)).params
+
+
+# --- JSON --------------------------------------------------------------------------------------------
+
+NUMBERS = st.none() | st.integers(1, 10**12)
+MODELS = st.builds(
+    ModelRequest,
+    st.text(max_size=20),
+    st.text(max_size=20),
+    nodes=NUMBERS,
+    budgets=st.dictionaries(st.text(min_size=1, max_size=10), st.integers(), max_size=3),
+    channel=NUMBERS,
+)
+REQUESTS = st.one_of(
+    st.builds(
+        ExploreRequest,
+        MODELS,
+        depth=st.none() | st.integers(0, 500),
+        properties=st.lists(st.text(max_size=9), max_size=3).map(tuple),
+        keep_going=st.booleans(),
+        symmetry=st.booleans(),
+        reduction=st.sampled_from(explore.REDUCTIONS),
+        time_limit=st.none() | st.floats(0.001, 1e9),
+        memory_limit=NUMBERS,
+        trace=st.none() | st.text(max_size=9),
+    ),
+    st.builds(LiveRequest, MODELS, goals=st.lists(st.text(max_size=9), max_size=3).map(tuple), symmetry=st.booleans()),
+    st.builds(SearchRequest, MODELS, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
+    st.builds(MutateRequest, MODELS, number=st.integers(1, 99), seed=st.integers()),
+)
+
+
+@given(REQUESTS)
+def test_a_request_is_read_again_as_it_was_written(request_: Any) -> None:
+    assert from_json(json.loads(json.dumps(request_.as_json()))) == request_
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (None, "its kind is to be one of"),
+        ({"kind": "guess"}, "its kind is to be one of explore, live"),
+        ({"kind": "explore", "dept": 3}, "a request of kind explore has no 'dept'"),
+        ({"kind": "explore", "depth": "3"}, "--depth must be a whole number, not '3'"),
+        ({"kind": "explore", "depth": True}, "--depth must be a whole number, not True"),
+        ({"kind": "explore", "depth": 1.5}, "--depth must be a whole number, not 1.5"),
+        ({"kind": "explore", "model": [1]}, "is a JSON object, not [1]"),
+        (
+            {"kind": "explore", "model": {"budgets": {"crashes": "many"}}},
+            "--crashes must be a whole number, not 'many'",
+        ),
+        ({"kind": "explore", "properties": "agreement"}, "--property must be a list of names"),
+        ({"kind": "explore", "properties": [3]}, "--property must be text, not 3"),
+        ({"kind": "explore", "symmetry": 0}, "--no-symmetry must be true or false, not 0"),
+        ({"kind": "explore", "time_limit": float("nan")}, "--time-limit must be a number of seconds above 0"),
+    ],
+)
+def test_what_is_no_request_is_refused_in_a_sentence(data: object, sentence: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        from_json(data)
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+# --- values that contradict each other -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"engine": "quick"}, "there is no engine 'quick'"),
+        ({"reduction": "some"}, "there is no reduction 'some'"),
+        ({"depth": -1}, "--depth must be 0 or more"),
+        ({"threads": 0}, "--threads must be 1 or more"),
+        ({"time_limit": 0.0}, "--time-limit must be a number of seconds above 0"),
+        ({"time_limit": float("inf")}, "--time-limit must be a number of seconds above 0"),
+        ({"resume": True}, "--resume needs --checkpoint"),
+        ({"master": "local[2]"}, "--master is for --engine spark"),
+        ({"engine": "interpret", "threads": 2}, "--threads does not go with --engine interpret"),
+        ({"engine": "interpret", "checkpoint": "x"}, "--checkpoint does not go with --engine interpret"),
+        ({"engine": "spark", "memory_limit": 1}, "--memory-limit does not go with --engine spark"),
+        ({"fingerprint": 32}, "--fingerprint is 64 or 128"),
+    ],
+)
+def test_an_exploration_that_cannot_be_is_no_request(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RequestError, match=sentence.replace("[", r"\[")):
+        ExploreRequest(TINY, **values)
+
+
+# --- from flags and from keywords ------------------------------------------------------------------------
+
+
+def test_flags_and_keywords_make_the_same_request() -> None:
+    words = ["--nodes", "2", "--crashes", "1", "--property", "agreement", "--no-symmetry", "--memory-limit", "1G"]
+    by_flags = requested(**flags(*words, "--no-trace", "--require-witness"))
+    by_keywords = request_of(
+        ExploreRequest,
+        "zab",
+        {
+            "nodes": 2, "crashes": 1, "properties": ["agreement"], "symmetry": False, "memory_limit": "1G",
+            "require_witness": True, "depth": None,
+        },
+    )  # fmt: skip
+    assert by_flags == by_keywords
+    assert by_flags.as_json() == {
+        "kind": "explore",
+        "model": {"nodes": 2, "budgets": {"crashes": 1}},
+        "properties": ["agreement"],
+        "require_witness": ["all"],
+        "symmetry": False,
+        "memory_limit": 1 << 30,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ((), ExploreRequest),
+        (("--live", "--goal", "commits"), LiveRequest),
+        (("--search", "swarm", "--seed", "3"), SearchRequest),
+        (("--mutate", "3", "--seed", "3"), MutateRequest),
+    ],
+)
+def test_a_flag_says_which_request_it_is(words: tuple[str, ...], kind: type) -> None:
+    assert type(requested(**flags(*words))) is kind
+
+
+@pytest.mark.parametrize("mode", ["--live", "--search=random", "--mutate=2"])
+def test_what_a_request_has_no_field_for_does_not_go_with_it(mode: str) -> None:
+    """Every flag of the command: it is a field of the request, an output, or refused by name."""
+    said = 0
+    for word in ("--keep-going", "--reduction=none", "--checkpoint=x", "--resume", "--symbolic=3", "--junit=x"):
+        if mode == "--search=random" and word == "--keep-going":
+            continue
+        with pytest.raises(
+            RequestError, match=rf"^{word.partition('=')[0]} does not go with {mode.partition('=')[0]}$"
+        ):
+            requested(**flags(mode, word))
+        said += 1
+    assert said >= 5
+
+
+def test_every_flag_of_the_command_is_a_field_or_an_output() -> None:
+    known = {f.name for kind in (*KINDS.values(), ModelRequest) for f in fields(kind)}
+    known |= {"properties", "require_witness", "as_json", "junit", "html", "live", "version"}
+    from checker.commands.requested import NAMED, budget_names
+
+    names = {NAMED.get(str(p.name), str(p.name)) for p in main.params} - set(budget_names())
+    assert names - known == set()
+
+
+# --- what they depend on -----------------------------------------------------------------------------------
+
+
+def test_answering_a_request_needs_no_command_line(tmp_path: Path) -> None:
+    """And prints nothing: stdout and stderr stay empty."""
+    code = """
+import sys
+from checker.requests.explore import ExploreRequest, answer
+from checker.requests.model import ModelRequest
+report = answer(ExploreRequest(ModelRequest(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})))
+assert report.exit_code == 0, report.sentence
+assert "click" not in sys.modules
+assert not [name for name in sys.modules if name.startswith("checker.commands")]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_goes_where_the_request_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = replace(TINY, nodes=2, variant="small-quorum")
+    request = ExploreRequest(model, properties=("durability",), trace="")
+    report = explore.answer(request)
+    assert [p.name for p in tmp_path.iterdir()] == ["zabcheck-small-quorum-durability.trace.json"]
+    assert report.counterexamples["durability"].path == "zabcheck-small-quorum-durability.trace.json"
+    with pytest.raises(RequestError, match="there is no folder"):
+        explore.answer(replace(request, trace="none/run.json"))
