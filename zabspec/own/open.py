@@ -19,10 +19,10 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from zabspec.language.diagnostics import Place, relative
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
+from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant

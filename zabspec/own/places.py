@@ -7,7 +7,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-from zabspec.language.diagnostics import Place, place_at
+from zabspec.language.diagnostics import place_at
+from zabspec.language.place import Place
 from zabspec.language.source import known_tree
 from zabspec.own.authoring import ProtocolError
 

@@ -19,7 +19,8 @@ from types import CodeType, ModuleType
 from typing import TypeGuard
 
 from zabspec.files import LARGEST_SOURCE, read_bytes
-from zabspec.language.diagnostics import Place, innermost, place_at
+from zabspec.language.diagnostics import innermost, place_at
+from zabspec.language.place import Place
 from zabspec.language.source import functions_in, known_tree
 from zabspec.own.authoring import Declaration, ProtocolError
 from zabspec.own.vetting import OURS, check_texts
