@@ -176,7 +176,8 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
-    from zabspec.own.open import is_elsewhere, open_text
+    from zabspec.own.open import open_text
+    from zabspec.own.sources import is_elsewhere
 
     protocol = words[places[0] + 1]
     from zabspec.protocols.registry import TEXTS

@@ -29,7 +29,8 @@ from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError
 from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
 from zabspec.own.mail import ANY, TAKES_ALL, sendings, taken, unreceived
 from zabspec.own.places import misdeclared, with_place
-from zabspec.own.texts import Read, failed, is_elsewhere, read_text
+from zabspec.own.sources import Read
+from zabspec.own.texts import failed, read_text
 from zabspec.own.vetting import (
     check_budgets,
     check_fields,
@@ -45,7 +46,7 @@ from zabspec.worlds import actor
 from zabspec.worlds.ordered import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 
-__all__ = ["OpenText", "is_elsewhere", "open_text"]
+__all__ = ["OpenText", "open_text"]
 
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})

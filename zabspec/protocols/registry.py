@@ -13,7 +13,8 @@ from zabspec.language import Field, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
 from zabspec.own.authoring import Claim, ConfigError
 from zabspec.own.authoring import Size as Sizes
-from zabspec.own.open import OpenText, is_elsewhere, open_text
+from zabspec.own.open import OpenText, open_text
+from zabspec.own.sources import is_elsewhere
 from zabspec.protocols import (
     db19,
     db19_variants,
