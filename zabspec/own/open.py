@@ -26,7 +26,7 @@ from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant
-from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
+from zabspec.own.generated import Marked, asks_of_messages, every_message, name_of_every, world_text
 from zabspec.own.mail import ANY, TAKES_ALL, sendings, taken, unreceived
 from zabspec.own.places import misdeclared, with_place
 from zabspec.own.sources import Read
@@ -308,7 +308,8 @@ class OpenText:
             start: the state that runs begin in; empty: the one that the fields begin with.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
-        text = world_text(self, union, down, own, start)
+        marked = Marked(self.declared, self.actions, self.changes, self.receipts)
+        text = world_text(marked, union, down, own, start)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
