@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from checker.commands.common import HELD, PATH, PROTOCOL_HELP, Commands, at_least, budget_options, seconds, size
-from checker.commands.explore import explore
+from checker.commands.modes import run
 
 __all__ = ["main"]
 
@@ -167,7 +167,7 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     3 no verdict.
     """
     if ctx.invoked_subcommand is None:
-        return explore(options)
+        return run(options)
     given = [
         p.opts[0]
         for p in ctx.command.params

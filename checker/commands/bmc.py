@@ -28,8 +28,9 @@ from checker.commands.common import (
     verified_trace,
 )
 from checker.commands.drawn import HTML, check_page, draw
-from checker.commands.explore import chosen_properties, configured, counterexample
+from checker.commands.model_options import chosen_properties, configured
 from checker.commands.smt2 import SMT2, queries_into
+from checker.report.counterexamples import counterexample
 
 if TYPE_CHECKING:
     from checker.report.report import Counterexample

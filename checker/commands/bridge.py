@@ -23,7 +23,8 @@ from checker.commands.common import (
 )
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
-from checker.commands.explore import configured, explored
+from checker.commands.explore import explored
+from checker.commands.model_options import configured
 from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
 from zabspec.room import need_room
 

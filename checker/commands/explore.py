@@ -2,51 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.again import again_reduced, first_limits, not_begun, outgrown, reduction_off
-from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, near, protocol_named, say, write_file
+from checker.commands.common import NO_VERDICT, Cannot, check_writable, complain, protocol_named, say, write_file
 from checker.commands.engines import every_step, out_of_time, ready_in_time, run_engine
-from checker.commands.live import live, refuse_what_goals_have_not
-from checker.commands.mutate import mutate, refuse_what_mutants_have_not
-from checker.commands.search import refuse_what_a_search_has_not, search
+from checker.commands.model_options import LITERAL, chosen_properties, configured, required_witnesses
+from checker.report.counterexamples import counterexample, run_to_error, trace_path
 
 if TYPE_CHECKING:
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
-    from checker.report.report import Counterexample, Report
+    from checker.report.report import Report
     from checker.symbolic.extension import Z3Answer
     from invariants.registry import Property
-    from traces import Trace
     from zabspec.model import Configuration, Model
 
-__all__ = ["answer", "explore"]
-
-LITERAL = "invariant-5-literal"
-
-
-def explore(options: Mapping[str, Any]) -> int:
-    """The command without a subcommand: explore, report; returns the exit code.
-
-    Raises:
-        UsageError: the question was wrong.
-    """
-    refuse_what_mutants_have_not(options)
-    refuse_what_goals_have_not(options)
-    if options["live"]:
-        return live(options)
-    refuse_what_a_search_has_not(options)
-    if options["search"] is not None:
-        return search(options)
-    if options.get("mutate") is not None:
-        return mutate(options)
-    return publish(answer(options), options)
+__all__ = ["answer", "publish"]
 
 
 def answer(options: Mapping[str, Any]) -> Report:
@@ -67,6 +43,7 @@ def answer(options: Mapping[str, Any]) -> Report:
             check_writable(options[option], f"--{option}", regular=option == "trace")
 
     from checker.explore.result import Limits
+    from checker.explore.vacuous import vacuous
     from checker.report.report import Report
     from zabspec.model import Model
 
@@ -90,20 +67,6 @@ def answer(options: Mapping[str, Any]) -> Report:
         run_to_error(model, exploration, options),
         vacuous(model, judged),
     )
-
-
-def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
-    """Which of the properties judged can never be False, each with its line."""
-    from invariants.binding import full_namespace
-    from zabspec.language.frontend import FrontEnd
-    from zabspec.own.vacuous import never_false
-
-    if model.protocol.text is None:
-        return {}
-    program = model.program
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
-    found = never_false(model, [p.holds.__name__ for p in judged], front)
-    return {p.name: found[p.holds.__name__] for p in judged if p.holds.__name__ in found}
 
 
 def asked_of_z3(
@@ -242,20 +205,6 @@ def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Ex
     return None
 
 
-def check_initial(model: Model) -> None:
-    """
-    Raises:
-        Cannot: a value would leave its range before any step is taken.
-    """
-    from zabspec.language.reference import ERRORS, range_error
-
-    try:
-        model.program.initial()
-    except ERRORS as problem:
-        said = range_error(problem, "the initial state")
-        raise Cannot(f"no verdict: a value would leave its range: {said}") from None
-
-
 def on_spark(
     model: Model, judged: Sequence[Property], limits: Limits, options: Mapping[str, Any]
 ) -> tuple[Exploration, str]:
@@ -375,183 +324,3 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--trace and --junit name the same file")
     if options["html"] is not None and options["html"] in (options["trace"], options["junit"]):
         raise click.UsageError("--html names the same file as --trace or --junit")
-
-
-def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
-    """The properties named, or all that are judged by default.
-
-    Raises:
-        UsageError: there is no such property, or it is named twice.
-    """
-    from invariants import NO_RUNTIME_ERROR, properties_of, property_named
-
-    known, chosen = properties_of(protocol), []
-    for name in names:
-        if names.count(name) > 1:
-            raise click.UsageError(f"--property {name} is given twice")
-        try:
-            chosen.append(property_named(name, known))
-        except KeyError:
-            hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
-            raise click.UsageError(f"there is no property {name!r}{hint}") from None
-        if not chosen[-1].judges(protocol):
-            raise click.UsageError(
-                f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}"
-            )
-    usual = [p for p in known if p.default and p.judges(protocol)]
-    if NO_RUNTIME_ERROR in chosen:  # it is built in, and always checked
-        return [p for p in chosen if p != NO_RUNTIME_ERROR]
-    if not chosen and not usual:
-        raise click.UsageError(f"{protocol} claims no property: mark one with @safety(witness=...)")
-    return chosen or usual
-
-
-def properties_command(protocol: str) -> str:
-    """What lists the properties of a protocol."""
-    from zabspec.own.sources import is_elsewhere
-
-    return f"`zabcheck properties --protocol {protocol}`" if is_elsewhere(protocol) else "`zabcheck properties`"
-
-
-def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]:
-    """The properties whose premise has to be reached.
-
-    Raises:
-        UsageError: one is not judged.
-    """
-    names = [name.strip() for words in given for name in words.split(",")]
-    for name in names:
-        if name not in (*judged, "all"):
-            hint = near(name, judged) or f"; there are all, {', '.join(judged)}"
-            raise click.UsageError(f"--require-witness {name}: no such property is judged{hint}")
-    return list(judged) if "all" in names else names
-
-
-def configured(options: Mapping[str, Any], literal: bool) -> Configuration:
-    """
-    Raises:
-        UsageError: there is no such configuration.
-    """
-    from zabspec.model import ConfigError, Configuration
-    from zabspec.worlds.steps import BUDGETS
-
-    values = {name: options[name] for name in ("protocol", "variant", "nodes", "txns")}
-    values["network"] = options.get("network", "")
-    values["start"] = options.get("start", "")
-    values["budgets"] = ",".join(options.get("own_budgets", ()))
-    values |= {name: options[name] for name in BUDGETS if options.get(name) is not None}
-    protocol, variant = protocol_named(options["protocol"]), options["variant"]
-    for name in variant.replace("+", ",").split(",") if variant else ():
-        if name.strip() not in protocol.variants:
-            whose = "" if protocol.name == "zab" else f" of {protocol.name}"
-            listed = f" --protocol {protocol.name}" if protocol.text is not None else ""
-            hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
-            raise click.UsageError(f"there is no variant {name!r}{whose}{hint}")
-    try:
-        if release := options.get("release", ""):
-            from checker.zookeeper.releases import variant_of
-
-            variant = ",".join(filter(None, (variant_of(protocol.name, release), variant)))
-        values["variant"] = protocol.combined(variant, options.get("repair", ""))
-        return Configuration(
-            **values,
-            literal=literal,
-            max_epoch=options["max_epoch"] or 0,
-            channel=options["channel"] or 0,
-            promises=options.get("reduction") in (None, "auto"),
-        )
-    except ConfigError as problem:
-        raise click.UsageError(str(problem)) from None
-
-
-# --- counterexamples ---------------------------------------------------------------------------
-
-
-def trace_path(options: Mapping[str, Any], found: Iterable[str], name: str) -> Path | None:
-    """Where a property's counterexample is saved. A file named with --trace takes the first one;
-    with --keep-going, and for others of the same level, the property is put into its name."""
-    if options["no_trace"]:
-        return None
-    given: Path | None = options["trace"]
-    if given is None:
-        changed = ",".join(filter(None, (options["variant"], options.get("repair", ""))))
-        called = changed.replace(",", "+").replace(" ", "") or Path(options["protocol"]).stem
-        return Path(f"zabcheck-{called}-{name}.trace.json")
-    if not options["keep_going"] and name == next(iter(found)):
-        return given
-    stem, suffix = given.name, ""
-    for ending in (".trace.json", given.suffix):
-        if ending and stem.endswith(ending):
-            stem, suffix = stem.removesuffix(ending), ending
-            break
-    return given.with_name(f"{stem}-{name}{suffix}")
-
-
-def run_to_error(model: Model, exploration: Exploration, options: Mapping[str, Any]) -> Counterexample | None:
-    """The run to the run-time error that ended an exploration without a verdict, held against the other worlds and
-    saved; None: there is none, or none is known (what CPython's integers have room for, machine words may not)."""
-    if exploration.failed or exploration.error_run is None:
-        return None
-    from traces import TraceError
-    from traces.record.runner import failing_trace
-
-    try:
-        trace = failing_trace(model, exploration.error_run, False, exploration.properties)
-    except TraceError:
-        return None
-    return held_and_saved(trace, "no-room", trace_path(options, ["no-room"], "no-room"))
-
-
-def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
-    """A violation's trace, held against the other worlds and saved."""
-    found = exploration.violations[name]
-    return counterexample_of(model, found.property, found.schedule, path)
-
-
-def counterexample_of(model: Model, prop: Property, schedule: Sequence[int], path: Path | None) -> Counterexample:
-    """Build the trace of a schedule that breaks a property, hold it against the interpreted world, replay it in the
-    simulator, and save it."""
-    from checker.report.report import Counterexample
-    from traces import TraceError, build_trace
-
-    try:
-        trace = build_trace(model, prop, schedule)
-    except TraceError as problem:
-        words = " ".join(f"{word:#x}" for word in schedule)
-        trouble = (
-            f"the counterexample to {prop.name} does not replay in the interpreted world ({problem}; steps {words})"
-        )
-        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
-    return held_and_saved(trace, prop.name, path)
-
-
-def held_and_saved(trace: Trace, name: str, path: Path | None) -> Counterexample:
-    """Hold a trace against the interpreted world, replay it in the simulator, and save it."""
-    from checker.report.report import Counterexample
-    from traces import TraceError, to_text, verify, why, write_trace
-    from traces.replay.replay import replay
-
-    try:
-        verify(trace)
-    except TraceError as problem:
-        words = " ".join(f"{word:#x}" for word in trace.schedule)
-        trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
-        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
-    text, reason = to_text(trace), why(trace)
-    try:
-        digest = replay(trace).sha256
-    except TraceError as problem:
-        trouble = f"the counterexample to {name} does not replay in the simulator ({problem})"
-        if path is not None:
-            with contextlib.suppress(TraceError):
-                write_trace(trace, path)
-                trouble += f"; it is in {path}"
-        trouble += ": a bug of zabcheck, please report it"
-        return Counterexample(text, reason, trouble=trouble, replayed=False, trace=trace)
-    if path is None:
-        return Counterexample(text, reason, digest=digest, trace=trace)
-    try:
-        write_trace(trace, path)
-    except TraceError as problem:
-        return Counterexample(text, reason, trouble=str(problem), digest=digest, trace=trace)
-    return Counterexample(text, reason, str(path), digest=digest, trace=trace)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from checker.commands.common import HELD, Cannot, check_writable, say, write_file
-from checker.commands.explore import chosen_properties, configured
+from checker.commands.model_options import chosen_properties, configured
 
 __all__ = ["export_model"]
 

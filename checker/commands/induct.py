@@ -23,7 +23,7 @@ from checker.commands.common import (
     say,
     seconds,
 )
-from checker.commands.explore import configured, required_witnesses
+from checker.commands.model_options import configured, required_witnesses
 from checker.commands.smt2 import SMT2, queries_into
 
 if TYPE_CHECKING:

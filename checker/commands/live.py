@@ -81,7 +81,7 @@ def answer(options: Mapping[str, Any]) -> LiveReport:
         UsageError: the question was wrong.
         Cannot: there is no answer.
     """
-    from checker.commands.explore import check_initial, configured
+    from checker.commands.model_options import check_initial, configured
     from checker.explore.result import Limits
     from checker.live.report import LiveReport
     from checker.live.run import Live
@@ -207,8 +207,8 @@ def starving(run: LiveRun, waits: Waits, model: Model, options: Mapping[str, Any
     confirm is passed over for the next one."""
     from itertools import chain, islice
 
-    from checker.commands.explore import trace_path
     from checker.live.report import Starving
+    from checker.report.counterexamples import trace_path
     from checker.report.report import Counterexample
     from traces import TraceError, to_text, write_trace
 

@@ -47,7 +47,7 @@ def mutate(options: Mapping[str, Any]) -> int:
         UsageError: the question was wrong.
         Cannot: there is no answer.
     """
-    from checker.commands.explore import check_initial, chosen_properties, configured
+    from checker.commands.model_options import check_initial, chosen_properties, configured
     from checker.explore.result import Limits
     from checker.mutate.report import MutationReport
     from checker.mutate.run import check_mutants

@@ -60,7 +60,7 @@ def search(options: Mapping[str, Any]) -> int:
         UsageError: the question was wrong.
         Cannot: there is no answer.
     """
-    from checker.commands.explore import LITERAL, check_initial, chosen_properties, configured
+    from checker.commands.model_options import LITERAL, check_initial, chosen_properties, configured
     from checker.search.report import SearchReport
     from zabspec.model import Model
 
@@ -123,7 +123,7 @@ class OutOfTime(Exception):
 
 def shortened(model: Model, broken: Broken, walked: Walked, options: Mapping[str, Any]) -> Shortened:
     """The trace of a violation, minimised if that can be done in time, held against the other worlds, and saved."""
-    from checker.commands.explore import counterexample_of, held_and_saved, trace_path
+    from checker.report.counterexamples import counterexample_of, held_and_saved, trace_path
     from checker.search.report import Shortened
     from traces import TraceError, build_trace
     from traces.shorten.minimise import minimise

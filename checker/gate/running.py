@@ -95,7 +95,8 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
 
 def ready(check: Check) -> Asked:
     from checker.api import exploration, simulation
-    from checker.commands.explore import LITERAL, chosen_properties, configured, refuse_contradictions
+    from checker.commands.explore import refuse_contradictions
+    from checker.commands.model_options import LITERAL, chosen_properties, configured
     from checker.commands.simulate import run_of
     from traces.judging.simulated import judged_properties
 
@@ -117,8 +118,8 @@ def ready(check: Check) -> Asked:
 def ready_to_live(check: Check, protocol: str, given: dict[str, Any]) -> Asked:
     """A check that asks after goals."""
     from checker.api import exploration
-    from checker.commands.explore import configured
     from checker.commands.live import chosen_goals, refuse_what_goals_have_not
+    from checker.commands.model_options import configured
     from zabspec.live.phase import stable_phase
     from zabspec.model import Model
 
@@ -233,8 +234,9 @@ def lived(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
 
 def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Report]]:
     """One exploration, and what it says to each of a group."""
-    from checker.commands.explore import counterexample, explored
+    from checker.commands.explore import explored
     from checker.explore.result import Limits
+    from checker.report.counterexamples import counterexample
     from checker.report.report import Report
     from invariants import properties_of
     from zabspec.model import Model

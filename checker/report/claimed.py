@@ -113,7 +113,7 @@ def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
 
 def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     """The report of an exploration that measured what a report says."""
-    from checker.commands.explore import vacuous
+    from checker.explore.vacuous import vacuous
 
     engine, coverage, limits = report["engine"], report["coverage"], report["limits"]
     said = {p["name"]: p for p in report["properties"]}

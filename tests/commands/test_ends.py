@@ -218,7 +218,7 @@ def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest
 
     for place in (
         "checker.gate.configuration.read_matrix", "checker.gate.running.ready", "checker.api.asked",
-        "checker.cli.main.make_context", "click.Command.make_context", "checker.commands.explore.configured",
+        "checker.cli.main.make_context", "click.Command.make_context", "checker.commands.model_options.configured",
         "checker.commands.explore.explored", "checker.gate.running.outcome_of", "checker.commands.check.published",
         "zabspec.model.Model.__init__",
     ):  # fmt: skip

@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from checker.cli import main
-from checker.commands.explore import vacuous
 from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
+from checker.explore.vacuous import vacuous
 from invariants import Property, binding, properties_of
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model

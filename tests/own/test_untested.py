@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 import zabcheck
 from checker.cli import main
-from checker.commands.explore import vacuous
 from checker.commands.init import START
+from checker.explore.vacuous import vacuous
 from invariants import properties_of
 from zabspec.model import Configuration, Model
 

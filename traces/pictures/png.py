@@ -25,7 +25,7 @@ def rasterised(svg: str) -> bytes:
         raise NoRasterizer(
             "a PNG needs what rasterises it: pip install 'zabcheck[pictures]'; --to svg and --to html need nothing"
         ) from None
-    from traces.pictures.svg import FONT  # the names of what this module raises are needed by who draws nothing
+    from traces.pictures.svg import FONT  # here: commands that draw nothing catch `NoRasterizer`
 
     empty, written = (
         bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN.format(FONT))

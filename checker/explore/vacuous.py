@@ -1,0 +1,23 @@
+"""Which properties no run can break, found before any run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from invariants.binding import full_namespace
+from invariants.registry import Property
+from zabspec.language.frontend import FrontEnd
+from zabspec.model import Model
+from zabspec.own.vacuous import never_false
+
+__all__ = ["vacuous"]
+
+
+def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
+    """Which of the properties judged can never be False, each with its line."""
+    if model.protocol.text is None:
+        return {}
+    program = model.program
+    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    found = never_false(model, [p.holds.__name__ for p in judged], front)
+    return {p.name: found[p.holds.__name__] for p in judged if p.holds.__name__ in found}
