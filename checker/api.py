@@ -18,7 +18,7 @@ import click
 
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.cli import main
-from checker.commands.ending import Cannot
+from checker.ending import Cannot
 from invariants.registry import Property
 from traces.record.trace import Trace
 from zabspec.language import LanguageError

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import errno
 import math
 import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from checker import signals
-from checker.commands.ending import (
+from checker.ending import (
     HELD,
     INTERRUPTED,
     NO_VERDICT,
@@ -36,6 +34,7 @@ from checker.commands.ending import (
     settle,
     tell,
 )
+from checker.output import near, table, write_file
 from zabspec.files import Unreadable, opened
 from zabspec.worlds.steps import BUDGETS
 
@@ -313,12 +312,6 @@ def protocol_named(name: str) -> Protocol:
     return found
 
 
-def near(name: str, names: Iterable[str]) -> str:
-    """What a wrong name may have meant, as the end of a sentence."""
-    found = difflib.get_close_matches(name, list(names), 3, 0.5)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
-
-
 # --- files -------------------------------------------------------------------------------------
 
 
@@ -370,37 +363,3 @@ def verified_trace(path: Path) -> Trace:
         text = str(problem)
         raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
     return trace
-
-
-def write_file(path: Path, data: bytes) -> str:
-    """Write a file, whole or not at all where it is a regular one; returns what went wrong."""
-    regular = not path.exists() or path.is_file()
-    target = path.with_name(f".{path.name}.{os.getpid()}.new") if regular else path
-    try:
-        target.write_bytes(data)
-        if regular:
-            os.replace(target, path)
-    except OSError as problem:
-        if regular:
-            with contextlib.suppress(OSError):
-                target.unlink(missing_ok=True)
-        return f"cannot write {path}: {problem.strerror}"
-    return ""
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
-    """Print rows: as a table on a terminal, aligned otherwise."""
-    if not sys.stdout.isatty():
-        from traces.explain.folding import aligned
-
-        return say(aligned([head, *rows], head=True), HELD)
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    out = Table(*head, box=SIMPLE_HEAD)
-    for row in rows:
-        out.add_row(*(Text(cell) for cell in row))
-    Console().print(out)
-    return HELD

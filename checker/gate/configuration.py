@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.commands.common import near
+from checker.output import near
 from zabspec.files import read_bytes
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.commands.common import near
 from checker.gate.configuration import Check, Matrix, MatrixError, read_matrix
 from checker.gate.judging import NOT_RUN, Outcome
 from checker.gate.result import Result, expected, found, traces_of
+from checker.output import near
 from traces.explain.folding import folded
 
 if TYPE_CHECKING:

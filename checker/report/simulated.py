@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from checker.commands.common import HELD, VIOLATED, Cannot, hush, say, table, write_file
+from checker.ending import HELD, VIOLATED, Cannot, hush, say
+from checker.output import table, write_file
 from checker.report.progress import StatusLine
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
