@@ -17,7 +17,7 @@ from typing import Any, TypedDict, Unpack
 import click
 
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
-from checker.requests.errors import NoVerdict, RequestError
+from checker.errors import NoVerdict, RequestError
 from invariants.registry import Property
 from traces.record.trace import Trace
 from zabspec.language import LanguageError

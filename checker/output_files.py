@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 
 __all__ = ["check_writable", "write_file"]
 

@@ -21,7 +21,7 @@ from zabcheck.neighbours import in_the_way
 if TYPE_CHECKING:
     from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
     from checker.api import explore, judge, prove_inductive, replay, simulate
-    from checker.requests.errors import NoVerdict, RequestError
+    from checker.errors import NoVerdict, RequestError
     from invariants.registry import Property
     from traces.record.trace import Trace
     from zabspec.protocols.registry import Protocol
@@ -47,7 +47,7 @@ __all__ = [
 # The names of this package, each with the module that has it.
 PLACES = {
     **dict.fromkeys(("explore", "simulate", "replay", "prove_inductive", "judge"), "checker.api"),
-    **dict.fromkeys(("RequestError", "NoVerdict"), "checker.requests.errors"),
+    **dict.fromkeys(("RequestError", "NoVerdict"), "checker.errors"),
     **dict.fromkeys(("Explored", "Simulated", "Replayed", "Inductive", "Judged"), "checker.answers"),
     "Property": "invariants.registry",
     "Protocol": "zabspec.protocols.registry",

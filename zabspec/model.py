@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
-from typing import cast
 
 from zabspec import history
+from zabspec.configuration import UNSET, Parameters
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
 from zabspec.own.authoring import ConfigError
@@ -27,32 +27,17 @@ LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
 USUAL_TXNS = 2
 MOST_CHOICES = 256  # alternatives of a step
 OF_TIMERS = ("timeouts", "heartbeats")  # spent by the timers of this project's own protocols
-UNSET = cast(int, None)  # a budget that nobody gave; it has a number once the configuration is made
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """What to explore: a protocol under budgets. Every field is part of the question."""
+class Configuration(Parameters):
+    """What to explore: a protocol under budgets. Every field is part of the question.
 
-    protocol: str = "zab"
-    variant: str = ""
-    nodes: int = UNSET
-    txns: int = UNSET
-    timeouts: int = UNSET
-    crashes: int = UNSET
-    losses: int = UNSET
-    partitions: int = UNSET
-    network: str = ""  # the protocol's own: fifo, or datagrams
-    drops: int = UNSET
-    duplicates: int = UNSET
-    heartbeats: int = UNSET
-    power_losses: int = UNSET
-    literal: bool = False  # also keep what only the literal invariant 5 asks for
-    max_epoch: int = 0  # 0: derived from the budgets
-    channel: int = 0  # 0: derived from the protocol
-    budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
-    start: str = ""  # the state that runs begin in, of those that the protocol declares
-    promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/ordered.py`)
+    Making one checks the parameters and fills in those that nobody gave.
+
+    Raises:
+        ConfigError: a parameter asks for something that there is not.
+    """
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
@@ -111,20 +96,6 @@ class Configuration:
     def _check_declared(self, found: Protocol) -> None:
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
         object.__setattr__(self, "start", found.started(self.start))
-
-    @cached_property
-    def budget(self) -> Mapping[str, int]:
-        """How much there is of every budget, the protocol's own among them."""
-        out = {name: int(getattr(self, name)) for name in BUDGETS}
-        return out | {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
-
-    @property
-    def faults(self) -> int:
-        """Faults that can make a process begin another iteration."""
-        return sum(getattr(self, name) for name in BUDGETS)
-
-    def as_dict(self) -> dict[str, str | int]:
-        return {name: value for name, value in asdict(self).items() if name != "promises" or not value}
 
     @cached_property
     def merged_by_promise(self) -> Mapping[str, str]:

@@ -65,8 +65,7 @@ def draw(history: TextHistory, broken: list[Broken], options: dict[str, Any]) ->
         return []
     from importlib.metadata import version
 
-    from traces.pictures import NoRasterizer
-    from traces.pictures.png import rasterised
+    from traces.pictures.png import NoRasterizer, rasterised
     from traces.pictures.svg import document
     from traces.zookeeper.log_picture import page_of_logs, picture_of_logs
 

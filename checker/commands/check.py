@@ -25,7 +25,7 @@ from checker.commands.common import (
     say,
     write_file,
 )
-from checker.commands.ending import say_error
+from checker.ending import say_error
 from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from checker import signals
-from checker.commands.ending import (
+from checker.ending import (
     HELD,
     INTERRUPTED,
     NO_VERDICT,
@@ -31,6 +31,7 @@ from checker.commands.ending import (
     settle,
     tell,
 )
+from checker.output import table
 from checker.output_files import check_writable, write_file
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
@@ -171,7 +172,8 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
-    from zabspec.own.open import is_elsewhere, open_text
+    from zabspec.own.open import open_text
+    from zabspec.own.sources import is_elsewhere
 
     protocol = words[places[0] + 1]
     from zabspec.protocols.registry import TEXTS
@@ -304,21 +306,3 @@ def verified_trace(path: Path) -> Trace:
         text = str(problem)
         raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
     return trace
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
-    """Print rows: as a table on a terminal, aligned otherwise."""
-    if not sys.stdout.isatty():
-        from traces.explain.folding import aligned
-
-        return say(aligned([head, *rows], head=True), HELD)
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    out = Table(*head, box=SIMPLE_HEAD)
-    for row in rows:
-        out.add_row(*(Text(cell) for cell in row))
-    Console().print(out)
-    return HELD

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands.common import PATH, check_writable, complain, write_file
-from checker.commands.ending import HELD, NO_VERDICT
+from checker.ending import HELD, NO_VERDICT
 
 if TYPE_CHECKING:
     from traces import Trace

@@ -95,7 +95,8 @@ def export(trace: Path | None, form: str, output: Path | None, model: bool, **op
         raise click.UsageError(f"{INTO_FILES[form]} goes to a file: --output FILE")
 
     from traces import EXPORTS
-    from traces.pictures import PICTURES, NoRasterizer
+    from traces.pictures import PICTURES
+    from traces.pictures.png import NoRasterizer
 
     given = verified_trace(trace)
     if form == "parquet":

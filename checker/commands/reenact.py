@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import INPUT, PATH, Cannot, Subcommand, at_least, seconds, table, verified_trace
-from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
+from checker.ending import HELD, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
     from traces import Trace

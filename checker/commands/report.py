@@ -58,7 +58,7 @@ def compared(run: Path, given: Mapping[str, Any]) -> int:
         UsageError: what it asks cannot be asked here.
         Cannot: there is no outcome.
     """
-    from checker.requests.errors import RequestError
+    from checker.errors import RequestError
     from checker.requests.rerun import differences
     from checker.terminal import TerminalWatch
     from zabspec.language import LanguageError

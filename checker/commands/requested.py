@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 from checker.requests.explore import ExploreRequest
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest, protocol_named

@@ -132,7 +132,8 @@ def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
     """The run-time error of the author in which a run ends, met again in plain Python, which has the values; None: it
     is of the simulator, or of a protocol of this project."""
     from traces.record.failure import of_author
-    from zabspec.language.diagnostics import innermost, is_own_file
+    from zabspec.language.diagnostics import innermost
+    from zabspec.language.place import is_own_file
     from zabspec.language.reference import ERRORS
     from zabspec.simulator.run import SimulationError, play
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from checker.commands.common import Subcommand, seconds, table
-from checker.commands.ending import HELD, NO_VERDICT, VIOLATED
+from checker.ending import HELD, NO_VERDICT, VIOLATED
 
 __all__ = ["zookeeper"]
 

@@ -17,10 +17,10 @@ from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.derive import in_order
-from zabspec.language.diagnostics import Place
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
+from zabspec.language.place import Place
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
 from zabspec.language.settling import Settling

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.ending import cut_short
+from checker.ending import cut_short
+from checker.errors import RequestError
 from checker.gate.configuration import Check, Known, Matrix, MatrixError
 from checker.gate.found import Found, Named, found_by_exploring, found_by_living, found_by_simulating
 from checker.gate.judging import UNDECIDED, Outcome, outcome_of
-from checker.requests.errors import RequestError
 from checker.requests.explore import ExploreRequest
 from checker.requests.keywords import request_of
 from checker.requests.live import LiveRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 
-from checker.commands.ending import plain
+from checker.ending import plain
 from checker.report.audit import sentence
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES

@@ -9,7 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from checker.commands.common import HELD, VIOLATED, Cannot, hush, say, table, write_file
+from checker.ending import HELD, VIOLATED, Cannot, hush, say
+from checker.output import table
+from checker.output_files import write_file
 from checker.report.progress import StatusLine
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.requests.counterexamples import counterexample, run_to_error, trace_path
-from checker.requests.errors import RequestError
-from checker.requests.model import ModelRequest, protocol_named
-from checker.requests.properties import LITERAL, chosen_properties, required_witnesses
-from checker.requests.request import Request, at_least, flag, seconds
+from checker.requests.exploration import ExploreRequest
+from checker.requests.properties import required_witnesses
 from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
@@ -23,115 +22,11 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
-__all__ = ["ENGINES", "REDUCTIONS", "Compile", "ExploreRequest", "answer", "explored"]
-
-ENGINES = ("compiled", "interpret", "spark")
-REDUCTIONS = ("auto", "stuttering", "none")
-FINGERPRINTS = (64, 128)
+__all__ = ["Compile", "ExploreRequest", "answer", "explored"]
 
 # Makes machine code of a model, with the properties checked, whether with symmetry, and whether with every step;
 # returns it, and why without symmetry.
 Compile = Callable[["Model", Sequence["Property"], bool, bool], "tuple[Compiled, str]"]
-
-
-@dataclass(frozen=True)
-class ExploreRequest(Request):
-    """A breadth-first exploration.
-
-    Attributes:
-        model: what is explored.
-        depth: how many steps deep; None: to exhaustion.
-        properties: names; none: all that are checked by default.
-        require_witness: names of properties whose premise has to be reached, or `all`.
-        keep_going: explore on past a violation, for the shortest run to a violation of each property.
-        symmetry: count states that are renamings of each other once, where that is sound.
-        reduction: what may be left out: `auto`, all that verdicts do not need; `stuttering`, stuttering receipts alone;
-            `none`, nothing.
-        engine: `compiled`, `interpret` or `spark`.
-        threads: None: all cores.
-        max_states, time_limit (seconds), memory_limit (bytes): where to give up.
-        symbolic: seconds for which z3 is asked about properties that were not violated; None: not at all.
-        master, fingerprint (bits): of Spark.
-        checkpoint, resume: the folder that keeps levels, and whether to resume from it.
-        trace: where the first counterexample is saved; empty: a file named for it; None: nowhere.
-    """
-
-    kind: ClassVar[str] = "explore"
-
-    model: ModelRequest = field(default_factory=ModelRequest)
-    depth: int | None = None
-    properties: tuple[str, ...] = ()
-    require_witness: tuple[str, ...] = ()
-    keep_going: bool = False
-    symmetry: bool = True
-    reduction: str = "auto"
-    engine: str = "compiled"
-    threads: int | None = None
-    max_states: int | None = None
-    time_limit: float | None = None
-    memory_limit: int | None = None
-    symbolic: float | None = None
-    master: str = ""
-    checkpoint: str = ""
-    resume: bool = False
-    fingerprint: int | None = None
-    trace: str | None = None
-
-    def validate(self) -> None:
-        if self.engine not in ENGINES:
-            raise RequestError(f"there is no engine {self.engine!r}; there are compiled, interpret and spark")
-        if self.reduction not in REDUCTIONS:
-            raise RequestError(f"there is no reduction {self.reduction!r}; there are {', '.join(REDUCTIONS)}")
-        if self.fingerprint not in (None, *FINGERPRINTS):
-            raise RequestError(f"--fingerprint is 64 or 128, not {self.fingerprint}")
-        at_least(self, 0, "depth")
-        at_least(self, 1, "threads", "max_states", "memory_limit")
-        seconds(self, "time_limit", "symbolic")
-        self.refuse_contradictions()
-
-    def refuse_contradictions(self) -> None:
-        """
-        Raises:
-            RequestError: two values contradict each other.
-        """
-        if self.engine == "spark":
-            for name in ("threads", "memory_limit"):
-                if getattr(self, name) is not None:
-                    raise RequestError(f"{flag(name)} does not go with --engine spark: Spark's own settings say")
-        else:
-            for name in ("master", "fingerprint"):
-                if getattr(self, name):
-                    raise RequestError(f"--{name} is for --engine spark")
-            if self.checkpoint and self.engine == "interpret":
-                raise RequestError("--checkpoint does not go with --engine interpret")
-        if self.resume and not self.checkpoint:
-            raise RequestError("--resume needs --checkpoint, the folder to go on from")
-        if self.engine == "interpret" and self.threads is not None:
-            raise RequestError("--threads does not go with --engine interpret, which has one")
-
-    @property
-    def every_step(self) -> bool:
-        """Whether the exploration takes every step, stuttering receipts among them."""
-        return self.reduction == "none"
-
-    @property
-    def limits(self) -> Limits:
-        """Where to stop."""
-        from checker.explore.result import Limits
-
-        return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)
-
-    def checks(self) -> tuple[list[Property], Configuration]:
-        """Return the properties to check, and the configuration to explore.
-
-        Raises:
-            RequestError: there is no such property or model.
-            ConfigError, LanguageError: the source of the protocol is wrong.
-        """
-        protocol_named(self.model.protocol)
-        judged = chosen_properties(self.properties, self.model.protocol)
-        literal = any(p.name == LITERAL for p in judged)
-        return judged, self.model.configuration(literal, promises=self.reduction == "auto")
 
 
 def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 from checker.requests.kinds import KINDS
 from checker.requests.model import ModelRequest, near
 from checker.requests.request import Request, bytes_of, flag

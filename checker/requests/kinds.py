@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 from checker.requests.explore import ExploreRequest
 from checker.requests.live import LiveRequest
 from checker.requests.mutate import MutateRequest

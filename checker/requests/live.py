@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.requests.counterexamples import trace_path
-from checker.requests.errors import RequestError
 from checker.requests.model import ModelRequest, check_initial, near, protocol_named
 from checker.requests.request import Request, at_least, seconds
 from checker.requests.running import out_of_time

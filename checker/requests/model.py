@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from checker.requests.errors import NoVerdict, RequestError
+from checker.errors import NoVerdict, RequestError
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class ModelRequest(Request):
             RequestError: there is no such model.
             ConfigError, LanguageError: the source of the protocol is wrong.
         """
-        from zabspec.model import UNSET, ConfigError, Configuration
+        from zabspec.configuration import UNSET
+        from zabspec.model import ConfigError, Configuration
         from zabspec.worlds.steps import BUDGETS
 
         protocol = protocol_named(self.protocol)

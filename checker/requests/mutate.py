@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 from checker.requests.model import ModelRequest, check_initial, protocol_named
 from checker.requests.properties import chosen_properties
 from checker.requests.request import Request, at_least, seconds

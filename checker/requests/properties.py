@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 from checker.requests.model import near
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
 
 def properties_command(protocol: str) -> str:
     """Return the command that lists the properties of a protocol."""
-    from zabspec.own.open import is_elsewhere
+    from zabspec.own.sources import is_elsewhere
 
     return f"`zabcheck properties --protocol {protocol}`" if is_elsewhere(protocol) else "`zabcheck properties`"
 

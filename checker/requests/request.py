@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
 
 __all__ = ["Request", "at_least", "bytes_of", "flag", "seconds"]
 

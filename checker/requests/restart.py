@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
-    from checker.requests.explore import ExploreRequest
+    from checker.requests.exploration import ExploreRequest
     from checker.requests.watch import Watch
     from zabspec.model import Model
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.requests.errors import NoVerdict, RequestError
+from checker.errors import NoVerdict, RequestError
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
     from checker.explore.interpret import Interpreter
     from checker.explore.result import Exploration, Limits
-    from checker.requests.explore import ExploreRequest
+    from checker.requests.exploration import ExploreRequest
     from checker.requests.watch import Watch
     from invariants.registry import Property
     from zabspec.model import Model

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.requests.counterexamples import counterexample_of, trace_path, verified_and_saved
-from checker.requests.errors import RequestError
 from checker.requests.model import ModelRequest, check_initial, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Request, at_least, seconds

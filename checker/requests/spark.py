@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from checker.requests.errors import NoVerdict, RequestError
+from checker.errors import NoVerdict, RequestError
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration, Limits
-    from checker.requests.explore import ExploreRequest
+    from checker.requests.exploration import ExploreRequest
     from checker.requests.watch import Watch
     from invariants.registry import Property
     from zabspec.model import Model

@@ -256,7 +256,7 @@ def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
     work is done in a thread of its own, and the main thread does nothing but wait for the signal.
 
     Work that is interrupted is abandoned: its thread is stopped, and no other query begins before it has ended.
-    A command ends the process at once instead (`checker.commands.ending`).
+    A command ends the process at once instead (`checker.ending`).
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the work is abandoned.

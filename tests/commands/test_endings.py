@@ -19,9 +19,9 @@ import pytest
 from click.testing import CliRunner, Result
 from patience import HANG
 
-from checker import signals
+from checker import ending, signals
 from checker.cli import main
-from checker.commands import common, ending
+from checker.commands import common
 from traces.record.reading import strict_json
 from traces.tables import recorded
 from zabspec.files import read_bytes

@@ -22,8 +22,8 @@ from fuzz.running import Outcome, Setting
 from fuzz.truth import SENTENCE
 from patience import HANG
 
+from checker import ending
 from checker.cli import main
-from checker.commands import ending
 from checker.commands.common import InputPath
 from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small
 from zabspec.room import need_room

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from checker.cli import main
 from checker.commands.requested import requested
-from checker.requests import explore
-from checker.requests.errors import RequestError
+from checker.errors import RequestError
+from checker.requests import exploration, explore
 from checker.requests.explore import ExploreRequest
 from checker.requests.keywords import request_of
 from checker.requests.kinds import KINDS, from_json
@@ -52,7 +52,7 @@ REQUESTS = st.one_of(
         properties=st.lists(st.text(max_size=9), max_size=3).map(tuple),
         keep_going=st.booleans(),
         symmetry=st.booleans(),
-        reduction=st.sampled_from(explore.REDUCTIONS),
+        reduction=st.sampled_from(exploration.REDUCTIONS),
         time_limit=st.none() | st.floats(0.001, 1e9),
         memory_limit=NUMBERS,
         trace=st.none() | st.text(max_size=9),

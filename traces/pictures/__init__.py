@@ -6,11 +6,7 @@ from collections.abc import Callable
 
 from traces.record.trace import Trace
 
-__all__ = ["PICTURES", "NoRasterizer", "to_html", "to_png", "to_svg"]
-
-
-class NoRasterizer(RuntimeError):
-    """There is nothing to make a PNG with: one sentence says what is missing."""
+__all__ = ["PICTURES", "to_html", "to_png", "to_svg"]
 
 
 def to_html(trace: Trace) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from traces.pictures import NoRasterizer
-from traces.pictures.svg import FONT
-
-__all__ = ["rasterised"]
+__all__ = ["NoRasterizer", "rasterised"]
 
 ZOOM = 2.0  # pixels of the PNG for each of the SVG
 LETTER = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{}</svg>"
-WRITTEN = f'<text x="2" y="16" font-family="{FONT}">p</text>'  # in the fonts of the pictures: others do not matter
+WRITTEN = '<text x="2" y="16" font-family="{}">p</text>'  # in the fonts of the pictures: others do not matter
+
+
+class NoRasterizer(RuntimeError):
+    """There is nothing to make a PNG with: one sentence says what is missing."""
 
 
 def rasterised(svg: str) -> bytes:
@@ -24,7 +25,11 @@ def rasterised(svg: str) -> bytes:
         raise NoRasterizer(
             "a PNG needs what rasterises it: pip install 'zabcheck[pictures]'; --to svg and --to html need nothing"
         ) from None
-    empty, written = (bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN))
+    from traces.pictures.svg import FONT  # here: commands that draw nothing catch `NoRasterizer`
+
+    empty, written = (
+        bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN.format(FONT))
+    )
     if empty == written:  # it would leave out all text without a word
         raise NoRasterizer(
             "this machine has no font to write a PNG with (Debian's fonts-dejavu-core has some); --to svg needs none"

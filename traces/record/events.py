@@ -23,6 +23,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from traces.record.listening import Event
 from traces.record.values import message_said, value_json
 from traces.record.worlds import watched_as
 from zabspec.language.reference import MessageView, StateView
@@ -33,8 +34,6 @@ from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Run, Simulator, play
 
 __all__ = ["Event", "events_of", "lines", "role_name"]
-
-Event = dict[str, Any]
 
 STRIKES = {CUT: "cut", HEAL: "heal", LOSE: "lose"}
 ROLES = ("LOOKING", "ELECTION", "FOLLOWING", "LEADING", "DOWN")

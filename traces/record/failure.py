@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from invariants.registry import RUNTIME, Property, keeps, meets
-from zabspec.language.diagnostics import Place, innermost, is_own_file, pointed
+from zabspec.language.diagnostics import innermost, pointed
 from zabspec.language.error_sites import remedy
 from zabspec.language.notation import process_name
+from zabspec.language.place import Place, is_own_file
 from zabspec.language.reference import BY_ZERO, ERRORS, RangeError, StateView
 from zabspec.language.schema import NODE, Layout
 from zabspec.model import Model

@@ -4,9 +4,10 @@ take it, lose it, or learn of a loss."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from traces.record.flight import Connections, Flight
+from traces.record.listening import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
 from traces.record.watched import Refused, Watched
@@ -14,13 +15,6 @@ from zabspec.language.reference import MessageView, StateView
 from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
 from zabspec.worlds import over_connections
 from zabspec.worlds.disks import done
-
-if TYPE_CHECKING:
-    from traces.record.events import Event
-    from traces.record.events import Listener as EventListener
-    from traces.record.listener import Listener
-    from traces.record.simulated import StepListener
-    from traces.replay.scripted import ScriptedSimulator
 
 __all__ = ["WATCHED"]
 
@@ -37,19 +31,19 @@ class OverConnections(Watched):
 
     # --- the simulator, listened to ----------------------------------------------------------------
 
-    def listen(self, to: Listener, names: dict[str, Any]) -> None:
+    def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
         for name, up in (("send_to_leader", True), ("send_to_follower", False)):
             key = done(names, name)
             names[key] = sender(to, names[key], up)
 
-    def transmission(self, to: Listener, m: MessageView) -> Transmission:
+    def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
         up = m.way == UP
         source, target = (m.follower, m.leader) if up else (m.leader, m.follower)
         return Transmission(m.name, carried(m), source, target, m.connection, m.number)
 
     # --- the simulator's events --------------------------------------------------------------------
 
-    def events(self, to: EventListener) -> None:
+    def events(self, to: ListensToEvents) -> None:
         note = to.note
         to.handler("on_oracle", lambda s, p, l: note(s, "oracle", process=p, leader=l))
         to.handler("on_elected", lambda s, l: note(s, "elected", process=l))
@@ -78,13 +72,13 @@ class OverConnections(Watched):
             return {"from": m.follower, "to": m.leader, "seq": s.seq, "message": message_said(m)}
         return None
 
-    def why_dropped(self, to: EventListener, s: StateView, p: int, q: int) -> str:
+    def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
         is_open = to.names["is_open"]
         return "lost" if is_open(s, p, q) or is_open(s, q, p) else "closed"
 
     # --- a run that no script holds ----------------------------------------------------------------
 
-    def hear(self, to: StepListener, names: dict[str, Any]) -> None:
+    def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
         """A connection that the schedule loses."""
         lose_link, is_open = names["lose_link"], names["is_open"]
 
@@ -98,7 +92,7 @@ class OverConnections(Watched):
 
     # --- a script ----------------------------------------------------------------------------------
 
-    def set_up(self, scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+    def set_up(self, scripted: Scripted, word: StepWord) -> Transmission | None:
         s, o, kind = scripted.state, word.operands, word.kind
         if word.row.message:
             return mail(scripted, word)
@@ -122,7 +116,7 @@ class OverConnections(Watched):
         return None
 
 
-def sender(to: Listener, inner: Callable[..., None], up: bool) -> Callable[..., None]:
+def sender(to: ListensToHandlers, inner: Callable[..., None], up: bool) -> Callable[..., None]:
     """`send_to_leader` or `send_to_follower`, listened to."""
 
     def send(s: StateView, p: int, *rest: Any) -> None:
@@ -144,7 +138,7 @@ def sender(to: Listener, inner: Callable[..., None], up: bool) -> Callable[..., 
     return send
 
 
-def mail(scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
     """A message over a connection arrives, once or twice, or is lost."""
     s, row = scripted.state, word.row
     f, l, place = word.operands["follower"], word.operands["leader"], word.operands.get("place", 0)
@@ -160,7 +154,7 @@ def mail(scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
     return None
 
 
-def notice(scripted: ScriptedSimulator, f: int, l: int, at_leader: bool) -> None:
+def notice(scripted: Scripted, f: int, l: int, at_leader: bool) -> None:
     """The notice of a loss arrives at one end."""
     s, way = scripted.state, NOTICE_UP if at_leader else NOTICE_DOWN
     for entry in scripted.abstraction.bag(s):
@@ -171,7 +165,7 @@ def notice(scripted: ScriptedSimulator, f: int, l: int, at_leader: bool) -> None
     raise Refused("no notice of a loss is on its way")
 
 
-def cut(scripted: ScriptedSimulator, side: int) -> None:
+def cut(scripted: Scripted, side: int) -> None:
     """A partition cuts every way across, and heals."""
     nodes = range(scripted.model.configuration.nodes)
     if side & 1 or side >> len(nodes):

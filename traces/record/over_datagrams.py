@@ -5,23 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from traces.record.flight import Datagrams, Flight
+from traces.record.listening import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
 from traces.record.watched import Refused, Watched
+from traces.replay.abstraction import Entry
 from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds import over_datagrams
 from zabspec.worlds.datagrams import ORDERED
-
-if TYPE_CHECKING:
-    from traces.record.events import Event
-    from traces.record.events import Listener as EventListener
-    from traces.record.listener import Listener
-    from traces.record.simulated import StepListener
-    from traces.replay.abstraction import Entry
-    from traces.replay.scripted import ScriptedSimulator
 from zabspec.worlds.disks import done
 
 __all__ = ["WATCHED"]
@@ -38,7 +32,7 @@ class OverDatagrams(Watched):
 
     # --- the simulator, listened to ----------------------------------------------------------------
 
-    def listen(self, to: Listener, names: dict[str, Any]) -> None:
+    def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
         key = done(names, "send")
         inner = names[key]
 
@@ -53,25 +47,25 @@ class OverDatagrams(Watched):
 
         names[key] = send
 
-    def transmission(self, to: Listener, m: MessageView) -> Transmission:
+    def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
         slot = (m.at - to.base) // to.stride
         return Transmission(m.name, carried(m), m.source, m.target, 0, to.numbers.get(slot, 0))
 
     # --- the simulator's events --------------------------------------------------------------------
 
-    def events(self, to: EventListener) -> None:
+    def events(self, to: ListensToEvents) -> None:
         to.handler("on_timer", lambda s, p, timer: to.note(s, "timer", process=p, timer=TIMERS[timer]))
         to.handler("on_message", lambda s, p, source, m: to.delivered(s, m))
 
     def sent(self, s: StateView, m: MessageView) -> Event | None:
         return {"from": m.source, "to": m.target, "seq": s.seq, "message": message_said(m)}
 
-    def why_dropped(self, to: EventListener, s: StateView, p: int, q: int) -> str:
+    def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
         return "blocked"
 
     # --- a run that no script holds ----------------------------------------------------------------
 
-    def hear(self, to: StepListener, names: dict[str, Any]) -> None:
+    def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
         """A datagram that is lost when it is sent, or when it arrives: the explorer has it in flight still."""
         key = done(names, "send")
         drop, send = names["drop"], names[key]
@@ -99,10 +93,10 @@ class OverDatagrams(Watched):
 
     # --- a script ----------------------------------------------------------------------------------
 
-    def source(self, scripted: ScriptedSimulator, word: StepWord) -> int:
+    def source(self, scripted: Scripted, word: StepWord) -> int:
         return int(entry_at(scripted, word).message.source)
 
-    def set_up(self, scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+    def set_up(self, scripted: Scripted, word: StepWord) -> Transmission | None:
         s, kind = scripted.state, word.kind
         if word.row.message:
             return mail(scripted, word)
@@ -115,7 +109,7 @@ class OverDatagrams(Watched):
         return None
 
 
-def mail(scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
     """A datagram arrives, once or twice, or is lost. On an ordered network those that one overtakes are lost first."""
     s, row, names = scripted.state, word.row, scripted.names
     entry = entry_at(scripted, word)
@@ -140,7 +134,7 @@ def mail(scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
     return None
 
 
-def entry_at(scripted: ScriptedSimulator, word: StepWord) -> Entry:
+def entry_at(scripted: Scripted, word: StepWord) -> Entry:
     """The datagram that a step is about.
 
     Raises:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from traces.record.flight import Flight
+from traces.record.listening import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
 from traces.record.trace import StepWord, Transmission
 from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds.world import World
-
-if TYPE_CHECKING:
-    from traces.record.events import Event
-    from traces.record.events import Listener as EventListener
-    from traces.record.listener import Listener
-    from traces.record.simulated import StepListener
-    from traces.replay.scripted import ScriptedSimulator
 
 __all__ = ["Refused", "Watched"]
 
@@ -43,17 +37,17 @@ class Watched(ABC):
     # --- the simulator, listened to ----------------------------------------------------------------
 
     @abstractmethod
-    def listen(self, to: Listener, names: dict[str, Any]) -> None:
+    def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
         """Note every message that a simulator sends; its functions are replaced."""
 
     @abstractmethod
-    def transmission(self, to: Listener, m: MessageView) -> Transmission:
+    def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
         """A message that lies in the simulator's memory, with its number."""
 
     # --- the simulator's events --------------------------------------------------------------------
 
     @abstractmethod
-    def events(self, to: EventListener) -> None:
+    def events(self, to: ListensToEvents) -> None:
         """Note when its handlers run and why."""
 
     @abstractmethod
@@ -61,13 +55,13 @@ class Watched(ABC):
         """What is said of a message that has been put into the heap; None: it is a notice of the network."""
 
     @abstractmethod
-    def why_dropped(self, to: EventListener, s: StateView, p: int, q: int) -> str:
+    def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
         """Why a message of p to q was lost when it was sent."""
 
     # --- a run that no script holds ----------------------------------------------------------------
 
     @abstractmethod
-    def hear(self, to: StepListener, names: dict[str, Any]) -> None:
+    def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
         """Note what the network loses by itself."""
 
     def room(self, flight: int) -> dict[str, int]:
@@ -80,11 +74,11 @@ class Watched(ABC):
 
     # --- a script ----------------------------------------------------------------------------------
 
-    def source(self, scripted: ScriptedSimulator, word: StepWord) -> int:
+    def source(self, scripted: Scripted, word: StepWord) -> int:
         """Who sent the message that a step is about, whose word does not say."""
         raise Refused("it is about no message")
 
-    def set_up(self, scripted: ScriptedSimulator, word: StepWord) -> Transmission | None:
+    def set_up(self, scripted: Scripted, word: StepWord) -> Transmission | None:
         """Set one thing up for the simulator's next tick; returns the message that is dropped, if one is.
 
         Raises:

@@ -10,7 +10,7 @@ import ast
 import dis
 from types import FunctionType
 
-from zabspec.language.diagnostics import is_own_file
+from zabspec.language.place import is_own_file
 from zabspec.language.wrapping import __all__ as ON_WORDS
 
 __all__ = ["CHECKED", "Checked", "may_overflow"]

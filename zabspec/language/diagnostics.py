@@ -13,59 +13,18 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
-__all__ = ["Place", "innermost", "is_own_file", "place_at", "pointed", "relative", "values_in"]
+from zabspec.language.place import Place
+from zabspec.language.source import known_text, known_tree
 
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_OURS = tuple(os.path.join(_TOP, name) + os.sep for name in ("zabspec", "zabcheck", "checker", "traces", "invariants"))
-_KEPT = (__file__, os.path.join(_TOP, "zabspec", "language", "reference.py"))
+__all__ = ["innermost", "place_at", "pointed", "values_in"]
+
+_KEPT = (__file__, os.path.join(os.path.dirname(__file__), "reference.py"))
 MOST_VALUES = 8  # values shown beside an expression
 LONGEST = 160  # characters of a source line that are shown
 
 
-@dataclass(frozen=True)
-class Place:
-    """A piece of a source file.
-
-    Attributes:
-        file: its path, as Python has loaded it.
-        line: from 1; 0: of the file as a whole.
-        column, end: of the piece in its line, from 0, the end excluded; equal: the whole line.
-    """
-
-    file: str
-    line: int
-    column: int = 0
-    end: int = 0
-
-    @property
-    def text(self) -> str:
-        """`path:line`, the path relative to the working directory."""
-        return f"{relative(self.file)}:{self.line}" if self.line else relative(self.file)
-
-
-def relative(path: str) -> str:
-    """A path as messages write it: relative to the working directory where it lies in it; one of this project from
-    where its packages lie; any other as it is."""
-    if not os.path.isabs(path):
-        return path
-    if path.startswith(_OURS):
-        return path.removeprefix(_TOP)
-    try:
-        here = os.path.relpath(path)
-    except (OSError, ValueError):  # the working directory is gone, or is on another drive
-        return path
-    return path if here.startswith(os.pardir) else here
-
-
-def is_own_file(path: str) -> bool:
-    """Whether a file is of this project's packages, or text that it generates."""
-    return path.startswith("<") or path.startswith(_OURS)
-
-
 def line_of(file: str, line: int) -> str:
     """One line of a file; empty: it cannot be read."""
-    from zabspec.language.source import known_text
-
     lines = known_text(file).splitlines()
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
@@ -149,8 +108,6 @@ def place_of(code: CodeType, instruction: int, line: int) -> Place:
 def values_in(at: TracebackType, place: Place) -> tuple[tuple[str, str], ...]:
     """What the names and places in the statement of an error hold: those that are numbers, or are written as one
     value. Nothing is called for it."""
-    from zabspec.language.source import known_tree
-
     tree = known_tree(place.file)
     statement = statement_at(tree, place.line) if tree is not None else None
     if statement is None:

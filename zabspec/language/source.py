@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
 
-from zabspec.language.diagnostics import Place, relative
+from zabspec.language.place import Place, relative
 
 __all__ = ["LanguageError", "annotated", "definition", "register_source", "said_file", "text_digest"]
 

@@ -16,8 +16,8 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from zabspec.language.diagnostics import Place, relative
 from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
+from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 
 __all__ = [

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.sentences import MARK
-from zabspec.own.authoring import Action
+from zabspec.own.authoring import Action, Declaration
 from zabspec.worlds.steps import CONNECTIONS
-
-if TYPE_CHECKING:
-    from zabspec.own.open import OpenText
 
 ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
 
-__all__ = ["ELECTIONS", "asks_of_messages", "every_message", "name_of_every", "world_text"]
+__all__ = ["ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
 
 
-def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterable[str], start: str) -> str:
+@dataclass(frozen=True)
+class Marked:
+    """The marks of a user protocol that the functions between it and its world follow from.
+
+    Attributes:
+        declared: what it declares.
+        actions, changes: what processes, and the environment, do by themselves, in the source's order.
+        receipts: the function that receives each kind of message.
+    """
+
+    declared: Declaration
+    actions: tuple[Action, ...]
+    changes: tuple[Action, ...]
+    receipts: Mapping[str, FunctionType]
+
+
+def world_text(text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str) -> str:
     """The functions between a text and its world."""
     filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
     parts = [
@@ -47,7 +60,7 @@ def world_text(text: OpenText, union: MessageUnion, down: bool, budgets: Iterabl
     return "\n\n\n".join(parts) + "\n"
 
 
-def between_connections(text: OpenText, union: MessageUnion) -> list[str]:
+def between_connections(text: Marked, union: MessageUnion) -> list[str]:
     """What a text over connections is to its world besides: receipts at either end, and what an election compares."""
     ends = [{n: f for n, f in text.receipts.items() if f.__code__.co_argcount == count} for count in (4, 3)]
     parts = []

@@ -19,17 +19,18 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from zabspec.language.diagnostics import Place, relative
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
+from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant
-from zabspec.own.generated import asks_of_messages, every_message, name_of_every, world_text
+from zabspec.own.generated import Marked, asks_of_messages, every_message, name_of_every, world_text
 from zabspec.own.mail import ANY, TAKES_ALL, sendings, taken, unreceived
 from zabspec.own.places import misdeclared, with_place
-from zabspec.own.texts import Read, failed, is_elsewhere, read_text
+from zabspec.own.sources import Read
+from zabspec.own.texts import failed, read_text
 from zabspec.own.vetting import (
     check_budgets,
     check_fields,
@@ -45,7 +46,7 @@ from zabspec.worlds import actor
 from zabspec.worlds.ordered import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 
-__all__ = ["OpenText", "is_elsewhere", "open_text"]
+__all__ = ["OpenText", "open_text"]
 
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
@@ -307,7 +308,8 @@ class OpenText:
             start: the state that runs begin in; empty: the one that the fields begin with.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
-        text = world_text(self, union, down, own, start)
+        marked = Marked(self.declared, self.actions, self.changes, self.receipts)
+        text = world_text(marked, union, down, own, start)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")

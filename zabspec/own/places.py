@@ -7,9 +7,11 @@ import re
 import sys
 from collections.abc import Iterator
 
-from zabspec.language.diagnostics import Place, place_at
+from zabspec.language.diagnostics import place_at
+from zabspec.language.place import Place
 from zabspec.language.source import known_tree
 from zabspec.own.authoring import ProtocolError
+from zabspec.own.sources import last_read
 
 __all__ = ["misdeclared", "place_of", "with_place"]
 
@@ -59,10 +61,8 @@ def place_of(name: str, what: tuple[str, ...]) -> Place | None:
 
 def file_of(name: str) -> str:
     """The file of a protocol that was read; empty: it was not."""
-    from zabspec.own.texts import module_read_as
-
-    module = module_read_as(name)
-    return (getattr(sys.modules.get(module, None), "__file__", None) or "") if module else ""
+    known = last_read(name)
+    return (getattr(sys.modules.get(known.module.__name__), "__file__", None) or "") if known is not None else ""
 
 
 def calls(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.Call]:

@@ -12,60 +12,20 @@ import linecache
 import os
 import sys
 import traceback
-from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TypeGuard
 
 from zabspec.files import LARGEST_SOURCE, read_bytes
-from zabspec.language.diagnostics import Place, innermost, place_at
+from zabspec.language.diagnostics import innermost, place_at
+from zabspec.language.place import Place
 from zabspec.language.source import functions_in, known_tree
 from zabspec.own.authoring import Declaration, ProtocolError
+from zabspec.own.sources import Read, digest_of, is_file, keep, key_of, last_read
 from zabspec.own.vetting import OURS, check_texts
 
-__all__ = ["Read", "failed", "is_elsewhere", "read_text"]
-
-
-def is_elsewhere(name: str) -> bool:
-    """Whether a protocol's name says where its text is: a file, or a module of a package."""
-    return name.endswith(".py") or os.sep in name or "." in name
-
-
-@dataclass(frozen=True)
-class Read:
-    """A text that was read.
-
-    Attributes:
-        declared: what it declares.
-        module: it.
-        files: the files that it is made of, itself first, each with the digest of what it said.
-    """
-
-    declared: Declaration
-    module: ModuleType
-    files: tuple[tuple[str, str], ...]
-
-    @property
-    def digest(self) -> str:
-        """Of all that it is made of: of its own file, where there is no other."""
-        if len(self.files) == 1:
-            return self.files[0][1]
-        said = [(os.path.relpath(f, os.path.dirname(self.files[0][0])), digest) for f, digest in self.files]
-        return hashlib.sha256(repr(said).encode()).hexdigest()
-
-    @property
-    def is_current(self) -> bool:
-        """Whether its files still say what was read."""
-        return all(digest_of(Path(file)) == digest for file, digest in self.files)
-
-
-def digest_of(path: Path) -> str:
-    """Of what a file says; empty: it cannot be read."""
-    try:
-        return hashlib.sha256(read_bytes(path, LARGEST_SOURCE)).hexdigest()
-    except OSError:
-        return ""
+__all__ = ["failed", "read_text"]
 
 
 def read_text(name: str) -> Read:
@@ -77,29 +37,19 @@ def read_text(name: str) -> Read:
     Raises:
         ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
     """
-    is_file = name.endswith(".py") or os.sep in name
-    key = os.path.realpath(name) if is_file else name
-    known = _read.get(key)
+    key = key_of(name)
+    known = last_read(name)
     if known is not None and known.is_current:
         return known
-    module, files = _from_file(Path(name)) if is_file else _from_package(name)
+    module, files = _from_file(Path(name)) if is_file(name) else _from_package(name)
     found = [value for value in vars(module).values() if isinstance(value, Declaration)]
     own = [d for d in found if d.module == module.__name__]
     if len(own) != 1:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"
         raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
-    _read[key] = Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files))
-    return _read[key]
+    return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files)))
 
 
-def module_read_as(name: str) -> str:
-    """The module that a protocol's name was last read as; empty: it was not."""
-    is_file = name.endswith(".py") or os.sep in name
-    known = _read.get(str(Path(name).resolve()) if is_file else name)
-    return known.module.__name__ if known is not None else ""
-
-
-_read: dict[str, Read] = {}  # by file or module, as it was when it was last asked for
 _times = 0  # how often a file was read
 
 

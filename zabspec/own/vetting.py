@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zabspec.language.diagnostics import Place
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
+from zabspec.language.place import Place
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.own.authoring import Declaration, ProtocolError, Start

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zabspec import zab
+from zabspec.configuration import Parameters
 from zabspec.language import Field, MessageUnion, Record, Seq
 from zabspec.language.kinds import Kind
 from zabspec.own.authoring import Claim, ConfigError
 from zabspec.own.authoring import Size as Sizes
-from zabspec.own.open import OpenText, is_elsewhere, open_text
+from zabspec.own.open import OpenText, open_text
+from zabspec.own.sources import is_elsewhere
 from zabspec.protocols import (
     db19,
     db19_variants,
@@ -28,9 +30,6 @@ from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.ordered import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 from zabspec.worlds.world import Capacity, World
-
-if TYPE_CHECKING:
-    from zabspec.model import Configuration
 
 MOST_OF_BUDGET = 255
 WORLDS: Mapping[str, World] = {w.name: w for w in (over_connections.WORLD, over_datagrams.WORLD)}
@@ -94,8 +93,8 @@ class Protocol:
     nodes: int = 3
     network: str = ""
     oracle: tuple[ModuleType, ...] = ()
-    epochs: Callable[[Configuration], int] | None = None
-    capacity: Callable[[Configuration], Capacity] | None = None
+    epochs: Callable[[Parameters], int] | None = None
+    capacity: Callable[[Parameters], Capacity] | None = None
     lab_oracle: bool = False
 
     @property
@@ -248,7 +247,7 @@ def _ladis_parts(z: Sizes) -> Parts:
     )
 
 
-def _ladis_epochs(c: Configuration) -> int:
+def _ladis_epochs(c: Parameters) -> int:
     """A later epoch takes a leader whose log has a proposal of the one before, which a quorum recognised: an iteration
     each, and one of the new leader. Without a rule of DSN'11 every epoch but the last has a proposal of its own."""
     iterations = c.nodes * (1 + c.faults)
@@ -256,7 +255,7 @@ def _ladis_epochs(c: Configuration) -> int:
     return recognized if c.variant else min(c.txns + 1, recognized)
 
 
-def _ladis_capacity(c: Configuration) -> Capacity:
+def _ladis_capacity(c: Parameters) -> Capacity:
     """To a leader what begins an iteration, and an acknowledgement of each entry of its log and of NEWLEADER; to a
     follower what begins one, every entry once, and a COMMIT each, of NEWLEADER and of what was committed before."""
     return 3 + c.txns + 2 * c.duplicates, 5 + 2 * c.txns + 2 * c.duplicates

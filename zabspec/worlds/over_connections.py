@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from zabspec import history
+from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
 from zabspec.worlds import connections, ordered, scratch
@@ -14,7 +15,6 @@ from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
     from zabspec.language.conventions import Conventions
-    from zabspec.model import Configuration
 
 __all__ = ["WORLD"]
 
@@ -35,24 +35,24 @@ class OverConnections(World):
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
         return {}
 
-    def fields(self, c: Configuration, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
+    def fields(self, c: Parameters, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
         return connections.connection_fields(message, *capacity)
 
-    def epochs(self, c: Configuration) -> int:
+    def epochs(self, c: Parameters) -> int:
         """Every new epoch takes a CEPOCH each from a quorum, a process sends one an iteration, and begins a new
         iteration after a fault (on an unordered channel also when NEWLEADER overtakes NEWEPOCH: one more for each,
         then --max-epoch)."""
         iterations = 1 + c.faults + (c.network == "unordered")
         return max(1, c.nodes * iterations // (c.nodes // 2 + 1))
 
-    def capacity(self, c: Configuration) -> Capacity:
+    def capacity(self, c: Parameters) -> Capacity:
         """On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or
         another network, may have every message of a connection in flight at once, or send one again."""
         if c.network == "fifo" and not c.variant:
             return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
         return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
 
-    def most_steps(self, c: Configuration, capacity: Capacity) -> int:
+    def most_steps(self, c: Parameters, capacity: Capacity) -> int:
         n, (up, down) = c.nodes, capacity
         bound = n * (3 * n + 8) + n * 4
         if c.network != "fifo":
@@ -61,7 +61,7 @@ class OverConnections(World):
             bound += 1 << (n - 1)
         return bound
 
-    def why_not_inside(self, c: Configuration, capacity: Capacity) -> str:
+    def why_not_inside(self, c: Parameters, capacity: Capacity) -> str:
         if c.network != "unordered" or max(capacity) <= PLACES:
             return ""
         return (
@@ -69,10 +69,10 @@ class OverConnections(World):
             f"--channel {PLACES}, and not {max(capacity)}"
         )
 
-    def in_order(self, c: Configuration) -> bool:
+    def in_order(self, c: Parameters) -> bool:
         return c.network in ("fifo", "duplicating") and not c.drops
 
-    def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
+    def conventions(self, c: Parameters, message: MessageUnion) -> Conventions | None:
         """On the paper's channels, without cuts of the whole network."""
         if c.network != "fifo" or c.partitions:
             return None
@@ -108,7 +108,7 @@ class OverConnections(World):
             own_unread=(("disconnect", "role"),),
         )
 
-    def log(self, c: Configuration) -> int:
+    def log(self, c: Parameters) -> int:
         """A copy of a proposal is accepted again."""
         return c.txns + c.duplicates
 

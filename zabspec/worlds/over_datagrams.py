@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import datagrams as simulated
 from zabspec.worlds import datagrams
 from zabspec.worlds.steps import DATAGRAMS
 from zabspec.worlds.world import Capacity, World
-
-if TYPE_CHECKING:
-    from zabspec.model import Configuration
 
 __all__ = ["WORLD"]
 
@@ -33,22 +31,22 @@ class OverDatagrams(World):
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
         return datagrams.envelope(nodes, capacity[0])
 
-    def fields(self, c: Configuration, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
+    def fields(self, c: Parameters, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
         return datagrams.datagram_fields(message, capacity[0], self.networks[c.network])
 
-    def epochs(self, c: Configuration) -> int:
+    def epochs(self, c: Parameters) -> int:
         """A process begins an epoch when it is elected, and looks for a leader when it starts and after each
         timeout."""
         return c.nodes + c.timeouts + c.crashes
 
-    def capacity(self, c: Configuration) -> Capacity:
+    def capacity(self, c: Parameters) -> Capacity:
         """Twice how many can be in flight."""
         return IN_FLIGHT, IN_FLIGHT
 
-    def most_steps(self, c: Configuration, capacity: Capacity) -> int:
+    def most_steps(self, c: Parameters, capacity: Capacity) -> int:
         return 5 * c.nodes + (3 if c.drops or c.duplicates else 1) * capacity[0]
 
-    def log(self, c: Configuration) -> int:
+    def log(self, c: Parameters) -> int:
         """A proposal that comes late is accepted again."""
         return 2 * c.txns
 

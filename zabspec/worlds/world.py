@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
+from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.worlds.steps import BUDGETS, Budget
 
 if TYPE_CHECKING:
     from zabspec.language.conventions import Conventions
-    from zabspec.model import Configuration
 
 __all__ = ["Capacity", "World"]
 
@@ -52,34 +52,34 @@ class World(ABC):
         """What it writes on every message."""
 
     @abstractmethod
-    def fields(self, c: Configuration, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
+    def fields(self, c: Parameters, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
         """Its fields of the state."""
 
     @abstractmethod
-    def epochs(self, c: Configuration) -> int:
+    def epochs(self, c: Parameters) -> int:
         """The largest epoch there can be within the budgets."""
 
     @abstractmethod
-    def capacity(self, c: Configuration) -> Capacity:
+    def capacity(self, c: Parameters) -> Capacity:
         """How many messages channels can hold, unless a question says."""
 
     @abstractmethod
-    def most_steps(self, c: Configuration, capacity: Capacity) -> int:
+    def most_steps(self, c: Parameters, capacity: Capacity) -> int:
         """More than the steps, counted with their choices, that any state can have."""
 
-    def in_order(self, c: Configuration) -> bool:
+    def in_order(self, c: Parameters) -> bool:
         """Whether a step takes none but the first message of a channel."""
         return False
 
     @abstractmethod
-    def log(self, c: Configuration) -> int:
+    def log(self, c: Parameters) -> int:
         """The most entries of a history."""
 
-    def why_not_inside(self, c: Configuration, capacity: Capacity) -> str:
+    def why_not_inside(self, c: Parameters, capacity: Capacity) -> str:
         """Why a step word cannot say inside which step a process fails, in a sentence; empty: it can."""
         return ""
 
-    def conventions(self, c: Configuration, message: MessageUnion) -> Conventions | None:
+    def conventions(self, c: Parameters, message: MessageUnion) -> Conventions | None:
         """What it says of its text, from which follows which steps may change places; none: nothing."""
         return None
 

@@ -16,9 +16,9 @@ from typing import TextIO
 
 import click
 
+from checker.errors import NoVerdict as Cannot
+from checker.errors import RequestError
 from checker.plain_text import one_line, plain, sentence
-from checker.requests.errors import NoVerdict as Cannot
-from checker.requests.errors import RequestError
 from zabspec.files import is_cwd_gone
 
 __all__ = [

@@ -1,0 +1,78 @@
+"""The import graph of the five packages has no circle; floors and folders are contracts in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import networkx
+import pytest
+
+import invariants
+import traces
+import zabcheck
+from checker.cli import COMMANDS
+from zabspec.protocols.registry import TEXTS
+
+TOP = Path(__file__).parents[2]
+BY_STRING = ("import_module", "__import__")
+PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
+
+# The modules that import others by a name they compute: whose names these are, and what they name.
+BY_NAME = {
+    "checker.commands.common": [("checker.cli", f"checker.commands.{module}") for module in COMMANDS.values()],
+    "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
+    "traces": [("traces", module) for module in traces.PLACES.values()],
+    "zabcheck": [("zabcheck", module) for module in zabcheck.PLACES.values()],
+    "zabspec.own.texts": [("zabspec.own.texts", module) for module in TEXTS.values()],
+}
+
+
+@pytest.fixture(scope="module")
+def graph() -> networkx.DiGraph[str]:
+    """Who imports whom, file by file: at the top, inside functions, and for types alone."""
+    found = grimp.build_graph(*PACKAGES, cache_dir=None)
+    edges = [(file, other) for file in found.modules for other in found.find_modules_directly_imported_by(file)]
+    assert len(found.modules) > 400
+    assert len(edges) > 2000
+    return networkx.DiGraph(edges)
+
+
+def circles(graph: networkx.DiGraph[str]) -> list[str]:
+    """One way around in each knot of files, as `a -> b -> a`."""
+    found = []
+    for knot in networkx.strongly_connected_components(graph):
+        inside = graph.subgraph(knot)
+        if inside.size():
+            way = [edge[0] for edge in networkx.find_cycle(inside)]
+            found.append(" -> ".join([*way, way[0]]))
+    return found
+
+
+def test_no_file_imports_what_imports_it(graph: networkx.DiGraph[str]) -> None:
+    assert not circles(graph)
+
+
+def test_no_file_imports_by_name_what_imports_it(graph: networkx.DiGraph[str]) -> None:
+    named = networkx.DiGraph([*graph.edges, *(edge for edges in BY_NAME.values() for edge in edges)])
+    assert not circles(named)
+
+
+def test_every_import_by_name_is_listed() -> None:
+    assert set(importing_by_name()) == set(BY_NAME)
+
+
+def importing_by_name() -> Iterator[str]:
+    """The modules that import what is not written out where it is imported."""
+    for path in (path for package in PACKAGES for path in (TOP / package).rglob("*.py")):
+        text = path.read_text()
+        if not any(name in text for name in BY_STRING):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func).rpartition(".")[2] not in BY_STRING:
+                continue
+            what = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
+            if what.partition(".")[0] in ("", *PACKAGES):
+                yield ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")

@@ -1,0 +1,56 @@
+"""The parameters of a model as data: worlds and protocols compute sizes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import cast
+
+from zabspec.worlds.steps import BUDGETS
+
+__all__ = ["UNSET", "Parameters"]
+
+UNSET = cast(int, None)  # a number that nobody gave: a configuration has one
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a model, by name: a protocol, its variant and network, and budgets.
+
+    They are data: `zabspec/model.py` checks them, and fills in those that nobody gave (`Configuration`).
+    """
+
+    protocol: str = "zab"
+    variant: str = ""
+    nodes: int = UNSET
+    txns: int = UNSET
+    timeouts: int = UNSET
+    crashes: int = UNSET
+    losses: int = UNSET
+    partitions: int = UNSET
+    network: str = ""  # the protocol's own: fifo, or datagrams
+    drops: int = UNSET
+    duplicates: int = UNSET
+    heartbeats: int = UNSET
+    power_losses: int = UNSET
+    literal: bool = False  # also keep what only the literal invariant 5 asks for
+    max_epoch: int = 0  # 0: derived from the budgets
+    channel: int = 0  # 0: derived from the protocol
+    budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
+    start: str = ""  # the state that runs begin in, of those that the protocol declares
+    promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/ordered.py`)
+
+    @cached_property
+    def budget(self) -> Mapping[str, int]:
+        """How much there is of every budget, the protocol's own among them."""
+        out = {name: int(getattr(self, name)) for name in BUDGETS}
+        return out | {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
+
+    @property
+    def faults(self) -> int:
+        """Faults that can make a process begin another iteration."""
+        return sum(getattr(self, name) for name in BUDGETS)
+
+    def as_dict(self) -> dict[str, str | int]:
+        return {name: value for name, value in asdict(self).items() if name != "promises" or not value}
