@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from checker.report.report import Report
-    from checker.report.simulated import Answer
+    from checker.report.simulated import Simulation
     from checker.symbolic.asking import Outcome
     from traces.judging.sentence import Violation
     from traces.judging.tally import Tally
@@ -187,7 +187,7 @@ class Simulated(Answered):
         answer: what the command prints from.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Simulation) -> None:
         self.answer = answer
 
     @property
@@ -275,7 +275,7 @@ class Replayed(Answered):
             yield Verdict(self.trace.lasso.goal, "is not reached: " + self.trace.lasso.sentence(len(self.steps)), None)
 
     def text(self) -> str:
-        from checker.commands.replay import as_text
+        from checker.report.replayed import as_text
 
         return as_text(self.played) + "\n"
 
@@ -326,7 +326,7 @@ class Judged(Answered):
             yield Verdict(name, word, first[name].time if name in first else None, counts + told)
 
     def text(self) -> str:
-        from checker.commands.judge import as_text
+        from checker.report.judged import as_text
 
         return as_text(self.tally, list(self.asked)) + "\n"
 
@@ -343,7 +343,7 @@ class Inductive(Answered):
 
     @property
     def sentence(self) -> str:
-        from checker.commands.induct import answer_of, conclusion
+        from checker.report.induction import answer_of, conclusion
 
         obstacles = self.outcome.obstacles
         if obstacles:
@@ -353,7 +353,7 @@ class Inductive(Answered):
 
     @property
     def exit_code(self) -> int:
-        from checker.commands.induct import answer_of
+        from checker.report.induction import answer_of
 
         return answer_of(self.outcome)[1]
 
@@ -363,7 +363,7 @@ class Inductive(Answered):
         return tuple(self.outcome.granted)
 
     def said(self) -> Iterator[Verdict]:
-        from checker.commands.induct import counterexample, verdict_text
+        from checker.report.induction import counterexample, verdict_text
 
         for v in self.outcome.verdicts:
             shown = "\n".join(counterexample(v)) if v.word == "not inductive" else ""
@@ -371,6 +371,6 @@ class Inductive(Answered):
             yield Verdict(v.clause.name, word, None, " ".join(v.clause.statement.split()), None, shown)
 
     def text(self) -> str:
-        from checker.commands.induct import as_text
+        from checker.report.induction import as_text
 
         return as_text(self.outcome) + "\n"

@@ -6,15 +6,12 @@ so that both ask the same question and refuse the same ones, in the same words.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypedDict, Unpack
-
-import click
+from typing import TypedDict, Unpack
 
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.errors import NoVerdict, RequestError
@@ -165,10 +162,11 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
         RequestError: the question was wrong.
         NoVerdict: the run has no end.
     """
-    from checker.commands.simulate import answered
+    from checker.requests.keywords import request_of
+    from checker.requests.simulate import SimulateRequest, answer
 
     with sentences():
-        return Simulated(answered(simulation(protocol, options)))
+        return Simulated(answer(request_of(SimulateRequest, named(protocol), options)))
 
 
 def replay(trace: Trace | str | PathLike[str]) -> Replayed:
@@ -181,18 +179,12 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
         RequestError: it is no trace, or is not what its schedule does: the first difference.
         NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
     """
-    from checker.commands.replay import answered
-    from traces.record.file import read_trace
-    from traces.record.trace import TraceError
+    from checker.requests.replay import ReplayRequest, answer, replayed
 
     with sentences():
         if isinstance(trace, Trace):
-            return Replayed(trace, answered(trace, "the trace"))
-        try:
-            given = read_trace(Path(trace))
-        except TraceError as problem:
-            raise RequestError(str(problem)) from None
-        return Replayed(given, answered(given, fspath(trace)))
+            return Replayed(trace, replayed(trace, "the trace"))
+        return Replayed(*answer(ReplayRequest(fspath(trace))))
 
 
 def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
@@ -202,14 +194,14 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
         RequestError: the question was wrong, or what reads tables is not installed.
         NoVerdict: Spark failed.
     """
-    from checker.commands.judge import answered, own_source
-    from checker.commands.judge import judge as command
+    from checker.requests.judge import JudgeRequest, answer, own_source
+    from checker.requests.keywords import fields_of
 
     with sentences():
-        question = asked(command, options, fspath(table))
-        if own_source(Path(table), question["protocol"]) is not None:
+        request = JudgeRequest(fspath(table), **fields_of(JudgeRequest, options))
+        if own_source(Path(table), request.protocol) is not None:
             raise RequestError(f"{fspath(table)} is of a protocol of your own: the command `zabcheck judge` judges it")
-        return Judged(*answered(Path(table), question))
+        return Judged(*answer(request))
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:
@@ -220,57 +212,14 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
     Raises:
         RequestError: the question was wrong.
     """
-    from checker.commands.induct import answered
-    from checker.commands.induct import induct as command
+    from checker.requests.induct import InductRequest, answer
+    from checker.requests.keywords import request_of
+    from checker.requests.queries import queries_into
 
-    started = time.perf_counter()
-    given: dict[str, Any] = dict(options)
-    given |= given.pop("budgets", {})
     with sentences():
-        question = asked(command, {"protocol": named(protocol)} | given)
-        return Inductive(answered(question, started + question["time_limit"]))
-
-
-# --- from keywords to a command's options ----------------------------------------------------------
-
-# Keywords that say more than the option does, each with its name on the command line.
-FLAGS = {"properties": "property", "clauses": "clause"}
-
-
-def simulation(protocol: AnyProtocol, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the command that simulates, from the keywords of `simulate`.
-
-    Raises:
-        UsageError: as the command.
-    """
-    from checker.commands.simulate import simulate as command
-
-    given = dict(options)
-    given |= given.pop("budgets", {})
-    return asked(command, {"protocol": named(protocol)} | given)
-
-
-def asked(command: click.Command, given: Mapping[str, Any], *arguments: str) -> dict[str, Any]:
-    """What a command makes of these keywords: its own defaults, checks and sentences.
-
-    Raises:
-        UsageError: as the command.
-    """
-    words = [word for name, value in given.items() for word in flags(name, value)]
-    return command.make_context("zabcheck", [*words, "--", *arguments] if arguments else words).params
-
-
-def flags(name: str, value: Any) -> list[str]:
-    """A keyword as words of the command line; none for what is None or False."""
-    flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [flag]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [word for one in value for word in flags(name, one)]
-    text = value.name if isinstance(value, Property) else fspath(value) if isinstance(value, PathLike) else str(value)
-    return [f"{flag}={text}"]
+        request = request_of(InductRequest, named(protocol), options)
+        with queries_into(request.smt2):
+            return Inductive(answer(request))
 
 
 def named(protocol: AnyProtocol) -> str:
@@ -296,7 +245,5 @@ def sentences() -> Iterator[None]:
     """How a command ends, as exceptions with its sentence."""
     try:
         yield
-    except click.ClickException as problem:
-        raise RequestError(problem.format_message()) from None
     except (ConfigError, LanguageError) as problem:
         raise RequestError(str(problem)) from None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import INPUT, Cannot, Subcommand, say
+from checker.commands.common import INPUT, Subcommand, say
 from checker.commands.drawn import HTML, check_page, draw
+from checker.requests.replay import ReplayRequest, answer
 
-if TYPE_CHECKING:
-    from traces import Trace
-    from traces.replay.replay import Replayed
-
-__all__ = ["answered", "as_text", "replay"]
-
-BUG = "a bug of zabcheck, please report it"
+__all__ = ["replay"]
 
 
 @click.command(cls=Subcommand)
@@ -33,71 +28,10 @@ def replay(trace: Path, page: Path | None, as_json: bool) -> int:
     """
     check_page(page, [trace])
 
-    from traces import TraceError, read_trace
+    from checker.report import replayed as report
 
-    try:
-        given = read_trace(trace)
-    except TraceError as problem:
-        raise click.UsageError(str(problem)) from None
-    result = answered(given, str(trace))
+    given, result = answer(ReplayRequest(str(trace)))
     code = draw(page, given)
     if as_json:
-        import json
-
-        return say(json.dumps(as_json_value(trace, given, result), indent=1), code)
-    return say(as_text(result), code)
-
-
-def answered(trace: Trace, what: str) -> Replayed:
-    """Replay; nothing is printed.
-
-    Args:
-        what: what sentences call the trace.
-
-    Raises:
-        UsageError: it is not what its schedule does.
-        Cannot: the explorer says that it is, and the simulator that it is not.
-    """
-    from traces import TraceError, verify
-    from traces.replay.replay import replay as played
-
-    try:
-        return played(trace)
-    except TraceError as problem:
-        try:
-            verify(trace)
-        except TraceError:
-            raise click.UsageError(f"{what} does not replay: {problem}") from None
-        raise Cannot(
-            f"{what} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"
-        ) from None
-
-
-def as_text(result: Replayed) -> str:
-    """What is printed: a line a step, the verdict, the digest."""
-    from traces.explain.folding import folded
-    from traces.replay.replay import happened
-
-    width = len(str(len(result.steps)))
-    lines = [folded(happened(step), f"{step.number:>{width}}  ") for step in result.steps]
-    return "\n".join(
-        [*lines, "", folded(result.sentence, others="  "), f"canonical dump at the end: sha256 {result.sha256}"]
-    )
-
-
-def as_json_value(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:
-    """What a machine is told."""
-    from traces.replay.replay import happened
-
-    return {
-        "format": 1,
-        "trace": str(path),
-        "configuration": trace.configuration.as_dict(),
-        "replayed": True,
-        "sentence": result.sentence,
-        "property": result.property_name or None,
-        "breaks_at": len(result.steps) if result.property_name else None,
-        "lasso": None if result.lasso is None else result.lasso.as_dict(),
-        "steps": [happened(step) for step in result.steps],
-        "sha256": result.sha256,
-    }
+        return say(json.dumps(report.as_json(trace, given, result), indent=1), code)
+    return say(report.as_text(result), code)

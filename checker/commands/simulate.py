@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from checker.commands.common import (
     PATH,
     PROTOCOL_HELP,
     VIOLATED,
-    Cannot,
     Subcommand,
     check_writable,
     complain,
@@ -24,15 +22,15 @@ from checker.commands.common import (
     say,
 )
 from checker.commands.drawn import HTML, check_page
+from checker.commands.requested import budgets_of
+from checker.report.outputs import SimulationOutputs
+from checker.requests.simulate import RuntimeErrorMet, SimulateRequest, answer
 
 if TYPE_CHECKING:
-    from checker.report.simulated import Answer
-    from zabspec.language.diagnostics import Stop
-    from zabspec.simulator.run import Fault, Run, SimulationError
+    from zabspec.simulator.run import Run
 
-__all__ = ["answered", "simulate"]
+__all__ = ["request_of_flags", "simulate"]
 
-NUMBER = r"\s*(\d{1,18})\s*"
 EXAMPLES = """\b
 Examples:
   zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
@@ -80,7 +78,7 @@ Examples:
 @HTML
 @click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def simulate(**options: Any) -> int:
+def simulate(**flags: Any) -> int:
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
 
     A run follows from its seed and flags alone. All flags from --protocol to --timeout go beyond
@@ -89,121 +87,69 @@ def simulate(**options: Any) -> int:
     Exit codes: 0; 1 --check found a violation, or your own protocol meets a run-time error; 2 the question was wrong;
     3 the run has no end.
     """
+    request = request_of_flags(**flags)
+    outputs = SimulationOutputs(**{f.name: flags[f.name] for f in fields(SimulationOutputs)})
+    check_outputs(outputs, request)
     try:
-        answer = answered(options)
+        simulation = answer(request, listen=outputs.events is not None)
     except RuntimeErrorMet as found:
-        return found.publish(options)
-    trouble = answer.write_files(options)
-    if options["table"] is not None:
-        trouble = write_table(answer.run, options["table"]) or trouble
-    code = answer.print(options)
+        return publish_error(found, outputs.as_json)
+    trouble = simulation.write_files(outputs)
+    if outputs.table is not None:
+        trouble = write_table(simulation.run, outputs.table) or trouble
+    code = simulation.print(outputs)
     if trouble:
         complain(trouble)
         return NO_VERDICT
     return code
 
 
-class RuntimeErrorMet(Cannot):
-    """A run of somebody's own protocol that ends in a run-time error of its source: `no-runtime-error` is violated.
-
-    Args:
-        sentence: what the simulator says of it.
-        stop: the line of the source, and what its names hold.
-    """
-
-    def __init__(self, sentence: str, stop: Stop) -> None:
-        super().__init__(f"the run has no end: {sentence}")
-        self.sentence, self.stop = sentence, stop
-
-    def publish(self, options: Mapping[str, Any]) -> int:
-        """Print it; returns the exit code."""
-        from zabspec.language.diagnostics import pointed
-
-        head, place = f"VIOLATED: no-runtime-error: {self.sentence}", self.stop.place
-        if options["as_json"]:
-            content = {"verdict": "violated", "property": "no-runtime-error", "sentence": head, "place": place.text}
-            return say(json.dumps({**content, "values": dict(self.stop.values)}, indent=1), VIOLATED)
-        held = ", ".join(f"{name} = {value}" for name, value in self.stop.values)
-        lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
-        return say("\n".join([head, "", *lines, *([f"with {held}"] if held else [])]), VIOLATED)
-
-
-def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
-    """The run-time error of the author in which a run ends, met again in plain Python, which has the values; None: it
-    is of the simulator, or of a protocol of this project."""
-    from traces.record.failure import of_author
-    from zabspec.language.diagnostics import innermost
-    from zabspec.language.place import is_own_file
-    from zabspec.language.reference import ERRORS
-    from zabspec.simulator.run import SimulationError, play
-
-    if problem.lacks_room or protocol_named(run.protocol).text is None:
-        return None
-    try:
-        play(run, "interpret")
-    except SimulationError as again:
-        trouble = again.__context__
-        if not isinstance(trouble, ERRORS) or not of_author(trouble):
-            return None
-        stop = innermost(trouble, lambda file: not is_own_file(file))
-        if stop is not None and not is_own_file(stop.place.file):
-            return RuntimeErrorMet(str(again), stop)
-    return None
-
-
-def answered(options: dict[str, Any]) -> Answer:
-    """Simulate; nothing is printed, and nothing written.
+def request_of_flags(**flags: Any) -> SimulateRequest:
+    """Return the request that the flags make.
 
     Raises:
-        UsageError: the question was wrong.
-        Cannot: the run has no end.
+        RequestError: a value is wrong.
     """
-    from checker.report.simulated import Answer
-    from traces.tables.table import TableError
-    from zabspec.model import ConfigError
-    from zabspec.simulator.run import ENGINES, MOST_OBSERVED, SimulationError
-
-    engine = options["engine"] or "compiled"
-    if engine not in ENGINES:
-        raise click.UsageError(f"there is no engine {engine!r}; there are {' and '.join(ENGINES)}")
-    if options["events"] is not None and options["engine"] == "compiled":
-        raise click.UsageError("--events listens to --engine interpret; compiled code tells nothing")
-    if options["table"] is not None and options["engine"] == "compiled":
-        raise click.UsageError("--table listens to --engine interpret; compiled code tells nothing")
-    check_files(options)
-    try:
-        run = run_of(options)
-        if options["table"] is not None:
-            check_table(run)
-        return Answer(run, engine, options)
-    except ConfigError as problem:
-        raise click.UsageError(str(problem)) from None
-    except SimulationError as problem:
-        raise met_in(run, problem) or Cannot(f"the run has no end: {problem}") from None
-    except TableError as problem:
-        raise click.UsageError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
+    values = {f.name: flags[f.name] for f in fields(SimulateRequest) if f.name in flags}
+    return SimulateRequest(**(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"])}))
 
 
-# --- the question --------------------------------------------------------------------------------
+def publish_error(found: RuntimeErrorMet, as_json: bool) -> int:
+    """Print a run that ends in a run-time error of a user protocol; return the exit code."""
+    from zabspec.language.diagnostics import pointed
+
+    head, place = f"VIOLATED: no-runtime-error: {found.sentence}", found.stop.place
+    if as_json:
+        content = {"verdict": "violated", "property": "no-runtime-error", "sentence": head, "place": place.text}
+        return say(json.dumps({**content, "values": dict(found.stop.values)}, indent=1), VIOLATED)
+    held = ", ".join(f"{name} = {value}" for name, value in found.stop.values)
+    lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
+    return say("\n".join([head, "", *lines, *([f"with {held}"] if held else [])]), VIOLATED)
 
 
-def check_files(options: dict[str, Any]) -> None:
-    """
+def check_outputs(outputs: SimulationOutputs, request: SimulateRequest) -> None:
+    """Check what the run is written to, before it is run.
+
     Raises:
-        UsageError: a file cannot be written, or two are one.
+        UsageError: a file cannot be written, two are one, or the request does not make what is written.
     """
-    given = [option for option in ("dump", "events", "table", "trace") if options[option] is not None]
+    for option in ("events", "table"):
+        if getattr(outputs, option) is not None and request.engine == "compiled":
+            raise click.UsageError(f"--{option} listens to --engine interpret; compiled code tells nothing")
+    given = [option for option in ("dump", "events", "table", "trace") if getattr(outputs, option) is not None]
     for option in given:
-        check_writable(options[option], f"--{option}", regular=option in ("table", "trace"))
+        check_writable(getattr(outputs, option), f"--{option}", regular=option in ("table", "trace"))
     for k, option in enumerate(given):
         for other in given[:k]:
-            if options[option] == options[other]:
+            if getattr(outputs, option) == getattr(outputs, other):
                 raise click.UsageError(f"--{other} and --{option} name the same file")
-    check_page(options["page"], [options[option] for option in given])
-    if options["page"] is not None and not options["check"]:
+    check_page(outputs.page, [getattr(outputs, option) for option in given])
+    if outputs.page is not None and not request.check:
         raise click.UsageError("--html draws what --check finds, and --check is not given")
-    if options["trace"] is not None and not options["check"]:
+    if outputs.trace is not None and not request.check:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
+    if outputs.table is not None:
+        check_table(request.run())
 
 
 def check_table(run: Run) -> None:
@@ -243,94 +189,3 @@ def write_table(run: Run, path: Path) -> str:
     except OSError as problem:
         return f"cannot write {path}: {problem.strerror}"
     return ""
-
-
-def combined(options: dict[str, Any]) -> str:
-    """The variants, with the repairs."""
-    from zabspec.protocols.registry import PROTOCOLS
-
-    found = PROTOCOLS.get(options["protocol"])
-    return found.combined(options["variant"], options["repair"]) if found is not None else options["variant"]
-
-
-def run_of(options: dict[str, Any]) -> Run:
-    """The run that was asked for.
-
-    Raises:
-        UsageError, ConfigError: there is no such run.
-    """
-    from zabspec.simulator.run import Run
-
-    protocol = protocol_named(options["protocol"])
-    nodes = protocol.nodes if options["nodes"] is None else options["nodes"]
-    if options["proposals"] is not None and not protocol.transactions:
-        raise click.UsageError(f"--proposals is not for {protocol.name}, which has no transactions")
-    delay: dict[str, Any] = {}
-    if options["delay"] is not None:
-        least, most = parsed("--delay", options["delay"], f"{NUMBER}:{NUMBER}", "LEAST:MOST, as 1:3")
-        delay = {"least_delay": least, "delays": most - least + 1}
-    return Run(
-        options["seed"],
-        nodes,
-        options["rounds"],
-        5 if options["proposals"] is None else options["proposals"],
-        tuple((a, b) for a, b in pairs(options["partition"]) if 0 <= a < nodes and 0 <= b < nodes),
-        tuple(faults(options)),
-        protocol=options["protocol"],
-        variant=combined(options),
-        network=options["network"],
-        oracle=options["oracle"],
-        budgets=",".join(options["own_budgets"]),
-        start=options["start"],
-        **delay,
-    )
-
-
-def pairs(text: str | None) -> list[tuple[int, int]]:
-    """The directed pairs of --partition; those out of range are ignored later (reading 15).
-
-    Raises:
-        UsageError: these are not pairs of numbers.
-    """
-    if text is None:
-        return []
-    words = [word.strip() for word in text.split(",")]
-    wrong = [word for word in words if not re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII)]
-    if wrong:
-        raise click.UsageError(f"--partition lists pairs S,D,S,D,... of process numbers; {wrong[0]!r} is none")
-    if len(words) % 2:
-        raise click.UsageError(f"--partition lists pairs S,D,S,D,...; {len(words)} numbers are an odd count")
-    numbers = [int(word) for word in words]
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
-def parsed(option: str, text: str, pattern: str, form: str) -> tuple[int, ...]:
-    """The numbers in a flag's value.
-
-    Raises:
-        UsageError: it is not of that form.
-    """
-    found = re.fullmatch(pattern, text, re.ASCII)
-    if not found:
-        raise click.UsageError(f"{option} must be {form}, not {text!r}")
-    return tuple(int(number) for number in found.groups())
-
-
-def faults(options: dict[str, Any]) -> Iterable[Fault]:
-    """The schedule. In one tick: cuts, heals, crashes, recoveries, lost connections, timeouts."""
-    from zabspec.simulator.run import Fault
-
-    for kind in ("cut", "heal", "crash", "recover", "lose", "timeout"):
-        for text in options[kind]:
-            if kind in ("crash", "recover", "timeout"):
-                p, tick = parsed(f"--{kind}", text, f"{NUMBER}@{NUMBER}", "P@TICK, as 1@300")
-                yield Fault(tick, kind, p)
-                continue
-            both = kind != "lose" and "-" in text
-            form = "F:L@TICK, as 1:0@300" if kind == "lose" else "A:B@TICK or A-B@TICK, as 0:1@300"
-            a, b, tick = parsed(f"--{kind}", text, f"{NUMBER}{'-' if both else ':'}{NUMBER}@{NUMBER}", form)
-            if a == b:
-                raise click.UsageError(f"--{kind} {text}: a process has no way to itself")
-            yield Fault(tick, kind, a, b)
-            if both:
-                yield Fault(tick, kind, b, a)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import click
 
-from checker.commands.common import PATH, Cannot
+from checker.commands.common import PATH
+from checker.requests.queries import queries_into
 
 __all__ = ["NO_QUERIES", "SMT2", "queries_into"]
 
@@ -18,45 +14,3 @@ SMT2 = click.option(
     help="Write every query as SMT-LIB into this new or empty folder, one file each, and a list of them.",
 )  # fmt: skip
 NO_QUERIES = "nothing is asked of a solver here: both protocols are explored side by side"
-
-
-@contextlib.contextmanager
-def queries_into(folder: Path | None, note: str = "") -> Iterator[None]:
-    """Write what is asked of z3 meanwhile into a folder, and the list of it; None: nothing is written.
-
-    Raises:
-        UsageError: the folder is no new or empty one.
-        Cannot: a query cannot be written.
-    """
-    if folder is None:
-        yield
-        return
-    from checker.symbolic.smt2 import NotWritten, index, record_into
-
-    make_ready(folder)
-    record_into(folder)
-    try:
-        yield
-        index(folder, sys.argv[1:], note)
-    except NotWritten as problem:
-        raise Cannot(str(problem)) from None
-    finally:
-        record_into(None)
-
-
-def make_ready(folder: Path) -> None:
-    """Make the folder, unless it is there and empty.
-
-    Raises:
-        UsageError: it cannot be used.
-    """
-    try:
-        folder.mkdir(exist_ok=True)
-        if any(folder.iterdir()):
-            raise click.UsageError(f"--smt2 {folder}: the folder is not empty")
-        probe = folder / ".zabcheck"
-        probe.touch()
-        probe.unlink()
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise click.UsageError(f"--smt2 {folder}: {reason}") from None

@@ -252,11 +252,11 @@ class Sweep:
 
 def run_of_command(command: str) -> Run:
     """The run that a command line of `zabcheck simulate` means."""
-    from checker.commands.simulate import run_of, simulate
+    from checker.commands.simulate import request_of_flags, simulate
 
     words = shlex.split(command)
     assert words[:2] == ["zabcheck", "simulate"]
-    return run_of(simulate.make_context("simulate", words[2:]).params)
+    return request_of_flags(**simulate.make_context("simulate", words[2:]).params).run()
 
 
 # --- what it came to -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from checker.report.promises import promise_text
 if TYPE_CHECKING:
     from checker.live.report import LiveReport
     from checker.report.report import Counterexample, Report
-    from checker.report.simulated import Answer
+    from checker.report.simulated import Simulation
     from traces import Trace
     from traces.judging.simulated import Verdict
 
@@ -129,7 +129,7 @@ def found_by_living(report: LiveReport) -> Found:
     )
 
 
-def found_by_simulating(answer: Answer, seconds: float) -> Found:
+def found_by_simulating(answer: Simulation, seconds: float) -> Found:
     """What a simulated run came to. A property that it is not judged by is neither broken nor met."""
     from checker.answers import Simulated
     from checker.report.report import Counterexample
@@ -153,7 +153,7 @@ def found_by_simulating(answer: Answer, seconds: float) -> Found:
     )
 
 
-def as_trace(answer: Answer, broken: Verdict) -> Trace | None:
+def as_trace(answer: Simulation, broken: Verdict) -> Trace | None:
     """The run up to where it breaks a property; None: it cannot be told in the explorer's steps."""
     from traces import TraceError
     from traces.record.simulated import simulated_trace

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.gate.configuration import Check, Known, Matrix, MatrixError
 from checker.gate.found import Found, Named, found_by_exploring, found_by_living, found_by_simulating
 from checker.gate.judging import UNDECIDED, Outcome, outcome_of
-from checker.requests.explore import ExploreRequest
+from checker.requests.exploration import ExploreRequest
 from checker.requests.keywords import request_of
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest, near
+from checker.requests.simulate import SimulateRequest
 from checker.terminal import TerminalWatch
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Asked:
     """
 
     check: Check
-    request: ExploreRequest | LiveRequest | Mapping[str, Any]
+    request: ExploreRequest | LiveRequest | SimulateRequest
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -85,8 +84,6 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
     for check in checks:
         try:
             asked = ready(check)
-        except click.ClickException as problem:
-            raise MatrixError(f"{matrix.path}: check {check.name}: {problem.format_message()}") from None
         except (RequestError, ConfigError, LanguageError) as problem:
             raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
         for name in (*check.expect.violated, *(check.expect.premises or ())):
@@ -99,17 +96,15 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
 
 
 def ready(check: Check) -> Asked:
-    from checker.api import simulation
-    from checker.commands.simulate import run_of
     from traces.judging.simulated import judged_properties
 
     given = {k: v for k, v in check.options.items() if k != "protocol"}
     protocol = str(check.options["protocol"])
     if check.simulated:
         del given["engine"]
-        options = simulation(protocol, given | {"check": True})
-        run_of(options)
-        return Asked(check, options, tuple(judged_properties(protocol)), None)
+        run = request_of(SimulateRequest, protocol, given | {"check": True})
+        run.run()
+        return Asked(check, run, tuple(judged_properties(protocol)), None)
     if check.live:
         del given["engine"]
         progress = request_of(LiveRequest, protocol, given)
@@ -196,20 +191,17 @@ def answers(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Fou
             return
         for a, report in reports(group, shared):
             yield a, found_by_exploring(report)
-    except click.ClickException as problem:
-        raise MatrixError(f"check {group[0].check.name}: {problem.format_message()}") from None
     except (RequestError, ConfigError, LanguageError) as problem:
         raise MatrixError(f"check {group[0].check.name}: {problem}") from None
 
 
 def simulated(group: Sequence[Asked]) -> Iterator[tuple[Asked, Found]]:
-    from checker.commands.simulate import answered
+    from checker.requests.simulate import answer
 
     started = time.perf_counter()
-    options = group[0].request
-    assert isinstance(options, Mapping)
-    answer = answered(dict(options))
-    found = found_by_simulating(answer, time.perf_counter() - started)
+    request = group[0].request
+    assert isinstance(request, SimulateRequest)
+    found = found_by_simulating(answer(request), time.perf_counter() - started)
     for a in group:
         yield a, found
 

@@ -12,6 +12,7 @@ from typing import Any
 from checker.ending import HELD, VIOLATED, Cannot, hush, say
 from checker.output import table
 from checker.output_files import write_file
+from checker.report.outputs import SimulationOutputs
 from checker.report.progress import StatusLine
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
@@ -27,10 +28,10 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.dump import Dump, OwnDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
-__all__ = ["Answer"]
+__all__ = ["Simulation"]
 
 
-class Answer:
+class Simulation:
     """What a run came to.
 
     Raises:
@@ -38,14 +39,14 @@ class Answer:
         TableError: it has too many proposals to be judged without what judges tables.
     """
 
-    def __init__(self, run: Run, engine: str, options: dict[str, Any]) -> None:
-        self.run = run
+    def __init__(self, run: Run, engine: str, listen: bool = False, check: bool = False) -> None:
+        self.run, self.checked = run, check
         self.fields: list[Field] = []
         self.own: list[dict[str, Any]] = []
         self.processes: list[Process] = []
         self.events: list[Event] = []
         self.verdicts: list[tuple[Verdict, str]] = []
-        simulator = self.play(engine, options["events"] is not None, options["check"])
+        simulator = self.play(engine, listen, check)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
         if self.protocol.text is not None:
             own = OwnDump(simulator.cluster.parts.fields, run.nodes)
@@ -77,14 +78,14 @@ class Answer:
     def code(self) -> int:
         return HELD if all(v.held for v, _ in self.verdicts) else VIOLATED
 
-    def write_files(self, options: dict[str, Any]) -> str:
+    def write_files(self, outputs: SimulationOutputs) -> str:
         """Write what was asked for; what went wrong."""
-        trouble = write_file(options["dump"], self.bytes) if options["dump"] is not None else ""
-        if options["events"] is not None:
-            trouble = write_file(options["events"], lines(self.events)) or trouble
-        wanted = options["trace"] is not None or options["page"] is not None
+        trouble = write_file(outputs.dump, self.bytes) if outputs.dump is not None else ""
+        if outputs.events is not None:
+            trouble = write_file(outputs.events, lines(self.events)) or trouble
+        wanted = outputs.trace is not None or outputs.page is not None
         if wanted and self.code == VIOLATED:
-            trouble = self.write_run(options["trace"], options["page"]) or trouble
+            trouble = self.write_run(outputs.trace, outputs.page) or trouble
         return trouble
 
     def write_run(self, path: Path | None, page: Path | None) -> str:
@@ -98,24 +99,24 @@ class Answer:
         except TraceError as problem:
             return f"the run cannot be told as a trace: {problem}"
 
-    def print(self, options: dict[str, Any]) -> int:
+    def print(self, outputs: SimulationOutputs) -> int:
         """Print the answer; returns the exit code."""
-        if options["as_json"]:
-            return say(json.dumps(self.as_json(options), indent=2), self.code)
-        if not options["show"] and not options["check"]:
+        if outputs.as_json:
+            return say(json.dumps(self.as_json(outputs), indent=2), self.code)
+        if not outputs.show and not self.checked:
             return print_digest(self.sha256)
         code = say(f"sha256 {self.sha256}", self.code)
-        if options["show"]:
+        if outputs.show:
             head: tuple[str, ...] = ("process", "role", "epochs", "last zxid", "committed", "history")
             if self.protocol.text is not None:
                 head = ("process", *(f.name for f in self.fields))
             code = max(code, show(head, self.rows()))
             code = max(code, say(self.summary(), HELD))
-        if options["check"]:
+        if self.checked:
             code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
-        if options["trace"] is not None:
+        if outputs.trace is not None:
             what = "saved in" if self.code == VIOLATED else "nothing is violated, and nothing was saved in"
-            code = max(code, say(f"\n{what} {options['trace']}", HELD))
+            code = max(code, say(f"\n{what} {outputs.trace}", HELD))
         return code
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -164,7 +165,7 @@ class Answer:
             for p, x in enumerate(self.processes)
         ]
 
-    def as_json(self, options: dict[str, Any]) -> dict[str, Any]:
+    def as_json(self, outputs: SimulationOutputs) -> dict[str, Any]:
         """The answer for machines."""
         s = self.state
         out: dict[str, Any] = {
@@ -176,12 +177,12 @@ class Answer:
             "in_flight": s.queued,
             "processes": self.as_objects(),
         }
-        if options["check"]:
+        if self.checked:
             out["properties"] = [
                 {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.verdicts
             ]
-        if options["trace"] is not None:
-            out["trace"] = str(options["trace"]) if self.code == VIOLATED else None
+        if outputs.trace is not None:
+            out["trace"] = str(outputs.trace) if self.code == VIOLATED else None
         return out | {"exit_code": self.code}
 
 

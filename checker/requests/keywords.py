@@ -12,13 +12,18 @@ from checker.requests.kinds import KINDS
 from checker.requests.model import ModelRequest, near
 from checker.requests.request import Request, bytes_of, flag
 
-__all__ = ["request_of"]
+__all__ = ["fields_of", "request_of"]
 
+# Fields with several values.
+MANY = (
+    "properties", "goals", "require_witness", "clauses", "assume", "without", "cut", "heal", "crash", "recover", "lose",
+    "timeout",
+)  # fmt: skip
 R = TypeVar("R", bound=Request)
 
 # Of a model, what else may be given: budgets each by its name.
 MODEL = tuple(f.name for f in fields(ModelRequest))
-ALL_FIELDS = {f.name for kind in KINDS.values() for f in fields(kind)}
+ALL_FIELDS = {f.name for kind in KINDS.values() if "model" in {g.name for g in fields(kind)} for f in fields(kind)}
 
 
 def request_of(kind: type[R], protocol: str, given: Mapping[str, Any]) -> R:
@@ -35,6 +40,7 @@ def request_of(kind: type[R], protocol: str, given: Mapping[str, Any]) -> R:
     from zabspec.worlds.steps import BUDGETS
 
     known = {f.name for f in fields(kind)} - {"model"}
+    has_model = "model" in {f.name for f in fields(kind)}
     of_model: dict[str, Any] = {"protocol": protocol}
     budgets: dict[str, Any] = {}
     values: dict[str, Any] = {}
@@ -43,24 +49,39 @@ def request_of(kind: type[R], protocol: str, given: Mapping[str, Any]) -> R:
             continue
         if name == "budgets" and isinstance(value, Mapping):
             budgets |= value
-        elif name in BUDGETS:
+        elif name in BUDGETS and name not in known:
             budgets[name] = value
-        elif name in MODEL:
+        elif has_model and name in MODEL:
             of_model[name] = plain(name, value)
         elif name in known:
             values[name] = plain(name, value)
         else:
-            if name in ALL_FIELDS:
+            if has_model and name in ALL_FIELDS:
                 raise RequestError(f"{flag(name)} does not go with --{kind.kind}")
             raise RequestError(f"there is no option {name!r}{near(name, [*known, *MODEL, *BUDGETS])}")
-    return kind(model=ModelRequest(**of_model, budgets=budgets), **values)  # type: ignore[call-arg]
+    if has_model:
+        return kind(model=ModelRequest(**of_model, budgets=budgets), **values)  # type: ignore[call-arg]
+    return kind(protocol=protocol, budgets=budgets, **values)  # type: ignore[call-arg]
+
+
+def fields_of(kind: type[Request], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for the fields of a request that has no model.
+
+    Raises:
+        RequestError: there is no such field.
+    """
+    known = [f.name for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise RequestError(f"there is no option {name!r}{near(name, known)}")
+    return {name: plain(name, value) for name, value in given.items() if value is not None}
 
 
 def plain(name: str, value: Any) -> Any:
     """Return a value as fields have it."""
     if name == "memory_limit" and isinstance(value, str):
         return bytes_of(value, "--memory-limit")
-    if name in ("properties", "goals", "require_witness", "clauses", "assume", "without"):
+    if name in MANY:
         if isinstance(value, bool):
             return ("all",) if value else ()
         return tuple(one_name(v) for v in ([value] if isinstance(value, str) or not is_many(value) else value))

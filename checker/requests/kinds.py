@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.errors import RequestError
-from checker.requests.explore import ExploreRequest
+from checker.requests.bmc import BmcRequest
+from checker.requests.exploration import ExploreRequest
+from checker.requests.induct import InductRequest
+from checker.requests.judge import JudgeRequest
 from checker.requests.live import LiveRequest
 from checker.requests.mutate import MutateRequest
+from checker.requests.refine import RefineRequest
+from checker.requests.replay import ReplayRequest
 from checker.requests.request import Request
 from checker.requests.search import SearchRequest
+from checker.requests.simulate import SimulateRequest
 
 __all__ = ["KINDS", "from_json"]
 
 KINDS: Mapping[str, type[Request]] = {
-    kind.kind: kind for kind in (ExploreRequest, LiveRequest, SearchRequest, MutateRequest)
-}
+    kind.kind: kind
+    for kind in (
+        ExploreRequest, LiveRequest, SearchRequest, MutateRequest, SimulateRequest, ReplayRequest, JudgeRequest,
+        InductRequest, BmcRequest, RefineRequest,
+    )
+}  # fmt: skip
 
 
 def from_json(given: object) -> Request:

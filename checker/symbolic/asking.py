@@ -83,6 +83,13 @@ class Question:
         """Clauses and properties."""
         return [clause_named(n, self.configuration.protocol) for n in names]
 
+    @property
+    def with_premise(self) -> list[Property]:
+        """The properties among what is asked about: each has a premise, which a run may meet; a clause has none."""
+        protocol = self.configuration.protocol
+        known = {p.name for p in properties_of(protocol) if p.default and p.judges(protocol)}
+        return [p for p in self.named(self.asked) if p.name in known]
+
 
 @dataclass
 class Verdict:

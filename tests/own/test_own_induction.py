@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands.induct import answer_of, as_text
 from checker.commands.init import START
+from checker.report.induction import answer_of, as_text
 from checker.symbolic import asking
 from checker.symbolic.asking import Outcome, Question, Verdict
 from checker.symbolic.counterexample import rows

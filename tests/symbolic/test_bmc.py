@@ -18,9 +18,9 @@ from conftest import compiled, model, walk, walked
 from patience import HANG, ended, until_cpu
 
 from checker.cli import main
-from checker.commands.bmc import first_broken
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
+from checker.requests.bmc import first_broken
 from checker.symbolic.bmc import Bounds, check
 from checker.symbolic.solver import Solver
 from checker.symbolic.transition import Transition

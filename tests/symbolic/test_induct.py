@@ -23,20 +23,14 @@ from conftest import much
 from patience import HANG, ended, until_cpu
 
 from checker.cli import main
-from checker.commands.induct import (
-    answer_of,
-    as_object,
-    as_text,
-    counterexample,
-    everything_assumed,
-    induct,
-    sorted_out,
-)
+from checker.commands.induct import induct, request_of_flags
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
+from checker.report.induction import answer_of, as_object, as_text, counterexample
+from checker.requests.induct import everything_assumed, sorted_out
 from checker.symbolic import asking
 from checker.symbolic.asking import LOST, Outcome, Question, Verdict, clause_named, run
 from checker.symbolic.bmc import Bounded
@@ -404,8 +398,8 @@ def test_what_is_asked_about_and_what_is_assumed() -> None:
     """All others, unless one says which."""
 
     def sorted_of(*words: str) -> tuple[list[list[str]], bool]:
-        options = induct.make_context("induct", [*words]).params
-        return [[c.name for c in found] for found in sorted_out(options, CONFIGURATION)], everything_assumed(options)
+        request = request_of_flags(**induct.make_context("induct", [*words]).params)
+        return [[c.name for c in found] for found in sorted_out(request, CONFIGURATION)], everything_assumed(request)
 
     def all_but(*names: str) -> list[str]:
         return [c.name for c in CLAUSES if c.name not in names]

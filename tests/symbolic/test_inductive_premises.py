@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands.induct import answer_of, as_object, as_text, proved_of
 from checker.commands.init import START
 from checker.explore.premises import Premises, reached_by, stages
+from checker.report.induction import answer_of, as_object, as_text, proved_of
 from checker.symbolic import asking
 from checker.symbolic.asking import Outcome, Question, Verdict
 from checker.symbolic.induction import Finding

@@ -88,11 +88,12 @@ def default_sigint() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("default_sigint")
-def test_control_c_stops_within_a_second():
+def test_control_c_stops_z3():
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         ask(pigeons(13), seconds=HANG)
+    abandoned.wait_for_abandoned()
     for thread in threading.enumerate():  # z3 has stopped, too, and does not work on to its limit
         if thread.name == "z3":
             assert thread.ident not in sys._current_frames(), "z3 works on"

@@ -1,0 +1,124 @@
+"""What bounded model checking came to, for people and for machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from checker.report.report import Counterexample
+    from checker.symbolic.bmc import Bounded
+    from invariants.registry import Property
+    from zabspec.model import Model
+
+__all__ = ["BoundedReport", "Broken"]
+
+HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The properties that a run breaks at its last step, its steps from the initial state, and how
+    many of them z3 found."""
+
+    properties: tuple[Property, ...]
+    schedule: tuple[int, ...]
+    steps: int
+
+
+@dataclass(frozen=True)
+class BoundedReport:
+    """The answer.
+
+    Attributes:
+        model: whose runs.
+        judged: the properties.
+        start: the steps that lead to where runs start.
+        found: what z3 answered.
+        asked_depth: how deep it was to look.
+        broken: the run that violates properties. counterexample: its trace.
+    """
+
+    model: Model
+    judged: tuple[Property, ...]
+    start: tuple[int, ...]
+    found: Bounded
+    asked_depth: int
+    broken: Broken | None = None
+    counterexample: Counterexample | None = None
+
+    def violated(self, broken: Broken, counterexample: Counterexample) -> BoundedReport:
+        """Return the report of a run that violates properties."""
+        return replace(self, broken=broken, counterexample=counterexample)
+
+    @property
+    def code(self) -> int:
+        if self.counterexample is not None:
+            return VIOLATED if self.counterexample.replayed and not self.counterexample.trouble else NO_VERDICT
+        return NO_VERDICT if self.found.reason or self.found.left_range else HELD
+
+    @property
+    def where(self) -> str:
+        if not self.start:
+            return "the initial state"
+        return f"the state after step {len(self.start)} of the trace"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        f, spent = self.found, self.found.seconds[-1][1] if self.found.seconds else 0.0
+        if self.broken is not None:
+            names = ", ".join(p.name for p in self.broken.properties)
+            steps = "1 step" if self.broken.steps == 1 else f"{self.broken.steps} steps"
+            among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
+            beside = f"; in another run a value would leave its range: {f.left_range}" if f.left_range else ""
+            return f"VIOLATED: {names} after {steps} from {self.where}, {among}{beside}"
+        within = f"within {f.depth} steps" if f.depth != 1 else "within 1 step"
+        if f.reason:
+            so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"
+            return f"no verdict: {f.reason} before depth {self.asked_depth}; {so_far}"
+        if f.left_range:
+            return (
+                f"no verdict: a value would leave its range: {f.left_range}; no other run violates a property {within}"
+            )
+        return f"no violation {within} from {self.where}, {spent:.1f} s"
+
+    def text(self) -> str:
+        from checker.report.report import bounds_of
+        from traces.explain.folding import fitted
+
+        lines = [self.sentence, bounds_of(self.model.configuration)]
+        if self.counterexample is None:
+            lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
+            lines.append("A bounded answer: deeper runs were not looked at.")
+            if self.code == HELD:
+                lines.append("In the runs that were, no value leaves its range.")
+        else:
+            lines += ["", self.counterexample.text.rstrip(), ""]
+            if self.broken is not None and self.counterexample.replayed and self.counterexample.digest:
+                lines.append(f"{len(self.broken.schedule)} steps replayed in the simulator, step by step equal")
+            if self.counterexample.path:
+                lines.append(f"saved in {self.counterexample.path}")
+        return fitted("\n".join(lines))
+
+    def as_json(self) -> dict[str, Any]:
+        names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
+        return {
+            "answer": names[self.code],
+            "sentence": self.sentence,
+            "configuration": self.model.configuration.as_dict(),
+            "properties": [p.name for p in self.judged],
+            "violated": [p.name for p in self.broken.properties] if self.broken else [],
+            "from_step": len(self.start),
+            "steps": self.broken.steps if self.broken else None,
+            "rounds": self.found.rounds or None,
+            "depth": self.found.depth,
+            "reason": self.found.reason or None,
+            "error": self.found.left_range or None,
+            "questions": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
+            "trace": self.counterexample.path or None if self.counterexample else None,
+            "replayed": bool(self.counterexample.replayed and self.counterexample.digest)
+            if self.counterexample
+            else None,
+            "why": self.counterexample.why if self.counterexample else None,
+        }

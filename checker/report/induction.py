@@ -1,0 +1,232 @@
+"""What an induction came to, for people and for machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from checker.symbolic.asking import Outcome, Question, Verdict
+
+__all__ = ["answer_of", "as_object", "as_text", "conclusion", "counterexample", "proved_of", "verdict_text"]
+
+HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
+MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
+INSIDE = 78  # columns of what stands two farther in
+BROKEN = "violated"  # in a run, whatever was proved
+KEPT = "kept"  # what is proved of a clause that somebody named, the others being assumed
+
+
+def answer_of(outcome: Outcome) -> tuple[str, int]:
+    """The answer in a word, and the exit code. Of clauses that somebody named it is never the word for all."""
+    if outcome.refuted:
+        return BROKEN, NOT_INDUCTIVE
+    if any(v.word == "not inductive" for v in outcome.verdicts):
+        return "not inductive", NOT_INDUCTIVE
+    if outcome.unmet or outcome.obstacles or not all(v.holds for v in outcome.verdicts):
+        return "undecided", NO_VERDICT
+    return KEPT if outcome.question.chosen else "proved", HELD
+
+
+def proved_of(outcome: Outcome) -> tuple[list[str], list[str]]:
+    """What is proved, and which clauses asked about it supposes that are not."""
+    supposed = [v.clause.name for v in outcome.verdicts if v.clause.name in outcome.question.clauses and not v.holds]
+    holding = [v.clause.name for v in outcome.verdicts if v.holds and v.clause.name not in outcome.refuted]
+    return [] if outcome.obstacles else holding, supposed
+
+
+def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
+    """What was found, for machines."""
+    question, obstacles = outcome.question, outcome.obstacles
+    proved, supposed = proved_of(outcome)
+    nothing = supposed or question.assumed or outcome.errors or question.chosen
+    return {
+        "answer": word,
+        "sentence": conclusion(outcome),
+        "configuration": question.configuration.as_dict(),
+        "asked_alone": list(question.asked) if question.chosen else None,
+        "assumed_clauses": list(question.assumed),
+        "assumptions": outcome.granted,
+        "symmetry_off": outcome.symmetry_off or None,
+        "no_verdict_because": obstacles,
+        "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
+        "at_every_depth": [] if nothing else proved,
+        "premises": premises_object(outcome),
+        "clauses": [verdict_object(v, outcome) for v in outcome.verdicts],
+    }
+
+
+def premises_object(outcome: Outcome) -> dict[str, Any] | None:
+    """Which premises runs meet, for machines; None: nobody looked."""
+    found = outcome.premises
+    if found is None:
+        return None
+    return {
+        "reached": found.reached,
+        "not_reached": found.missing,
+        "violated": {name: list(v.schedule) for name, v in found.violated.items()},
+        "required": list(outcome.required),
+        "looked_at": found.bounds,
+        "explorations": [
+            {"configuration": c.as_dict(), "states": r.distinct, "depth": r.depth, "complete": r.complete}
+            for c, r in found.explored
+        ],
+    }
+
+
+def conclusion(outcome: Outcome) -> str:
+    """How many clauses are proved; of clauses that somebody named which they are, and that they are not all."""
+    question, verdicts, kept = outcome.question, outcome.verdicts, proved_of(outcome)[0]
+    within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
+    empty = [name for name in outcome.unreached if name in kept]
+    vacuous = f"; of {len(empty)} of them no run that was looked at meets the premise" if empty else ""
+    if outcome.refuted:
+        vacuous += f"; {len(outcome.refuted)} violated in a run: {', '.join(outcome.refuted)}"
+    if not question.chosen:
+        return f"{len(kept)} of {len(verdicts)} proved{within if kept else ''}{vacuous}"
+    asked = f"asked about {', '.join(question.asked)} alone"
+    others = f", given {len(question.assumed)} others that were not asked about" if question.assumed else ""
+    return f"{asked}: {len(kept)} of {len(verdicts)} kept by every step{within if kept else ''}{others}{vacuous}"
+
+
+def as_text(outcome: Outcome) -> str:
+    """What was found, for people."""
+    from traces.explain.folding import aligned, fitted
+
+    question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
+    proved, supposed = proved_of(outcome)
+    lines = aligned(
+        [
+            ("clause", "verdict", "queries", "seconds"),
+            *((v.clause.name, verdict_text(v, outcome), str(v.asked), f"{v.seconds:.1f}") for v in verdicts),
+        ]
+    ).splitlines()
+    for v in verdicts:
+        if v.word == "not inductive":
+            lines += ["", *counterexample(v)]
+    lines += ["", f"taken for granted: {'; '.join(outcome.granted)}"]
+    lines += impossible_lines(outcome)
+    if outcome.symmetry_off:
+        lines.append(f"symmetry off, so that each process is asked about by itself: {outcome.symmetry_off}")
+    if question.assumed:
+        lines.append(f"assumed, and not asked about: {named_or_counted(question)}")
+    if supposed and proved:
+        lines.append(f"what is proved or follows supposes {', '.join(supposed)}, not proved: it may fail in a run")
+    lines += premise_lines(outcome)
+    if obstacles:
+        lines.append(f"nothing is proved: {'; '.join(obstacles)}")
+    spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
+    lines += ["", f"{conclusion(outcome)}; {spent:.0f} s of queries"]
+    return fitted("\n".join(lines))
+
+
+def premise_lines(outcome: Outcome) -> list[str]:
+    """Which premises runs meet, as far as was looked."""
+    found = outcome.premises
+    if found is None:
+        return (
+            ["whether runs meet the premises of properties was not looked at"] if outcome.question.with_premise else []
+        )
+    by_depth: dict[int, list[str]] = {}
+    for name, depth in found.reached.items():
+        by_depth.setdefault(depth, []).append(name)
+    lines = []
+    if by_depth:
+        said = "; ".join(f"{', '.join(names)} at depth {depth}" for depth, names in sorted(by_depth.items()))
+        lines.append(f"premises that runs meet: {said}")
+    lines += [f"violated in a run of {depth} steps: {name}" for name, depth in outcome.refuted.items()]
+    if found.missing:
+        lines.append(f"premises that no run meets that was looked at: {', '.join(found.missing)}")
+    return [*lines, f"looked at for that: {found.bounds}"]
+
+
+def named_or_counted(question: Question) -> str:
+    """The clauses that are assumed: their names, where these are not nearly all."""
+    if question.alone or len(question.assumed) <= MOST_NAMES:
+        return ", ".join(question.assumed)
+    flag = "" if question.configuration.protocol == "zab" else f" --protocol {question.configuration.protocol}"
+    return f"the {len(question.assumed)} other clauses, which `zabcheck induct{flag} --list` names"
+
+
+def impossible_lines(outcome: Outcome) -> list[str]:
+    """The moves that are never possible, by the clauses that forbid them."""
+    by_clauses: dict[tuple[str, ...], list[str]] = {}
+    for move, names in outcome.impossible.items():
+        by_clauses.setdefault(names, []).append(move)
+    lines = []
+    for names, moves in by_clauses.items():
+        where = f"under {', '.join(names)}" if names else "in any state"
+        lines.append(f"impossible {where}: {'; '.join(moves)}")
+    return lines
+
+
+def verdict_text(v: Verdict, outcome: Outcome) -> str:
+    """A verdict, in the table; nothing is proved where something stands in the way."""
+    if v.clause.name in outcome.refuted:
+        return BROKEN
+    if v.holds and outcome.obstacles:
+        return "no verdict"
+    if v.word == "undecided":
+        return f"undecided ({v.undecided[0]}{', ...' if len(v.undecided) > 1 else ''})"
+    if v.word == "k-inductive":
+        word = f"k-inductive (k = {v.k})"
+    else:
+        word = "follows" if v.follows and v.holds else KEPT if v.holds and outcome.question.chosen else v.word
+    return f"{word}, premise not reached" if v.clause.name in outcome.unreached else word
+
+
+def counterexample(v: Verdict) -> list[str]:
+    """A counterexample to induction, a line each."""
+    from checker.symbolic.counterexample import step_text
+    from traces.explain.folding import aligned
+
+    assert v.failing is not None
+    lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
+    if not v.fields:
+        return [*lines, "there was no time left to look for what matters of the state that shows it"]
+    if not v.failing.move:
+        what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
+        return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.fields], width=INSIDE))]
+    changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in v.fields]
+    return [
+        *lines,
+        f"a state that satisfies what is assumed, and one step from it, {step_text(v.failing)}:",
+        *indented(aligned(changes, width=INSIDE)),
+    ]
+
+
+def indented(text: str) -> list[str]:
+    return [f"  {line}".rstrip() for line in text.splitlines()]
+
+
+def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
+    """A verdict, for machines."""
+    out: dict[str, Any] = {
+        "clause": v.clause.name,
+        "source": v.clause.source,
+        "statement": " ".join(v.clause.statement.split()),
+        "verdict": verdict_word(v, outcome),
+        "premise_reached": premise_reached(v, outcome),
+        "k": v.k,
+        "queries": v.asked,
+        "seconds": round(v.seconds, 3),
+        "undecided": v.undecided,
+    }
+    if v.word == "not inductive" and v.failing is not None:
+        fields = [{"field": name, "before": was, "after": now} for name, was, now in v.fields]
+        out["counterexample"] = {"step": v.failing.move, "word": v.failing.word, "fields": fields}
+    return out
+
+
+def verdict_word(v: Verdict, outcome: Outcome) -> str:
+    """A verdict, for machines: whether its premise is reached is said beside it."""
+    if v.word == "proved" or v.clause.name in outcome.refuted:
+        return verdict_text(v, outcome).partition(",")[0]
+    return v.word
+
+
+def premise_reached(v: Verdict, outcome: Outcome) -> bool | None:
+    """Whether a run was found that meets a property's premise; None: it has none, or nobody looked."""
+    found = outcome.premises
+    if found is None or v.clause.name not in found.properties:
+        return None
+    return v.clause.name not in found.missing

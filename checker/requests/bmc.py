@@ -1,0 +1,206 @@
+"""Bounded model checking: ask z3 whether some run of at most so many steps violates a property."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.output_files import check_writable
+from checker.requests.counterexamples import counterexample
+from checker.requests.model import ModelRequest
+from checker.requests.properties import LITERAL, chosen_properties
+from checker.requests.request import Request, at_least, seconds
+
+if TYPE_CHECKING:
+    from checker.report.bounded import BoundedReport, Broken
+    from checker.report.report import Counterexample
+    from invariants.registry import Property
+    from traces import Runner
+    from zabspec.model import Configuration, Model
+
+__all__ = ["BmcRequest", "answer", "first_broken"]
+
+DEEPEST = 1000
+
+# Called with how many rounds of steps are decided, and the seconds that took.
+Progress = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class BmcRequest(Request):
+    """Bounded model checking.
+
+    Attributes:
+        model: whose runs; with `source` the trace has it.
+        depth: all runs of so many steps, and some longer ones.
+        source: `TRACE[:STEP]`, the state of a saved trace from which runs start; empty: the initial state.
+        properties: names; none: all that are checked by default.
+        every: z3 is asked once in so many steps, and at the end.
+        time_limit: seconds in all; query_limit: of each query.
+        seed: of the solver.
+        trace: where the counterexample is saved; empty: a file named for it; None: nowhere.
+    """
+
+    kind: ClassVar[str] = "bmc"
+
+    model: ModelRequest = field(default_factory=ModelRequest)
+    depth: int = 1
+    source: str = ""
+    properties: tuple[str, ...] = ()
+    every: int = 4
+    time_limit: float = 600.0
+    query_limit: float | None = None
+    seed: int = 0
+    trace: str | None = None
+
+    def validate(self) -> None:
+        at_least(self, 1, "depth", "every")
+        seconds(self, "time_limit", "query_limit")
+        if self.depth > DEEPEST:
+            raise RequestError(f"--depth must be 1 to {DEEPEST}, not {self.depth}: z3 is not asked about more")
+        if not 0 <= self.seed < 2**32:
+            raise RequestError(f"--seed must be 0 to 4294967295, not {self.seed}")
+
+    def beginning(self) -> tuple[Configuration, tuple[int, ...]]:
+        """Return the configuration, and the steps that lead to where runs start.
+
+        Raises:
+            RequestError: there is no such configuration, trace or step.
+        """
+        if not self.source:
+            from checker.symbolic.granted import sized
+
+            return sized(self.model.configuration()), ()
+        from traces import TraceError, read_trace, verify
+
+        name, _, number = self.source.rpartition(":")
+        at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
+        path = Path(self.source if at is None else name)
+        try:
+            trace = read_trace(path)
+            verify(trace)
+        except TraceError as problem:
+            text = str(problem)
+            raise RequestError(text if str(path) in text else f"{path}: {text}") from None
+        words = tuple(step.word.word for step in trace.steps)
+        if at is not None and at > len(words):
+            raise RequestError(f"--from {self.source}: the trace has {len(words)} steps")
+        return trace.configuration, words if at is None else words[:at]
+
+
+def answer(request: BmcRequest, progress: Progress | None = None, started: float | None = None) -> BoundedReport:
+    """Ask z3.
+
+    Args:
+        progress: called now and then.
+        started: when the time limit began, as `time.perf_counter()`; None: now.
+
+    Raises:
+        RequestError: the request is wrong.
+        NoVerdict: what z3 found is no run, or violates nothing: an error of zabcheck.
+    """
+    from checker.report.bounded import BoundedReport
+    from checker.symbolic.bmc import Bounds, check_in_time
+    from zabspec.model import Model
+
+    end = (time.perf_counter() if started is None else started) + request.time_limit
+    if request.trace:
+        check_writable(Path(request.trace), "--trace", regular=True)
+    configuration, start = request.beginning()
+    judged = of_every_state(chosen_properties(request.properties, configuration.protocol), request.properties)
+    if any(p.name == LITERAL for p in judged) and not configuration.literal:
+        raise RequestError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
+    model = Model(configuration)
+    state = state_after(model, start, judged)
+    left = max(0.0, end - time.perf_counter())
+    bounds = Bounds(request.depth, request.every, left, request.query_limit, request.seed)
+    found = check_in_time(model, judged, bounds, state, progress)
+    report = BoundedReport(model, tuple(judged), start, found, request.depth)
+    if not found.broken:
+        return report
+    broken = first_broken(model, start, found.schedule, judged)
+    return report.violated(broken, saved(model, judged, broken, request.trace))
+
+
+def saved(model: Model, judged: Sequence[Property], broken: Broken, trace: str | None) -> Counterexample:
+    """Return the run as a trace, verified and saved."""
+    from checker.explore.result import Exploration, Found
+
+    p, path = broken.properties[0], None
+    if trace is not None:
+        c = model.configuration
+        called = c.variant.replace(",", "+") or Path(c.protocol).stem
+        path = Path(trace or f"zabcheck-{called}-{p.name}.trace.json")
+    one = Exploration(tuple(judged), violations={p.name: Found(p, broken.schedule)})
+    return counterexample(model, one, p.name, path)
+
+
+def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Property]:
+    """The properties that z3 can be asked about: for those of terminal states it would have to say that every step is
+    impossible. Of these the ones that nobody named are left out; the report lists what is judged.
+
+    Raises:
+        RequestError: one that was named is of terminal states.
+    """
+    from invariants.registry import TERMINAL
+
+    for p in chosen:
+        if p.of == TERMINAL and p.name in names:
+            raise RequestError(f"{p.name} is asked of terminal states, and bmc looks for none: explore it")
+    return [p for p in chosen if p.of != TERMINAL]
+
+
+def state_after(model: Model, words: Sequence[int], judged: Sequence[Property]) -> bytes:
+    """The state after some steps.
+
+    Raises:
+        RequestError: a property is broken there, or on the way.
+    """
+    from traces import Runner
+
+    runner = Runner(model)
+    for word in words:
+        runner.step(word)
+        broken = [p.name for p in judged if breaks(runner, p)]
+        if broken:
+            earlier = f"--from ...:{runner.taken - 1}" if runner.taken > 1 else "the initial state"
+            raise RequestError(f"step {runner.taken} of the trace breaks {', '.join(broken)}; start from {earlier}")
+    return runner.state.key()
+
+
+def breaks(runner: Runner, p: Property) -> bool:
+    """Whether the state, or the step just taken, breaks a property; one that reads past an end says nothing of it."""
+    from zabspec.language.reference import ERRORS
+
+    try:
+        return not runner.keeps(p)
+    except ERRORS:
+        return False
+
+
+def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judged: Sequence[Property]) -> Broken:
+    """What a run first breaks, and where: z3 looks at the end of each round only.
+
+    Raises:
+        NoVerdict: it breaks nothing, or is no run: then z3 was told something else than the protocol.
+    """
+    from checker.report.bounded import Broken
+    from traces import Runner, TraceError
+    from zabspec.language.reference import RangeError
+
+    runner = Runner(model)
+    try:
+        for word in start:
+            runner.step(word)
+        for k, word in enumerate(words, 1):
+            runner.step(word)
+            broken = tuple(p for p in judged if breaks(runner, p))
+            if broken:
+                return Broken(broken, (*start, *words[:k]), k)
+    except (TraceError, RangeError) as problem:
+        raise NoVerdict(f"the run that z3 found is none ({problem}): a bug of zabcheck, please report it") from None
+    raise NoVerdict("the run that z3 found breaks nothing: a bug of zabcheck, please report it")

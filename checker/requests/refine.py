@@ -1,0 +1,133 @@
+"""Check that every step of `zab` is a step of abstract ZAB, which `zabcheck prove` proves safe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.output_files import check_writable
+from checker.requests.exploration import ExploreRequest
+from checker.requests.explore import explored
+from checker.requests.model import ModelRequest
+from checker.requests.ready import make_ready
+from checker.requests.request import Request
+from checker.requests.watch import Watch
+
+if TYPE_CHECKING:
+    from checker.bridge.report import BridgeReport
+
+__all__ = ["RefineRequest", "answer"]
+
+USUAL: Mapping[str, int] = {"timeouts": 1, "crashes": 0, "losses": 0, "partitions": 0}
+
+
+@dataclass(frozen=True)
+class RefineRequest(Request):
+    """A refinement check: `zab` and abstract ZAB, explored side by side.
+
+    Attributes:
+        variant: of `zab`.
+        nodes, txns, budgets: as of a model.
+        depth, keep_going, symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as of an
+            exploration.
+        trace: where the run that fails is saved; empty: nowhere.
+    """
+
+    kind: ClassVar[str] = "refine"
+
+    variant: str = ""
+    nodes: int = 3
+    txns: int = 2
+    budgets: Mapping[str, int] = field(default_factory=lambda: USUAL)
+    depth: int | None = None
+    keep_going: bool = False
+    symmetry: bool = True
+    threads: int | None = None
+    max_states: int | None = None
+    time_limit: float | None = None
+    memory_limit: int | None = None
+    trace: str = ""
+
+    def exploration(self) -> ExploreRequest:
+        """Return the request to explore both protocols, without reductions.
+
+        Raises:
+            RequestError: a value is wrong.
+        """
+        return ExploreRequest(
+            ModelRequest("zab", self.variant, nodes=self.nodes, txns=self.txns, budgets=self.budgets),
+            self.depth,
+            keep_going=self.keep_going,
+            symmetry=self.symmetry,
+            reduction="none",
+            threads=self.threads,
+            max_states=self.max_states,
+            time_limit=self.time_limit,
+            memory_limit=self.memory_limit,
+        )
+
+    def validate(self) -> None:
+        self.exploration()
+
+
+def answer(request: RefineRequest, watch: Watch | None = None) -> BridgeReport:
+    """Explore both protocols side by side.
+
+    Raises:
+        RequestError: the request is wrong.
+        NoVerdict: the run that fails is not one of the interpreter: an error of zabcheck.
+    """
+    from checker.bridge.failure import failure
+    from checker.bridge.model import REFINES, Bridged
+    from checker.bridge.report import BridgeReport
+    from checker.explore.compiled import Compiled
+    from checker.report.report import Report
+    from invariants import NO_RUNTIME_ERROR
+    from traces import TraceError
+    from zabspec.model import ConfigError
+
+    if request.trace:
+        check_writable(Path(request.trace), "--trace", regular=True)
+    search = request.exploration()
+    configuration = search.model.configuration()
+    try:
+        model = Bridged(configuration)
+    except ConfigError as problem:
+        raise RequestError(str(problem)) from None
+    if request.time_limit is None:  # which counts this too
+        make_ready(lambda: Compiled.of(model, model.properties, request.symmetry), "both protocols in machine code")
+    exploration, threads, symmetry_off = explored(model, model.properties, search.limits, search, watch or Watch())
+    # it ended the exploration, and is no step without refinement
+    exploration.violations.pop(NO_RUNTIME_ERROR.name, None)
+    report = Report(
+        exploration, configuration, search.limits, model.epochs, model.channels, request.keep_going, threads,
+        symmetry_off,
+    )  # fmt: skip
+    names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
+    try:
+        code = Compiled(model, model.properties, exploration.symmetry) if names else None
+        failures = {name: failure(code, exploration.violations[name]) for name in names if code is not None}
+    except TraceError as problem:
+        raise NoVerdict(
+            f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck"
+        ) from None
+    path, trouble = (
+        saved(failures[names[0]].trace, Path(request.trace) if request.trace else None) if names else ("", "")
+    )
+    return BridgeReport(model, report, failures, path, trouble)
+
+
+def saved(trace: Any, path: Path | None) -> tuple[str, str]:
+    """Save a run, if a file is named; return the file, and what went wrong."""
+    from traces import TraceError, write_trace
+
+    if path is None:
+        return "", ""
+    try:
+        write_trace(trace, path)
+    except TraceError as problem:
+        return "", str(problem)
+    return str(path), ""

@@ -1,0 +1,84 @@
+"""Replay a trace in the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from traces import Trace
+    from traces.replay.replay import Replayed
+
+__all__ = ["ReplayRequest", "answer", "replayed"]
+
+BUG = "a bug of zabcheck, please report it"
+
+
+@dataclass(frozen=True)
+class ReplayRequest(Request):
+    """A replay of a saved trace.
+
+    Attributes:
+        trace: its file.
+    """
+
+    kind: ClassVar[str] = "replay"
+
+    trace: str = ""
+
+    def validate(self) -> None:
+        if not self.trace:
+            raise RequestError("name the trace to replay")
+
+    def read(self) -> Trace:
+        """Return the trace.
+
+        Raises:
+            RequestError: there is none.
+        """
+        from traces import TraceError, read_trace
+
+        try:
+            return read_trace(Path(self.trace))
+        except TraceError as problem:
+            raise RequestError(str(problem)) from None
+
+
+def answer(request: ReplayRequest) -> tuple[Trace, Replayed]:
+    """Replay a saved trace; return it, and what the simulator did.
+
+    Raises:
+        RequestError: it is no trace, or not what its schedule does.
+        NoVerdict: the explorer confirms the trace, and the simulator does not.
+    """
+    trace = request.read()
+    return trace, replayed(trace, request.trace)
+
+
+def replayed(trace: Trace, what: str) -> Replayed:
+    """Replay; nothing is printed.
+
+    Args:
+        what: what sentences call the trace.
+
+    Raises:
+        RequestError: it is not what its schedule does.
+        NoVerdict: the explorer says that it is, and the simulator that it is not.
+    """
+    from traces import TraceError, verify
+    from traces.replay.replay import replay as played
+
+    try:
+        return played(trace)
+    except TraceError as problem:
+        try:
+            verify(trace)
+        except TraceError:
+            raise RequestError(f"{what} does not replay: {problem}") from None
+        raise NoVerdict(
+            f"{what} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"
+        ) from None

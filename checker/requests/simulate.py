@@ -1,0 +1,218 @@
+"""Run a cluster in the deterministic simulator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.model import protocol_named
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from checker.report.simulated import Simulation
+    from zabspec.language.diagnostics import Stop
+    from zabspec.simulator.run import Fault, Run, SimulationError
+
+__all__ = ["RuntimeErrorMet", "SimulateRequest", "answer"]
+
+NUMBER = r"\s*(\d{1,18})\s*"
+FAULTS = ("cut", "heal", "crash", "recover", "lose", "timeout")  # in this order within a tick
+
+
+@dataclass(frozen=True)
+class SimulateRequest(Request):
+    """A run of the simulator; it follows from these values alone.
+
+    Attributes:
+        protocol, variant, repair, network, start, budgets: as of a model (`ModelRequest`).
+        seed: what delays and deadlines are drawn from; 64 bits.
+        nodes: processes; None: as the protocol has it.
+        rounds: ticks.
+        proposals: spread evenly over the ticks; None: 5, or none where the protocol has no transactions.
+        partition: directed pairs `S,D,S,D,...`; nothing that S sends arrives at D.
+        oracle: `lab` for the lab's election; else the seed names leaders.
+        delay: ticks that a message takes, `LEAST:MOST`.
+        cut, heal: `A:B@TICK` or, both ways, `A-B@TICK`.
+        crash, recover, timeout: `P@TICK`.
+        lose: `F:L@TICK`, the connection of a follower to a leader.
+        check: judge the run by the properties of histories.
+        engine: `compiled` or `interpret`; None: the first.
+    """
+
+    kind: ClassVar[str] = "simulate"
+
+    protocol: str = "db19"
+    variant: str = ""
+    repair: str = ""
+    network: str = ""
+    start: str = ""
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    seed: int = 42
+    nodes: int | None = None
+    rounds: int = 1000
+    proposals: int | None = None
+    partition: str | None = None
+    oracle: str = ""
+    delay: str | None = None
+    cut: tuple[str, ...] = ()
+    heal: tuple[str, ...] = ()
+    crash: tuple[str, ...] = ()
+    recover: tuple[str, ...] = ()
+    lose: tuple[str, ...] = ()
+    timeout: tuple[str, ...] = ()
+    check: bool = False
+    engine: str | None = None
+
+    def validate(self) -> None:
+        from zabspec.simulator.run import ENGINES
+
+        if self.engine is not None and self.engine not in ENGINES:
+            raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
+
+    def run(self) -> Run:
+        """Return the run.
+
+        Raises:
+            RequestError, ConfigError: there is no such run.
+        """
+        from zabspec.simulator.run import Run
+
+        protocol = protocol_named(self.protocol)
+        nodes = protocol.nodes if self.nodes is None else self.nodes
+        if self.proposals is not None and not protocol.transactions:
+            raise RequestError(f"--proposals is not for {protocol.name}, which has no transactions")
+        delay: dict[str, Any] = {}
+        if self.delay is not None:
+            least, most = parsed("--delay", self.delay, f"{NUMBER}:{NUMBER}", "LEAST:MOST, as 1:3")
+            delay = {"least_delay": least, "delays": most - least + 1}
+        return Run(
+            self.seed,
+            nodes,
+            self.rounds,
+            5 if self.proposals is None else self.proposals,
+            tuple((a, b) for a, b in pairs(self.partition) if 0 <= a < nodes and 0 <= b < nodes),
+            tuple(faults(self)),
+            protocol=self.protocol,
+            variant=protocol.combined(self.variant, self.repair),
+            network=self.network,
+            oracle=self.oracle,
+            budgets=",".join(f"{name}={n}" for name, n in self.budgets.items()),
+            start=self.start,
+            **delay,
+        )
+
+
+def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
+    """Simulate; nothing is printed but progress, and nothing written.
+
+    Args:
+        listen: everything that happens is recorded, as events; the run is interpreted.
+
+    Raises:
+        RequestError: the request is wrong.
+        RuntimeErrorMet: the run ends in a run-time error of a user protocol.
+        NoVerdict: the run has no end.
+    """
+    from checker.report.simulated import Simulation
+    from traces.tables.table import TableError
+    from zabspec.model import ConfigError
+    from zabspec.simulator.run import MOST_OBSERVED, SimulationError
+
+    try:
+        run = request.run()
+        return Simulation(run, request.engine or "compiled", listen, request.check)
+    except ConfigError as problem:
+        raise RequestError(str(problem)) from None
+    except SimulationError as problem:
+        raise met_in(run, problem) or NoVerdict(f"the run has no end: {problem}") from None
+    except TableError as problem:
+        raise RequestError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
+
+
+class RuntimeErrorMet(NoVerdict):
+    """A run of somebody's own protocol that ends in a run-time error of its source: `no-runtime-error` is violated.
+
+    Args:
+        sentence: what the simulator says of it.
+        stop: the line of the source, and what its names hold.
+    """
+
+    def __init__(self, sentence: str, stop: Stop) -> None:
+        super().__init__(f"the run has no end: {sentence}")
+        self.sentence, self.stop = sentence, stop
+
+
+def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
+    """The run-time error of the author in which a run ends, met again in plain Python, which has the values; None: it
+    is of the simulator, or of a protocol of this project."""
+    from traces.record.failure import of_author
+    from zabspec.language.diagnostics import innermost
+    from zabspec.language.place import is_own_file
+    from zabspec.language.reference import ERRORS
+    from zabspec.simulator.run import SimulationError, play
+
+    if problem.lacks_room or protocol_named(run.protocol).text is None:
+        return None
+    try:
+        play(run, "interpret")
+    except SimulationError as again:
+        trouble = again.__context__
+        if not isinstance(trouble, ERRORS) or not of_author(trouble):
+            return None
+        stop = innermost(trouble, lambda file: not is_own_file(file))
+        if stop is not None and not is_own_file(stop.place.file):
+            return RuntimeErrorMet(str(again), stop)
+    return None
+
+
+def pairs(text: str | None) -> list[tuple[int, int]]:
+    """The directed pairs of --partition; those out of range are ignored later (reading 15).
+
+    Raises:
+        RequestError: these are not pairs of numbers.
+    """
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",")]
+    wrong = [word for word in words if not re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII)]
+    if wrong:
+        raise RequestError(f"--partition lists pairs S,D,S,D,... of process numbers; {wrong[0]!r} is none")
+    if len(words) % 2:
+        raise RequestError(f"--partition lists pairs S,D,S,D,...; {len(words)} numbers are an odd count")
+    numbers = [int(word) for word in words]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def parsed(option: str, text: str, pattern: str, form: str) -> tuple[int, ...]:
+    """The numbers in a flag's value.
+
+    Raises:
+        RequestError: it is not of that form.
+    """
+    found = re.fullmatch(pattern, text, re.ASCII)
+    if not found:
+        raise RequestError(f"{option} must be {form}, not {text!r}")
+    return tuple(int(number) for number in found.groups())
+
+
+def faults(request: SimulateRequest) -> Iterable[Fault]:
+    """The schedule. In one tick: cuts, heals, crashes, recoveries, lost connections, timeouts."""
+    from zabspec.simulator.run import Fault
+
+    for kind in FAULTS:
+        for text in getattr(request, kind):
+            if kind in ("crash", "recover", "timeout"):
+                p, tick = parsed(f"--{kind}", text, f"{NUMBER}@{NUMBER}", "P@TICK, as 1@300")
+                yield Fault(tick, kind, p)
+                continue
+            both = kind != "lose" and "-" in text
+            form = "F:L@TICK, as 1:0@300" if kind == "lose" else "A:B@TICK or A-B@TICK, as 0:1@300"
+            a, b, tick = parsed(f"--{kind}", text, f"{NUMBER}{'-' if both else ':'}{NUMBER}@{NUMBER}", form)
+            if a == b:
+                raise RequestError(f"--{kind} {text}: a process has no way to itself")
+            yield Fault(tick, kind, a, b)
+            if both:
+                yield Fault(tick, kind, b, a)
