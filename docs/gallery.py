@@ -121,17 +121,17 @@ def more() -> str:
         if name.endswith(ON):
             c = entry(name)
             told = ", ".join(f"{p} {depth}" for p, depth in c.expect.violated.items())
-            out += f"| `{c.options['variant']}` | {budget(c)} | {told} |\n"
+            out += f"| `{c.values['variant']}` | {budget(c)} | {told} |\n"
     return out
 
 
 def budget(c: Check) -> str:
-    words = [f"{c.options['nodes']} processes"] if c.options["nodes"] != 3 else []
+    words = [f"{c.values['nodes']} processes"] if c.values["nodes"] != 3 else []
     for name, one in (("txns", "transaction"), ("timeouts", "timeout"), ("crashes", "crash")):
-        if n := int(c.options.get(name, 0)):
+        if n := int(c.values.get(name, 0)):
             words.append(f"{n} {one}" + ("" if n == 1 else "es" if one == "crash" else "s"))
-    faults = any(c.options.get(name) for name in ("timeouts", "crashes"))
-    depth = f", to depth {c.options['depth']}" if "depth" in c.options else ""
+    faults = any(c.values.get(name) for name in ("timeouts", "crashes"))
+    depth = f", to depth {c.values['depth']}" if "depth" in c.values else ""
     return ", ".join(words) + ("" if faults else ", no fault") + depth
 
 

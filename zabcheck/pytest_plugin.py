@@ -44,10 +44,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(FIXTURE, marks, ids=[title(m.args, m.kwargs) for m in marks], indirect=True)
 
 
-def title(args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+def title(args: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
     """What a configuration is called in the name of its test."""
     words = [str(getattr(value, "name", value)) for value in args]
-    return " ".join([*words, *(f"{name}={value}" for name, value in options.items())]) or "zab"
+    return " ".join([*words, *(f"{name}={value}" for name, value in keywords.items())]) or "zab"
 
 
 def asked(*args: Any, **options: Any) -> Explored:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, complain, one_line, say, write_file
+from checker.report.outputs import AuditOutputs
 
 if TYPE_CHECKING:
     from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory
@@ -21,7 +22,7 @@ DRAWN = ("html", "svg", "png")
 TXN = re.compile(r"<(\d+),(\d+)>")
 
 
-def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
+def judged_logs(paths: list[Path], outputs: AuditOutputs) -> int:
     """Read, judge and tell; returns the exit code.
 
     Raises:
@@ -30,9 +31,6 @@ def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
     from traces.zookeeper.text_logs import read_text_logs
     from zabspec.files import Unreadable
 
-    for option in ("config", "diff", "watch", "sarif", "junit", "no_digests"):
-        if options[option]:
-            raise click.UsageError(f"--{option.replace('_', '-')} does not go with --logs")
     try:
         history = read_text_logs(paths)
     except Unreadable as problem:
@@ -47,21 +45,21 @@ def judged_logs(paths: list[Path], options: dict[str, Any]) -> int:
         {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]} for b in broken
     ]
     code = VIOLATED if found else HELD if judged or history.rows is None else NO_VERDICT
-    trouble = draw(history, broken, options)
-    said = json.dumps(as_json(history, judged, found, code), indent=1) if options["as_json"] else ""
+    trouble = draw(history, broken, outputs)
+    said = json.dumps(as_json(history, judged, found, code), indent=1) if outputs.as_json else ""
     code = say(said or as_text(history, judged, found), code)
     for wrong in trouble:
         complain(wrong)
     return NO_VERDICT if trouble else code
 
 
-def draw(history: TextHistory, broken: list[Broken], options: dict[str, Any]) -> list[str]:
+def draw(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> list[str]:
     """Write the pictures that were asked for; gives back what went wrong.
 
     Raises:
         UsageError: what makes a PNG is not installed.
     """
-    if not any(options[kind] for kind in DRAWN):
+    if not any(getattr(outputs, kind) for kind in DRAWN):
         return []
     from importlib.metadata import version
 
@@ -72,11 +70,12 @@ def draw(history: TextHistory, broken: list[Broken], options: dict[str, Any]) ->
     drawn = picture_of_logs(history, broken, version("zabcheck"))
     out = []
     for kind in DRAWN:
-        if options[kind] is None:
+        path: Path | None = getattr(outputs, kind)
+        if path is None:
             continue
         try:
             data = page_of_logs(drawn).encode() if kind == "html" else document(drawn.picture).encode()
-            out.append(write_file(options[kind], rasterised(data.decode()) if kind == "png" else data))
+            out.append(write_file(path, rasterised(data.decode()) if kind == "png" else data))
         except NoRasterizer as missing:
             raise click.UsageError(str(missing)) from None
     return [problem for problem in out if problem]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +19,14 @@ from checker.commands.common import (
     PATH,
     WRONG,
     Subcommand,
-    check_writable,
     complain,
     near,
     say,
     write_file,
 )
 from checker.ending import say_error
+from checker.errors import RequestError
+from checker.report.outputs import CheckOutputs
 from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def file_options(command: Any) -> Any:
 @click.option("--only", multiple=True, metavar="NAME", help="This check alone (repeatable).")
 @click.option("--changed-since", metavar="REV", help="Only what may differ since that commit: git says what changed.")
 @file_options
-def check(file: Path | None, **options: Any) -> int:
+def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, **outputs: Any) -> int:
     """Run the checks of zabcheck.toml and hold what they find against what it says.
 
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
@@ -71,16 +72,17 @@ def check(file: Path | None, **options: Any) -> int:
     from checker.gate.changed import changed_lines
     from checker.gate.configuration import MatrixError, default_file, read_matrix
 
-    with for_machines(options["as_json"]):
-        refuse_both(options)
+    with for_machines(outputs["as_json"]):
+        written = CheckOutputs(**outputs)
+        written.check()
         try:
             matrix = read_matrix(default_file() if file is None else file)
-            why = chosen(matrix, options["only"], options["changed_since"])
-            since = changed_lines(matrix, options["changed_since"]) if options["changed_since"] is not None else {}
+            why = chosen(matrix, only, changed_since)
+            since = changed_lines(matrix, changed_since) if changed_since is not None else {}
             result = replace(result_of(matrix, why, datetime.datetime.now(datetime.UTC).date()), changed=since)
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None
-        return published(result, options)
+        return published(result, written)
 
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
@@ -134,41 +136,23 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 # --- the answer ------------------------------------------------------------------------------------
 
 
-def refuse_both(options: dict[str, Any]) -> None:
-    """
-    Raises:
-        UsageError: two options contradict each other, or a file cannot be written.
-    """
-    if options["as_json"] and options["github"]:
-        raise click.UsageError("--json and --github both write to stdout")
-    for option in ("junit", "sarif"):
-        if options[option] is not None:
-            check_writable(options[option], f"--{option}")
-    if options["junit"] is not None and options["junit"] == options["sarif"]:
-        raise click.UsageError("--junit and --sarif name the same file")
-    for option in ("traces", "html"):
-        folder = options[option]
-        if folder is not None and not folder.is_dir():
-            raise click.UsageError(f"--{option} {folder}: there is no such folder")
-
-
-def published(result: Result, options: dict[str, Any]) -> int:
+def published(result: Result, outputs: CheckOutputs) -> int:
     """Write the answer everywhere it is wanted; returns the exit code."""
     from checker.gate import files
     from checker.report.sources import top_of
 
-    troubles = saved(result, {"traces": options["traces"], "html": options["html"]})
+    troubles = saved(result, outputs)
     root = top_of(result.path)
-    if options["junit"] is not None:
-        troubles.append(write_file(options["junit"], files.as_junit(result)))
-    if options["sarif"] is not None:
-        troubles.append(write_file(options["sarif"], files.as_sarif(result, root)))
+    if outputs.junit is not None:
+        troubles.append(write_file(outputs.junit, files.as_junit(result)))
+    if outputs.sarif is not None:
+        troubles.append(write_file(outputs.sarif, files.as_sarif(result, root)))
     code = result.exit_code
-    if options["as_json"]:
+    if outputs.as_json:
         code = say(json.dumps(result.as_json(), indent=1), code)
     else:
         code = say(result.text(), code)
-    if options["github"]:
+    if outputs.github:
         lines = files.annotation_lines(result, root)
         code = max(code, say("\n".join(lines), code)) if lines else code
         troubles.append(summarized(result))
@@ -194,7 +178,7 @@ def summarized(result: Result) -> str:
     return ""
 
 
-def saved(result: Result, folders: Mapping[str, Path | None]) -> list[str]:
+def saved(result: Result, outputs: CheckOutputs) -> list[str]:
     """Save the runs worth keeping, as traces and as pages; what went wrong."""
     from traces import TraceError, write_trace
     from traces.pictures import to_html
@@ -202,10 +186,10 @@ def saved(result: Result, folders: Mapping[str, Path | None]) -> list[str]:
     out = []
     for name, trace in result.runs():
         try:
-            if (folder := folders["traces"]) is not None:
-                write_trace(trace, folder / f"{name}.trace.json")
-            if (folder := folders["html"]) is not None:
-                out.append(write_file(folder / f"{name}.html", to_html(trace).encode()))
+            if outputs.traces is not None:
+                write_trace(trace, outputs.traces / f"{name}.trace.json")
+            if outputs.html is not None:
+                out.append(write_file(outputs.html / f"{name}.html", to_html(trace).encode()))
         except TraceError as problem:
             out.append(str(problem))
     return out
@@ -213,10 +197,10 @@ def saved(result: Result, folders: Mapping[str, Path | None]) -> list[str]:
 
 @contextmanager
 def for_machines(wanted: bool) -> Iterator[None]:
-    """Under --json what is wrong with the question is said on stdout too, as JSON."""
+    """Under --json, write what is wrong with the request on stdout too, as JSON."""
     try:
         yield
-    except click.ClickException as problem:
+    except (click.ClickException, RequestError) as problem:
         if wanted:
-            say_error(problem.format_message(), WRONG)
+            say_error(problem.format_message() if isinstance(problem, click.ClickException) else str(problem), WRONG)
         raise

@@ -72,7 +72,7 @@ def refuse_model_options() -> None:
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="State only this property (repeatable).")
 @click.option("--no-symmetry", is_flag=True, help="The configuration has TLC count renamings of a state apart.")
-def export(trace: Path | None, form: str, output: Path | None, model: bool, **options: Any) -> int:
+def export(trace: Path | None, form: str, output: Path | None, model: bool, **flags: Any) -> int:
     """Write a saved trace in another form, or a whole model as a TLA+ module.
 
     A trace: as text, JSON, ITF (Apalache, Quint), a Mermaid diagram, a page to walk through (HTML), a picture (SVG,
@@ -81,7 +81,7 @@ def export(trace: Path | None, form: str, output: Path | None, model: bool, **op
     if model:
         from checker.commands.export_model import export_model
 
-        return export_model(trace, form, output, options)
+        return export_model(trace, form, output, **flags)
     refuse_model_options()
     if form == "tla":
         raise click.UsageError("to tla goes a whole model, not a trace: --model")

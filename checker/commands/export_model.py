@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from checker.requests.properties import chosen_properties
 __all__ = ["export_model"]
 
 
-def export_model(trace: Path | None, form: str, output: Path | None, options: Mapping[str, Any]) -> int:
+def export_model(trace: Path | None, form: str, output: Path | None, **flags: Any) -> int:
     """Write the module; the configuration beside it, or on stdout behind its end.
 
     Raises:
@@ -26,8 +25,8 @@ def export_model(trace: Path | None, form: str, output: Path | None, options: Ma
         raise click.UsageError("--model writes a model, and a trace is given: one of the two")
     if form != "tla":
         raise click.UsageError(f"a model goes --to tla, not to {form}")
-    configuration = model_request(**options).configuration()
-    properties = chosen_properties(options["names"], configuration.protocol)
+    configuration = model_request(**flags).configuration()
+    properties = chosen_properties(flags["names"], configuration.protocol)
     name = "Model" if output is None else output.stem
     if output is not None:
         if output.suffix != ".tla" or not name.isidentifier() or not name.isascii():
@@ -42,7 +41,7 @@ def export_model(trace: Path | None, form: str, output: Path | None, options: Ma
         module = module_of(Model(configuration), properties, name)
     except Untranslatable as problem:
         raise click.UsageError(f"no module says this model: {problem}") from None
-    beside = module.configured(symmetry=not options["no_symmetry"])
+    beside = module.configured(symmetry=not flags["no_symmetry"])
     if output is None:
         return say(module.text + f"The configuration, {name}.cfg:\n\n{beside}", HELD)
     for path, text in ((output, module.text), (output.with_suffix(".cfg"), beside)):

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from checker.commands.check import file_options, for_machines, published, refuse_both, result_of
+from checker.commands.check import file_options, for_machines, published, result_of
 from checker.commands.common import Subcommand, table
+from checker.report.outputs import CheckOutputs
 
 __all__ = ["gallery"]
 
@@ -28,7 +29,7 @@ Examples:
 @click.option("--all", "heavy", is_flag=True, help="Those too that take more than a minute.")
 @click.option("--list", "listing", is_flag=True, help="Say what there is, and run nothing.")
 @file_options
-def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **options: Any) -> int:
+def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **outputs: Any) -> int:
     """Run the gallery: each entry is a claim of the sources, or a known fault, held against what was found before.
 
     Exit codes: as `zabcheck check`.
@@ -37,8 +38,9 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
     from checker.gate.shipped import GalleryResult, listed
     from checker.gate.shipped import gallery as shipped
 
-    with for_machines(options["as_json"]):
-        refuse_both(options)
+    with for_machines(outputs["as_json"]):
+        written = CheckOutputs(**outputs)
+        written.check()
         try:
             there = shipped()
             left = there.named(names, source, heavy or listing)
@@ -49,4 +51,4 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
             found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None
-        return published(GalleryResult(found.path, found.outcomes, found.what), options)
+        return published(GalleryResult(found.path, found.outcomes, found.what), written)

@@ -105,7 +105,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
     "--master", default="local[*]", show_default=True, metavar="URL", help="Where it runs, as Spark names it."
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def sweep(folder: Path, master: str, as_json: bool, **options: Any) -> int:
+def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
     """Run every configuration of a grid in the simulator and judge it by every property of histories.
 
     FOLDER takes a table of all runs and a report. What is finished is not run again: the same
@@ -124,7 +124,7 @@ def sweep(folder: Path, master: str, as_json: bool, **options: Any) -> int:
 
         try:
             with progress() as bar:
-                return Sweep(folder, asked(options), bar).answer(master, as_json)
+                return Sweep(folder, asked(**flags), bar).answer(master, as_json)
         except (ConfigError, StoreError) as problem:
             raise click.UsageError(str(problem)) from None
         except NotRepeated as problem:
@@ -135,15 +135,15 @@ def sweep(folder: Path, master: str, as_json: bool, **options: Any) -> int:
         raise Cannot(f"{problem}; what is finished is in {folder}, and the same command goes on") from None
 
 
-def asked(options: dict[str, Any]) -> Grid | None:
-    """The question; none: no flag asks one.
+def asked(**flags: Any) -> Grid | None:
+    """Return the grid that the flags name, or None if they name none.
 
     Raises:
         UsageError, ConfigError: there is none such.
     """
     from traces.sweep.grid import Grid
 
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given = {name: value for name, value in flags.items() if value not in (None, ())}
     if not given:
         return None
     if "seeds" not in given:

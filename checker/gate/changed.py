@@ -61,7 +61,7 @@ def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
 
     top = Path(os.path.realpath(git(matrix.path.parent, "rev-parse", "--show-toplevel").rstrip("\n")))
     commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
-    protocols = {str(c.options["protocol"]) for c in matrix.checks}
+    protocols = {str(c.values["protocol"]) for c in matrix.checks}
     files = {file for p in protocols if p.endswith(".py") or os.sep in p for file, _ in read_text(p).files}
     out = {}
     for file in sorted({os.path.realpath(file) for file in files}):
@@ -87,7 +87,7 @@ def lines_that_differ(before: Sequence[str], now: Sequence[str]) -> set[int]:
 
 def same(check: Check, before: Check | None) -> bool:
     """Whether a check asks and expects what it did."""
-    return before is not None and (check.options, check.expect) == (before.options, before.expect)
+    return before is not None and (check.values, check.expect) == (before.values, before.expect)
 
 
 def package_folders() -> list[Path]:
@@ -103,7 +103,7 @@ def is_below(path: Path, folders: Iterable[Path]) -> bool:
 def rests_on(check: Check, changed: set[Path]) -> bool:
     """Whether the text of its protocol, or a file that this imports, changed. Of a text that is a module of a package
     any Python file may be one of these."""
-    protocol = str(check.options["protocol"])
+    protocol = str(check.values["protocol"])
     if protocol.endswith(".py") or os.sep in protocol:
         from zabspec.own.texts import read_text
 

@@ -75,7 +75,7 @@ class Check:
 
     Attributes:
         name: of letters, digits, dots and dashes: it is part of file names.
-        options: of the command that answers, as its function takes them (`zabcheck.explore`, `zabcheck.simulate`).
+        values: of the fields of its request, as `zabcheck.explore` and `zabcheck.simulate` take them.
         expect: what is to be found.
         claim, where, story: what is claimed, where, and what happens: for a gallery.
         seconds: the CPU seconds that it took when it was last measured; 0: not measured.
@@ -83,7 +83,7 @@ class Check:
     """
 
     name: str
-    options: Mapping[str, Any]
+    values: Mapping[str, Any]
     expect: Expectation
     claim: str = ""
     where: str = ""
@@ -93,7 +93,7 @@ class Check:
 
     @property
     def engine(self) -> str:
-        return str(self.options.get("engine", "compiled"))
+        return str(self.values.get("engine", "compiled"))
 
     @property
     def simulated(self) -> bool:
@@ -315,7 +315,7 @@ def located(protocol: str, path: Path) -> str:
     return protocol
 
 
-def expectation(given: Mapping[str, Any], options: Mapping[str, Any]) -> Expectation:
+def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectation:
     """
     Raises:
         MatrixError: it contradicts itself, or what is asked.
@@ -323,19 +323,19 @@ def expectation(given: Mapping[str, Any], options: Mapping[str, Any]) -> Expecta
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
         raise MatrixError(f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties break")
-    ends = options.get("engine") not in (SIMULATE, LIVE)
-    if len(set(violated.values())) > 1 and not options.get("keep_going") and ends:
+    ends = values.get("engine") not in (SIMULATE, LIVE)
+    if len(set(violated.values())) > 1 and not values.get("keep_going") and ends:
         raise MatrixError(
             "what breaks at several depths is found with keep_going = true: without it, the first ends it"
         )
     of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
-    if options.get("engine") == SIMULATE and of_states:
+    if values.get("engine") == SIMULATE and of_states:
         raise MatrixError(f"a simulated run has no {of_states[0]} to expect")
-    if options.get("engine") != LIVE and "goals" in options:
+    if values.get("engine") != LIVE and "goals" in values:
         raise MatrixError('goals are for engine = "live"')
-    if options.get("engine") == LIVE and "raw" in given:
+    if values.get("engine") == LIVE and "raw" in given:
         raise MatrixError("states of the stable phase are not counted without symmetry too: there is no raw to expect")
-    if options.get("engine") != SIMULATE and "sha256" in given:
+    if values.get("engine") != SIMULATE and "sha256" in given:
         raise MatrixError("only a simulated run has a sha256 to expect")
     premises: Any = given.get("premises", ALL if verdict == HOLDS else [])
     if verdict == NOT_REACHED and premises:

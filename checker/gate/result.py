@@ -167,7 +167,7 @@ def json_of(o: Outcome) -> dict[str, Any]:
     return {
         "name": o.check.name,
         "status": o.status.lower(),
-        "options": dict(o.check.options),
+        "options": dict(o.check.values),
         "expected": {"verdict": e.verdict, "violated": dict(e.violated), "source": e.source},
         "differences": [
             {"what": d.what, "property": d.name or None, "depth": d.depth, "says": d.says, "known": d.known or None}

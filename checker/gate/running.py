@@ -98,8 +98,8 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[Asked]:
 def ready(check: Check) -> Asked:
     from traces.judging.simulated import judged_properties
 
-    given = {k: v for k, v in check.options.items() if k != "protocol"}
-    protocol = str(check.options["protocol"])
+    given = {k: v for k, v in check.values.items() if k != "protocol"}
+    protocol = str(check.values["protocol"])
     if check.simulated:
         del given["engine"]
         run = request_of(SimulateRequest, protocol, given | {"check": True})

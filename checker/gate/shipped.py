@@ -119,11 +119,11 @@ def gallery() -> Gallery:
 
 def shipped(check: Check, seconds: float) -> Check:
     """An entry, its protocol where the package has it."""
-    protocol = str(check.options["protocol"])
+    protocol = str(check.values["protocol"])
     inside = str(FOLDER / EXAMPLES) + os.sep
     if protocol.startswith(inside):
         protocol = str(examples() / protocol.removeprefix(inside))
-    return replace(check, options={**check.options, "protocol": protocol}, seconds=seconds)
+    return replace(check, values={**check.values, "protocol": protocol}, seconds=seconds)
 
 
 def examples() -> Path:

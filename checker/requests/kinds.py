@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.errors import RequestError
+from checker.requests.audit import AuditRequest
 from checker.requests.bmc import BmcRequest
 from checker.requests.exploration import ExploreRequest
 from checker.requests.induct import InductRequest
@@ -23,7 +24,7 @@ KINDS: Mapping[str, type[Request]] = {
     kind.kind: kind
     for kind in (
         ExploreRequest, LiveRequest, SearchRequest, MutateRequest, SimulateRequest, ReplayRequest, JudgeRequest,
-        InductRequest, BmcRequest, RefineRequest,
+        InductRequest, BmcRequest, RefineRequest, AuditRequest,
     )
 }  # fmt: skip
 

@@ -28,8 +28,8 @@ ENTRIES = {c.name: c for c in gallery().matrix.checks}
 
 def of_variant(protocol: str, variant: str) -> Iterator[Check]:
     for c in ENTRIES.values():
-        named = f"{c.options.get('variant', '')},{c.options.get('repair', '')}".strip(",")
-        if Path(str(c.options["protocol"])).name == Path(protocol).name and variant in named.split(","):
+        named = f"{c.values.get('variant', '')},{c.values.get('repair', '')}".strip(",")
+        if Path(str(c.values["protocol"])).name == Path(protocol).name and variant in named.split(","):
             yield c
 
 
@@ -56,11 +56,11 @@ def test_every_protocol_and_every_variant_has_an_entry(name: str) -> None:
 
 
 def test_every_protocol_of_the_project_has_entries() -> None:
-    assert set(PROTOCOLS) <= {str(c.options["protocol"]) for c in ENTRIES.values()}
+    assert set(PROTOCOLS) <= {str(c.values["protocol"]) for c in ENTRIES.values()}
 
 
 def test_every_network_of_zab_that_breaks_it_has_entries_of_the_page() -> None:
-    asked = {c.options.get("network") for c in ENTRIES.values() if c.options["protocol"] == "zab"}
+    asked = {c.values.get("network") for c in ENTRIES.values() if c.values["protocol"] == "zab"}
     assert {"lossy", "unordered", "duplicating"} <= asked
 
 
@@ -71,14 +71,14 @@ def test_what_is_expected_of_a_variant_is_what_its_own_row_says(protocol: str) -
         mine = [
             c
             for c in of_variant(protocol, v.name)
-            if "network" not in c.options and not c.name.endswith("-and-on") and not c.live
+            if "network" not in c.values and not c.name.endswith("-and-on") and not c.live
         ]
         for c in mine:
             assert bool(v.breaks) == (c.expect.verdict == "violated"), c.name
         if v.breaks:
             c = mine[0]
             assert min(c.expect.violated.values()) == v.depth
-            assert (set(v.breaks) if c.options.get("keep_going") else {v.breaks[0]}) <= set(c.expect.violated)
+            assert (set(v.breaks) if c.values.get("keep_going") else {v.breaks[0]}) <= set(c.expect.violated)
 
 
 def test_the_page_says_what_the_entries_say() -> None:
@@ -199,5 +199,5 @@ def test_the_examples_are_found_where_an_installation_puts_them(
 
 
 def test_no_two_entries_ask_and_expect_the_same() -> None:
-    asked = [(dict(c.options), c.expect) for c in ENTRIES.values()]
+    asked = [(dict(c.values), c.expect) for c in ENTRIES.values()]
     assert not [a for a, b in itertools.combinations(asked, 2) if a == b]
