@@ -167,3 +167,46 @@ def test_any_state_stands_for_its_orbit(network: str) -> None:
         assert orbits.setdefault(fingerprint, min(orbit)) == min(orbit)
         several += 1 < len(orbit) < len(images)
     assert several > 5
+
+
+class Coloured(Compiled):
+    """The same code, of which the colours can be seen."""
+
+    exports = Compiled.exports | {
+        "own_colours": (None, ctypes.c_void_p, ctypes.c_void_p),
+        "shared_colours": (None, ctypes.c_void_p, ctypes.c_void_p),
+    }
+
+    def colours(self, data: bytes) -> list[int]:
+        room = (ctypes.c_int64 * 16)()
+        self.own_colours(self.state(data), room)  # type: ignore[attr-defined]
+        self.shared_colours(self.state(data), room)  # type: ignore[attr-defined]
+        return list(room[:NODES])
+
+
+@pytest.mark.slow(seconds=1)
+def test_colours_tell_processes_apart_and_are_renamed_with_them() -> None:
+    """Where two processes have one colour, every order of them is tried: that costs, and nothing else would show it."""
+    code = Coloured(code_of("datagrams").model, (), True)
+    layout, source = code.layout, random.Random(13)
+    for name, f in layout.fields.items():
+        if f.role in (Role.SCRATCH, Role.NETWORK, Role.BUDGET) or name in (
+            "bytes",
+            "book",
+            "many",
+            "chain",
+            "line",
+            "known",
+        ):
+            continue  # of these nothing is of a process alone
+        kept = set(bytes_of(layout, name))
+        for _ in range(12):
+            data = bytes(b if at in kept else 0 for at, b in enumerate(random_state(layout, source)))
+            colours = code.colours(data)
+            alike = set()  # some renaming puts one in the place of the other, and leaves the state as it is
+            for p in itertools.permutations(range(NODES)):
+                other = renamed(layout, data, p)
+                assert code.colours(other) == [colours[p.index(k)] for k in range(NODES)]
+                alike |= {(k, p[k]) for k in range(NODES) if other == data}
+            for pair in itertools.product(range(NODES), repeat=2):
+                assert (colours[pair[0]] == colours[pair[1]]) == (pair in alike), name

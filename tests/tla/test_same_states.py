@@ -9,11 +9,12 @@ from same_states import compared
 from test_tla import JAR, needs_tlc
 
 from checker.tla.env import Untranslatable
-from checker.tla.module import Module, module_of
+from checker.tla.module import Module, check_names, module_of
 from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
-from zabspec.language.kinds import MessageUnion
+from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
+from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.model import Configuration, Model
 
 HERE = Path(__file__).parent
@@ -100,6 +101,22 @@ def test_a_field_that_tla_has_no_name_for_is_refused(tmp_path: Path) -> None:
     path.write_text(SHAPES.replace('"items"', '"CHOOSE"').replace("s.items", "s.CHOOSE"), encoding="utf-8")
     with pytest.raises(Untranslatable, match="the field CHOOSE has a name"):
         module_of(Model(Configuration(str(path))), (), "Shapes")
+
+
+ENTRY = Record("Entry", {"IN": Int(0, 3), "x_IN": Int(0, 3)})
+LIKE_ITS_TAG = MessageUnion((Message("TICK", {"n": Int(0, 1), "kind": Int(0, 1)}),))
+LIKE_ANOTHER = MessageUnion((Message("TICK", {"IN": Int(0, 1)}),), {"x_IN": Int(0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [(ENTRY, "Entry.IN"), (Seq(ENTRY, 2), "Entry.IN"), (LIKE_ITS_TAG, "TICK.kind"), (LIKE_ANOTHER, "TICK.IN")],
+)
+def test_parts_that_would_have_one_name_are_refused(kind: Kind, said: str) -> None:
+    """A record in which two parts have one name would lose one of them."""
+    layout = Layout(Schema(1, (Field("x", kind, Role.PERSISTENT),), {}))
+    with pytest.raises(Untranslatable, match=f"{said} has a name that another part of it has"):
+        check_names(layout)
 
 
 @pytest.mark.parametrize("name", ["Integers", "Sequences", "TLC", "MODULE", "größe"])
