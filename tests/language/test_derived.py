@@ -169,13 +169,14 @@ def test_any_state_stands_for_its_orbit(network: str) -> None:
     assert several > 5
 
 
+POINTERS = (None, ctypes.c_void_p, ctypes.c_void_p)
+WITH_COLOURS = {**Compiled.exports, "own_colours": POINTERS, "shared_colours": POINTERS}
+
+
 class Coloured(Compiled):
     """The same code, of which the colours can be seen."""
 
-    exports = Compiled.exports | {
-        "own_colours": (None, ctypes.c_void_p, ctypes.c_void_p),
-        "shared_colours": (None, ctypes.c_void_p, ctypes.c_void_p),
-    }
+    exports = WITH_COLOURS
 
     def colours(self, data: bytes) -> list[int]:
         room = (ctypes.c_int64 * 16)()

@@ -22,6 +22,7 @@ from zabcheck.language import (
 
 CASES = 40
 LOW = -3
+TURN, SET = 0, 2  # of an enumeration
 choice = 2  # a constant that is called like a name of the module's
 
 
@@ -398,6 +399,25 @@ def nobody_is_a_number(s: State) -> None:
         if s.level[p] > 0 and s.chief < p:
             s.chief = p
     s.turn = 23
+
+
+# --- one value or another ---
+
+
+@environment_step(when=ready, everywhere=True)
+def a_process_or_nobody(s: State) -> None:
+    s.chief = 2 if s.level[2] == 0 else NOBODY
+    best = s.chief if s.level[0] > s.level[1] else NOBODY
+    s.chief = best if s.level[1] > 0 else 1
+    s.out = 1 if best == NOBODY else 2 + best
+    s.turn = 24
+
+
+@environment_step(when=ready, everywhere=True)
+def a_value_of_an_enumeration(s: State) -> None:
+    s.mode = TURN if s.level[0] > s.level[1] else SET
+    s.out = 1 if s.mode == SET else 2
+    s.turn = 25
 
 
 def someone(s: State) -> bool:
