@@ -14,8 +14,8 @@ import pytest
 from symbolic_states import random_state
 
 from checker.explore.compiled import Compiled
-from zabspec.language import Layout, NodeId, Role, Seq, SetOf, derive
-from zabspec.language.kinds import Kind, MessageUnion
+from zabspec.language import NODE, Field, Int, Layout, Message, MessageUnion, NodeId, Role, Schema, Seq, SetOf, derive
+from zabspec.language.kinds import Kind
 from zabspec.model import Configuration, Model
 
 TEXT = Path(__file__).parent / "every_kind.py"
@@ -167,6 +167,17 @@ def test_any_state_stands_for_its_orbit(network: str) -> None:
         assert orbits.setdefault(fingerprint, min(orbit)) == min(orbit)
         several += 1 < len(orbit) < len(images)
     assert several > 5
+
+
+def test_what_names_a_process_is_no_part_of_a_colour_as_it_is() -> None:
+    """Of a message: who sent it, and whom it names; a renaming changes these bytes and moves all others."""
+    process = NodeId.of(NODES)
+    one, other = Message("ONE", {"n": Int(0, 255), "who": process}), Message("OTHER", {"m": Int(0, 255)})
+    box = Seq(MessageUnion((one, other), {"source": process}), 2)
+    layout = Layout(Schema(NODES, (Field("box", box, Role.NETWORK, (NODE,)),), {}))
+    kept = b"".join(mask.to_bytes(8, "little", signed=True) for mask in derive.fixed_masks(layout, "node"))
+    assert box.size == 9  # a length; a tag, a source, n or m, and who, twice
+    assert [k for k, byte in enumerate(kept) if byte != 255] == [2, 4, 6, 8]
 
 
 POINTERS = (None, ctypes.c_void_p, ctypes.c_void_p)

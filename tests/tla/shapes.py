@@ -420,6 +420,18 @@ def a_value_of_an_enumeration(s: State) -> None:
     s.turn = 25
 
 
+def claimed(s: State, p: Node) -> Node:
+    s.level[p] += 1
+    return p
+
+
+@environment_step(when=ready, everywhere=True)
+def a_process_from_a_call(s: State) -> None:
+    s.chief = claimed(s, 1)
+    s.out = s.level[claimed(s, 2)] + (10 if claimed(s, 0) == s.chief else 20)
+    s.turn = 26
+
+
 def someone(s: State) -> bool:
     """A process has a level."""
     return s.turn == 1

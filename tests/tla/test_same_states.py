@@ -96,6 +96,12 @@ def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
     written(tmp_path, "shown = s.items", "s.out = len(shown)", "s.items.append(1)")
 
 
+def test_a_name_that_shows_something_in_another_function_is_none(tmp_path: Path) -> None:
+    counted = "def counted(s: State) -> int:\n    shown = len(s.items)\n    s.items.append(1)\n    return shown\n\n\n"
+    lines = ("shown = s.items", "s.out = len(shown)", "s.out += counted(s)")
+    written(tmp_path, *lines, old="def ready(", new=f"{counted}def ready(")
+
+
 def test_a_field_that_tla_has_no_name_for_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "shapes.py"
     path.write_text(SHAPES.replace('"items"', '"CHOOSE"').replace("s.items", "s.CHOOSE"), encoding="utf-8")
@@ -161,3 +167,11 @@ def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> 
     text = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
     assert "Forget(s, p) == s\n" in text
     assert "EXCEPT ]" not in text
+
+
+def test_a_step_with_two_ways_has_both(tmp_path: Path) -> None:
+    """And says nothing else of itself."""
+    text = NOTHING_VOLATILE.replace("s.kept[p] = 1", "s.kept[p] = choose(s, 2)").replace("action, ", "action, choose, ")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "\\E choice \\in 0..1 :" in made
