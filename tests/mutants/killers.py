@@ -56,6 +56,7 @@ BY_DEFINITION, BY_DEFINITION_LONG = (
     f"tests/judging/test_judge_definitions.py::test_random_tables_are_judged_{how}by_the_definitions"
     for how in ("", "as_long_ones_")
 )
+STUTTERING = "tests/explore/test_stuttering.py"
 WALKED = "tests/language/test_symmetry.py::test_random_walks_say_what_does_not_commute"
 THOUSANDS = "tests/judging/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
 UNLIKE = "tests/explore/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
@@ -90,14 +91,38 @@ KILLERS = (
         late=("[alone]", "[re-elected]", "[ordered]", "many_histories", "in_any_order"),
         without=(*UNUSUAL, "[datagrams]", "[three]", "on_any_history"),
     ),
-    Killers(("checker/explore/kernel.py", "checker/explore/compiled.py"), (GOLDEN, EXPLORE), late=RARE),
+    Killers(
+        ("checker/explore/kernel.py", "checker/explore/compiled.py"),
+        (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING),
+        late=(*RARE, "[datagrams]"),
+    ),
+    Killers(
+        ("checker/explore/sleep_kernel.py", "checker/explore/narrow_kernel.py", "checker/explore/forget_kernel.py",
+         "checker/explore/ample.py"),
+        ("tests/explore/test_forgetting.py", "tests/explore/test_reduction.py", "tests/explore/test_ample.py"),
+        dearest=8.0,
+    ),
+    Killers(("checker/explore/stuttering.py",), (STUTTERING,)),
+    Killers(
+        ("checker/live/kernel.py",),
+        ("tests/live/test_live.py", "tests/live/test_components.py", "tests/live/test_fairness.py",
+         "tests/live/test_lasso_files.py"),
+        dearest=5.0,
+    ),
+    Killers(("checker/search/kernel.py",), ("tests/search/test_search.py",), dearest=10.0),
+    Killers(("checker/distributed/kernel.py",), ("tests/distributed/test_distributed.py",), dearest=5.0, tables=True),
     Killers(
         ("checker/explore/breadth_first.py",), (EXPLORE, "tests/explore/test_limits.py", GOLDEN), plain=True,
         without=(*UNUSUAL, "[three]"), dearest=8.0,
     ),
     Killers(
         ("zabspec/language/derive.py",),
-        ("tests/language/test_symmetry.py", "tests/worlds/test_worlds.py", "tests/worlds/test_datagrams.py"),
+        (
+            "tests/language/test_symmetry.py", "tests/worlds/test_worlds.py", "tests/worlds/test_datagrams.py",
+            "tests/language/test_derived.py", STUTTERING, "tests/worlds/test_storage.py",
+            "tests/language/test_structs.py", GOLDEN,
+        ),
+        late=RARE,
         without=(
             "variant", "explorations", "successors", "verdicts", "one_step", "every_property", "overtak", "ghosts",
             "threads", "envelope", "received", "handler", "a_world", "too_many", "told_apart", "some_of", "quick",
@@ -135,10 +160,38 @@ KILLERS = (
         dearest=0.6, late=("thousands",),
     ),
     Killers(
-        ("traces/judging/*.py",), ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION),
+        ("traces/judging/own.py",), ("tests/judging/test_judge_own.py",), tables=True, plain=True,
+    ),
+    Killers(
+        ("traces/judging/simulated.py", "traces/judging/observed.py"),
+        (SIMULATED, "tests/simulator/test_realise.py", "tests/judging/test_judged.py"), tables=True, plain=True,
+        dearest=3.0,
+    ),
+    Killers(
+        ("traces/judging/sentence.py",),
+        ("tests/judging/test_judge.py", "tests/judging/test_judge_premises.py", "tests/judging/test_judge_open.py"),
+        tables=True, plain=True,
+    ),
+    Killers(
+        ("traces/judging/definition.py",),
+        ("tests/judging/test_judge_definitions.py", "tests/judging/test_judge_premises.py"), tables=True, plain=True,
+        dearest=3.0,
+    ),
+    Killers(
+        ("traces/judging/*.py",), ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION,
+         "tests/judging/test_judge_premises.py"),
         tables=True, plain=True, dearest=0.9,
     ),
-    Killers(("checker/symbolic/induction.py",), ("tests/symbolic/test_induct.py",), plain=True, dearest=8.0),
+    Killers(
+        ("checker/symbolic/induction.py",),
+        ("tests/symbolic/test_few_states.py", "tests/symbolic/test_induct.py", "tests/own/test_own_induction.py"),
+        plain=True, dearest=8.0,
+        without=("taken_apart", "confirm", "ctrl_c", "symbolic_adds", "bounded", "wrong_variant", "begins", "several"),
+    ),
+    Killers(
+        ("checker/tla/*.py",), ("tests/tla/test_tla.py", "tests/tla/test_same_states.py"), dearest=4.0,
+        late=("tlc",),
+    ),
 )  # fmt: skip
 
 

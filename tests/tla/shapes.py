@@ -22,6 +22,7 @@ from zabcheck.language import (
 
 CASES = 40
 LOW = -3
+TURN, SET = 0, 2  # of an enumeration
 choice = 2  # a constant that is called like a name of the module's
 
 
@@ -398,6 +399,37 @@ def nobody_is_a_number(s: State) -> None:
         if s.level[p] > 0 and s.chief < p:
             s.chief = p
     s.turn = 23
+
+
+# --- one value or another ---
+
+
+@environment_step(when=ready, everywhere=True)
+def a_process_or_nobody(s: State) -> None:
+    s.chief = 2 if s.level[2] == 0 else NOBODY
+    best = s.chief if s.level[0] > s.level[1] else NOBODY
+    s.chief = best if s.level[1] > 0 else 1
+    s.out = 1 if best == NOBODY else 2 + best
+    s.turn = 24
+
+
+@environment_step(when=ready, everywhere=True)
+def a_value_of_an_enumeration(s: State) -> None:
+    s.mode = TURN if s.level[0] > s.level[1] else SET
+    s.out = 1 if s.mode == SET else 2
+    s.turn = 25
+
+
+def claimed(s: State, p: Node) -> Node:
+    s.level[p] += 1
+    return p
+
+
+@environment_step(when=ready, everywhere=True)
+def a_process_from_a_call(s: State) -> None:
+    s.chief = claimed(s, 1)
+    s.out = s.level[claimed(s, 2)] + (10 if claimed(s, 0) == s.chief else 20)
+    s.turn = 26
 
 
 def someone(s: State) -> bool:

@@ -9,11 +9,12 @@ from same_states import compared
 from test_tla import JAR, needs_tlc
 
 from checker.tla.env import Untranslatable
-from checker.tla.module import Module, module_of
+from checker.tla.module import Module, check_names, module_of
 from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
-from zabspec.language.kinds import MessageUnion
+from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
+from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.model import Configuration, Model
 
 HERE = Path(__file__).parent
@@ -95,11 +96,33 @@ def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
     written(tmp_path, "shown = s.items", "s.out = len(shown)", "s.items.append(1)")
 
 
+def test_a_name_that_shows_something_in_another_function_is_none(tmp_path: Path) -> None:
+    counted = "def counted(s: State) -> int:\n    shown = len(s.items)\n    s.items.append(1)\n    return shown\n\n\n"
+    lines = ("shown = s.items", "s.out = len(shown)", "s.out += counted(s)")
+    written(tmp_path, *lines, old="def ready(", new=f"{counted}def ready(")
+
+
 def test_a_field_that_tla_has_no_name_for_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "shapes.py"
     path.write_text(SHAPES.replace('"items"', '"CHOOSE"').replace("s.items", "s.CHOOSE"), encoding="utf-8")
     with pytest.raises(Untranslatable, match="the field CHOOSE has a name"):
         module_of(Model(Configuration(str(path))), (), "Shapes")
+
+
+ENTRY = Record("Entry", {"IN": Int(0, 3), "x_IN": Int(0, 3)})
+LIKE_ITS_TAG = MessageUnion((Message("TICK", {"n": Int(0, 1), "kind": Int(0, 1)}),))
+LIKE_ANOTHER = MessageUnion((Message("TICK", {"IN": Int(0, 1)}),), {"x_IN": Int(0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [(ENTRY, "Entry.IN"), (Seq(ENTRY, 2), "Entry.IN"), (LIKE_ITS_TAG, "TICK.kind"), (LIKE_ANOTHER, "TICK.IN")],
+)
+def test_parts_that_would_have_one_name_are_refused(kind: Kind, said: str) -> None:
+    """A record in which two parts have one name would lose one of them."""
+    layout = Layout(Schema(1, (Field("x", kind, Role.PERSISTENT),), {}))
+    with pytest.raises(Untranslatable, match=f"{said} has a name that another part of it has"):
+        check_names(layout)
 
 
 @pytest.mark.parametrize("name", ["Integers", "Sequences", "TLC", "MODULE", "größe"])
@@ -144,3 +167,11 @@ def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> 
     text = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
     assert "Forget(s, p) == s\n" in text
     assert "EXCEPT ]" not in text
+
+
+def test_a_step_with_two_ways_has_both(tmp_path: Path) -> None:
+    """And says nothing else of itself."""
+    text = NOTHING_VOLATILE.replace("s.kept[p] = 1", "s.kept[p] = choose(s, 2)").replace("action, ", "action, choose, ")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "\\E choice \\in 0..1 :" in made

@@ -16,7 +16,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from checker.tla.control import gathered, without_idle_rounds
-from checker.tla.env import Fresh
+from checker.tla.env import Env, Fresh
 from checker.tla.module import Module, Untranslatable, module_of
 from checker.tla.syntax import FALSE, If, Let, Node, Text, conj, disj, flat, let
 from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
@@ -231,6 +231,13 @@ def test_a_name_without_a_letter_gets_one() -> None:
     assert "(s2, _)" not in module(protocol="ladis", nodes=2, txns=1).text
 
 
+def test_what_a_call_may_have_said_is_not_known() -> None:
+    """Of all that it may have said, whether or not all of it was known."""
+    env = Env({}, {}, {"accepts": 1, "choices": 2})
+    assert env.forgetting({"accepts", "event"}).aside == {"choices": 2}
+    assert env.forgetting({"event"}).aside == env.forgetting(()).aside == env.aside
+
+
 def test_a_changed_rule_changes_its_operator_and_nothing_else() -> None:
     def operators(text: str) -> dict[str, str]:
         return {part.partition("(")[0].split("\n")[-1]: part for part in text.split("\n\n")}
@@ -303,8 +310,8 @@ def test_what_tlc_prints_is_read() -> None:
     assert parsed(f"{progress}\n{end}\n{deep}") == Counts(270489, 2780931, 51, "", 0, 0.0, True)
     assert parsed(progress) == Counts(37055, 1105207, 0, "", 0, 0.0, False), "stopped before its end"
     broken = f"Error: Invariant Durability is violated.\nState 1: <Initial>\nState 2: <Next line>\n{end}"
-    assert (parsed(broken).violated, parsed(broken).depth) == ("Durability", 1)
+    assert (parsed(broken).violated, parsed(broken).depth, parsed(broken).ended) == ("Durability", 1, True)
     with pytest.raises(TlcFailed, match="could not go on: Error: The first argument of Assert"):
         parsed(f"Error: The first argument of Assert evaluated to FALSE\n{end}\n{deep}")
     with pytest.raises(TlcFailed, match="Could not"):
-        parsed("TLC2\nError: Could not find the module\n")
+        parsed("TLC2\nError: Could not find the module\nFinished in 00s\n")

@@ -1,0 +1,78 @@
+"""A protocol whose state and messages hold every kind of value, packed tightly and across words."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NODE,
+    Bool,
+    Int,
+    Message,
+    MessageName,
+    Node,
+    NodeId,
+    Processes,
+    Record,
+    Seq,
+    State,
+    action,
+    declare,
+    environment,
+    ghost,
+    receives,
+    stored,
+    volatile,
+)
+
+PLAIN, NAMED, LONG = MessageName("PLAIN"), MessageName("NAMED"), MessageName("LONG")
+
+
+def state(size):
+    entry = Record("Entry", {"term": Int(0, 3), "value": Int(-2, 300)}, ordered=True)
+    process = NodeId.of(size.nodes)
+    return [
+        environment("bytes", Int(0, 255), "full words", 19),
+        environment("chief", process, "a process"),
+        environment("some", Processes(size.nodes), "a set"),
+        environment("chain", Seq(process, 5), "processes in order"),
+        environment("book", Seq(entry, 3), "records"),
+        environment("many", Seq(Int(0, 1), 17), "a longer sequence"),
+        environment("grid", Int(0, 3), "a number of each pair", NODE, NODE),
+        environment("known", Processes(size.nodes), "a set of each pair", NODE, NODE),
+        stored("word", Int(0, 2**40), "a wide number"),
+        stored("votes", process, "a process of each process"),
+        volatile("heard", Processes(size.nodes), "a set of each process"),
+        volatile("line", Seq(process, 2), "processes of each process"),
+        ghost("seen", Int(0, 5), "a number that observations write", NODE),
+        ghost("last", process, "a process that observations write"),
+    ]
+
+
+def messages(size):
+    return [
+        Message("PLAIN", {"flag": Bool()}),
+        Message("NAMED", {"who": NodeId.of(size.nodes), "those": Processes(size.nodes)}),
+        Message("LONG", {"first": Int(0, 2**40), "second": Int(0, 2**40), "who": NodeId.of(size.nodes)}),
+    ]
+
+
+@action(budget="turns")
+def nothing(s: State, p: Node) -> None:
+    s.word[p] = 0
+
+
+@receives
+def on_plain(s: State, p: Node, source: Node, m: PLAIN) -> None:
+    s.word[p] = 1 if m.flag else 0
+
+
+@receives
+def on_named(s: State, p: Node, source: Node, m: NAMED) -> None:
+    s.votes[p] = m.who
+
+
+@receives
+def on_long(s: State, p: Node, source: Node, m: LONG) -> None:
+    s.votes[p] = m.who
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"turns": 1}, nodes=3)
