@@ -90,7 +90,11 @@ KILLERS = (
         late=("[alone]", "[re-elected]", "[ordered]", "many_histories", "in_any_order"),
         without=(*UNUSUAL, "[datagrams]", "[three]", "on_any_history"),
     ),
-    Killers(("checker/explore/kernel.py", "checker/explore/compiled.py"), (GOLDEN, EXPLORE), late=RARE),
+    Killers(
+        ("checker/explore/kernel.py", "checker/explore/probing.py", "checker/explore/compiled.py"), (GOLDEN, EXPLORE),
+        late=RARE,
+    ),
+    Killers(("checker/explore/binding.py",), ("tests/explore/test_interface.py",), plain=True),
     Killers(
         ("checker/explore/breadth_first.py",), (EXPLORE, "tests/explore/test_limits.py", GOLDEN), plain=True,
         without=(*UNUSUAL, "[three]"), dearest=8.0,

@@ -6,7 +6,8 @@ Python. `docs/language.md` is the reference.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
 
 from zabspec.language.sentences import Broken
 
@@ -23,19 +24,36 @@ __all__ = [
     "Zxid",
     "broken",
     "forget",
+    "inlined",
     "new_identity",
     "provided",
     "step",
 ]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 State = Any  # the state of the whole system; `s.field[i]` reads and writes it
 Node = int  # a process, 0..NODES-1
 History = Any  # a sequence of transactions
 AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
-Words = Any  # (kernel) an array of 64-bit words
-Bytes = Any  # (kernel) an array of bytes
 
 NOBODY = -1
+
+
+class Words(Protocol):
+    """(kernel) An array of 64-bit words, signed."""
+
+    def __getitem__(self, at: int, /) -> int: ...
+
+    def __setitem__(self, at: int, value: int, /) -> None: ...
+
+
+class Bytes(Protocol):
+    """(kernel) An array of bytes, 0 to 255."""
+
+    def __getitem__(self, at: int, /) -> int: ...
+
+    def __setitem__(self, at: int, value: int, /) -> None: ...
 
 
 class MessageName:
@@ -89,6 +107,12 @@ def provided(acts: str = "") -> Any:
         return function
 
     return mark
+
+
+def inlined(function: F) -> F:
+    """(kernel) Marks a function whose text machine code has in place of every call, large as it may be."""
+    vars(function)["inlined"] = True
+    return function
 
 
 def forget(s: State, p: Node) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zabspec.language.lang import Words
+
 __all__ = [
     "count_bits", "deposit", "extract", "mulhi", "prefetch", "shl", "shr", "unsigned_less", "unsigned_rem", "wrap_add",
     "wrap_mul",
@@ -56,7 +61,7 @@ def count_bits(a: int) -> int:
     return (a & WORD).bit_count()
 
 
-def prefetch(a: object, k: int) -> None:
+def prefetch(a: Words, k: int) -> None:
     """Nothing: what memory is needed soon is a matter of machines."""
 
 
