@@ -80,30 +80,30 @@ Txn: Any = _RecordName()
 Zxid: Any = _RecordName()
 
 
-def step(name: str) -> Any:
+def step(name: str) -> Callable[[F], F]:
     """Marks a function as a step of the paper: entering it counts as taking that step."""
 
-    def mark(function: Any) -> Any:
-        function.paper_step = name
+    def mark(function: F) -> F:
+        vars(function)["paper_step"] = name
         return function
 
     return mark
 
 
-def new_identity(function: Any) -> Any:
+def new_identity(function: F) -> F:
     """Marks a function of the world whose value a handler may keep although it comes from a ghost:
     an identity that nothing but equality is asked of."""
-    function.new_identity = True
+    vars(function)["new_identity"] = True
     return function
 
 
-def provided(acts: str = "") -> Any:
+def provided(acts: str = "") -> Callable[[F], F]:
     """Declares a function that a world provides to handlers. `acts`: the parameter that says which
     process acts in it, which must be the handler's own; none: no process does. What a world defines
     under this name is held to it (`Program.namespace`)."""
 
-    def mark(function: Any) -> Any:
-        function.acts = acts
+    def mark(function: F) -> F:
+        vars(function)["acts"] = acts
         return function
 
     return mark
