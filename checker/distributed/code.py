@@ -49,7 +49,7 @@ class Code(Compiled):
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        return {**super().numbers, "HEADER": self.header, "WIDE": self.wide}
+        return {**super().numbers, "WIDE": self.wide}
 
     def also_facts(self, typed: TypedProgram) -> dict[str, Any]:
         portable = llvm_text.emit_program(typed, self.layout, set(self.exports), False)
@@ -71,7 +71,7 @@ class WideCode(Code):
     """With fingerprints of 128 bits."""
 
     wide = True
-    header = explorer.HEADER + 8
+    header = explorer.CANDIDATE + 8
 
 
 @dataclasses.dataclass(frozen=True)

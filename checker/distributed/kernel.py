@@ -7,13 +7,29 @@ out in one go, so that no state leaves a task twice. `columns` then takes candid
 With fingerprints of 128 bits (WIDE) the first 64 are the explorer's; the second 64 lie `where[SECONDS]`
 words behind the first in the table.
 
-Names not defined here are the program's, or `checker/explore/kernel.py`'s.
+What the program binds is imported from `checker/explore/interface.py`.
 """
 
 from __future__ import annotations
 
+from checker.explore.interface import HEADER, META_AT, WIDE, hash_second
+from checker.explore.kernel import MOST_PROPERTIES, successor_at, write_out
+from checker.explore.probing import probe
 from zabspec.language import structs
 from zabspec.language.lang import Bytes, State, Words
+from zabspec.language.memory import (
+    as_bytes,
+    copy_bytes,
+    load_half,
+    load_short,
+    load_word,
+    state_at,
+    store_word,
+    words_at,
+)
+from zabspec.language.wrapping import mulhi, shr
+
+REPLACES = ("settle",)  # of the explorer's kernel
 
 SECONDS = 32  # the word of `where` with the distance to the second halves of fingerprints
 
@@ -33,28 +49,23 @@ def settle(
     """Look a successor up; if this task has not met it, judge it and write it out."""
     meta = words_at(work, META_AT)
     h = meta[4 * slot]
-    place = meta[4 * slot + 1]
     second = 0
     if WIDE:
         second = hash_second(successor_at(work, slot))
     g = shr(h, 60)
-    end = where[2 * g] + where[2 * g + 1]
-    while tables[place] != 0:
-        if tables[place] == h:
-            if WIDE:
-                if tables[place + where[SECONDS]] == second:
-                    return
-            else:
-                return
-        place = place + 1
-        if place == end:
-            place = where[2 * g]
-    tables[place] = h
+    begin = where[2 * g]
+    end = begin + where[2 * g + 1]
+    place = probe(tables, meta[4 * slot + 1], begin, end, h)
     if WIDE:
-        tables[place + where[SECONDS]] = second
-    at = write_out(work, slot, out, section, filled, report, live, want)
-    if WIDE:
-        store_word(out, at + 24, second)
+        while tables[place] != 0 and tables[place + where[SECONDS]] != second:
+            place = probe(tables, place + 1 if place + 1 < end else begin, begin, end, h)
+    if tables[place] == 0:
+        tables[place] = h
+        if WIDE:
+            tables[place + where[SECONDS]] = second
+        at = write_out(work, slot, out, section, filled, report, live, want)
+        if WIDE:
+            store_word(out, at + 24, second)
 
 
 class Candidates(structs.Struct):
@@ -107,11 +118,7 @@ def regrow(old: Words, old_seconds: int, old_capacity: int, new: Words, new_seco
     for k in range(old_capacity):
         h = old[k]
         if h != 0:
-            place = mulhi(h << 4, capacity)
-            while new[place] != 0:
-                place = place + 1
-                if place == capacity:
-                    place = 0
+            place = probe(new, mulhi(h << 4, capacity), 0, capacity, 0)
             new[place] = h
             if WIDE:
                 new[place + new_seconds] = old[k + old_seconds]

@@ -172,7 +172,7 @@ class Workspace:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.section = code.numbers["MARGIN"] + SECTION
-        self.work, self.out = Block(code.numbers["WORK"]), Block(GROUPS * self.section)
+        self.work, self.out = Block(code.work), Block(GROUPS * self.section)
         self.filled = Block(8 * (GROUPS + 1))
         self.table = Table(code)
         self.groups = [Columns(code, self.section) for _ in range(GROUPS)]

@@ -161,8 +161,8 @@ class Narrowing(Reducing):
     """A model in machine code that explores with ample sets, and with sleep sets where no process is on its own."""
 
     also_modules = (sleep_kernel, narrow_kernel, forget_kernel)
-    exports: Mapping[str, tuple[Any, ...]] = {**Reducing.exports, "drop_unread": (None, PTR, PTR)}
-    drop_unread: Any
+    exports: Mapping[str, tuple[Any, ...]] = {**Reducing.exports, "abstract_ghosts": (None, PTR, PTR)}
+    abstract_ghosts: Any
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -195,10 +195,10 @@ class Narrowing(Reducing):
         return "\n\n\n".join(
             (
                 super().also_text(),
-                f"def is_on_its_own(s: State, p: int) -> bool:\n    return {own}(s, p)",
+                f"def is_ample(s: State, p: int) -> bool:\n    return {own}(s, p)",
                 free_text(self.layout, self.free(), self.conventions),
-                changed_text(self.layout, "seen_changed", self.read_of_states),
-                changed_text(self.layout, "own_changed", reads),
+                changed_text(self.layout, "visible_changed", self.read_of_states),
+                changed_text(self.layout, "ample_changed", reads),
             )
         )
 
@@ -207,7 +207,13 @@ class Narrowing(Reducing):
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        return {**super().numbers, "NARROWS": 1, "FORGETS": int(forgets(self.layout, self.properties))}
+        n = super().numbers
+        at = n["RELATION_AT"] + 2 * n["CASES"] ** 2
+        return {**n, "AMPLE_AT": at, "ABSTRACTS_GHOSTS": forgets(self.layout, self.properties)}
+
+    @property
+    def work(self) -> int:
+        return self.numbers["AMPLE_AT"] + 8 * narrow_kernel.AMPLE_WORDS
 
 
 class AmpleExplorer(ReducedExplorer):

@@ -211,7 +211,7 @@ class Explorer:
         self.where = Block(16 * GROUPS)
         self.pool = Pool(UNIT)
         section = compiled.numbers["MARGIN"] + (96 << 10)
-        self.slots = [Slot(compiled.numbers["WORK"], section) for _ in range(BATCH)]
+        self.slots = [Slot(compiled.work, section) for _ in range(BATCH)]
         self.preds: list[list[tuple[int, bytes]]] = []  # per level and group: count, predecessors
         self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
         self.all = (1 << len(compiled.properties)) - 1
@@ -502,7 +502,7 @@ class Explorer:
 
     def make_room(self, group: Group, new: LevelGroup, work: list[tuple[Block, int, int]]) -> int:
         """Make room in a group's table for as many states as may be inserted; returns how many."""
-        most = min(sum(end - at for _, at, end in work) // kernel.HEADER, new.info.get(kernel.MOST) - new.count)
+        most = min(sum(end - at for _, at, end in work) // kernel.CANDIDATE, new.info.get(kernel.MOST) - new.count)
         if most > 0 and group.count + most > LOAD * group.capacity:
             self.grow(group, most)
         return most

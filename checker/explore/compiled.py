@@ -10,7 +10,8 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, Self
 
-from checker.explore import kernel
+from checker.explore import interface, kernel
+from checker.explore.binding import check_bindings, functions_of
 from checker.explore.stuttering import EVERY_STEP, stutters_text, why_every_receipt
 from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace, refuse_scratch
@@ -152,13 +153,16 @@ class Compiled:
 
     # what another explorer's kernel has besides, or instead
     exports: Mapping[str, tuple[Any, ...]] = EXPORTS
-    header: int = kernel.HEADER
+    header: int = kernel.CANDIDATE
     quick = True  # quick code will do at first: who runs it says how long it works
     also_modules: tuple[ModuleType, ...] = ()
 
     def also_text(self) -> str:
         """More kernel text that follows from the schema."""
         return ""
+
+    def also_names(self, names: dict[str, Any]) -> None:
+        """Add the functions and constants that kernels are bound to beside those of the program."""
 
     def also_key(self) -> tuple[object, ...]:
         """What else the machine code depends on."""
@@ -168,7 +172,7 @@ class Compiled:
         self.model = model
         self.every_step = every_step
         self.properties = tuple(properties)
-        most: int = kernel.MOST_PROPERTIES
+        most = kernel.MOST_PROPERTIES
         if len(self.properties) > most:
             raise ValueError(f"{len(self.properties)} properties; the kernel can judge {most} at once")
         self.symmetry = symmetry
@@ -208,7 +212,7 @@ class Compiled:
         """A digest of all that the machine code follows from."""
         model, program = self.model, self.model.program
         names = full_namespace(model)
-        for module in (kernel, *self.also_modules):
+        for module in self.kernels:
             names |= {f"{module.__name__}.{name}": value for name, value in own_names(module).items()}
         kinds = [kind for kind in type(self).__mro__ if kind is not object]
         return digest_of(
@@ -216,7 +220,8 @@ class Compiled:
             compiler_digest(*(kind.__module__ for kind in kinds)),
             [vars(kind)["exports"] for kind in kinds if "exports" in vars(kind)],
             [(p.name, p.of, p.holds.__name__, p.witness.__name__) for p in self.properties],
-            (self.symmetry, self.numbers, model.judged_after, model.generated_files, self.also_key()),
+            (self.symmetry, self.skips_stuttering, self.numbers, self.also_key()),
+            (model.judged_after, model.generated_files),
         )
 
     def _bind(self, code: MachineCode) -> None:
@@ -260,9 +265,9 @@ class Compiled:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Sizes and offsets the kernel refers to by name."""
+        """Sizes and offsets the kernel refers to by name: the constants of `interface.py`."""
         total, n = self.layout.total, self.model.configuration.nodes
-        ring: int = kernel.RING
+        ring = kernel.RING
         limit = derive.packed_limit(self.layout)
         steps_at = total
         meta_at = steps_at + 8 * (self.model.most_steps + 1)
@@ -272,11 +277,7 @@ class Compiled:
         ring_at = spare_at + total
         image_at = ring_at + ring * total
         return {
-            "SYMMETRY": int(self.symmetry),
-            "LEAVES_OUT": int(derive.may_stutter(self.layout) and not self.every_step),
-            "REDUCES": 0,
-            "NARROWS": 0,
-            "FORGETS": 0,
+            "SYMMETRY": self.symmetry,
             "NODES": n,
             "RENAMINGS": math.factorial(n) if self.symmetry else 1,
             "TOTAL": total,
@@ -288,11 +289,21 @@ class Compiled:
             "SPARE_AT": spare_at,
             "RING_AT": ring_at,
             "IMAGE_AT": image_at,
-            "WORK": image_at + ring * total,
+            "HEADER": self.header,
             "MARGIN": (self.model.most_steps + ring) * (self.header + limit),
             "PACKED_LIMIT": limit,
             "PROPERTIES": len(self.properties),
         }
+
+    @property
+    def work(self) -> int:
+        """Bytes that a thread of the kernel works in."""
+        return self.numbers["IMAGE_AT"] + kernel.RING * self.layout.total
+
+    @property
+    def skips_stuttering(self) -> bool:
+        """Whether stuttering receipts are left out, unless a property can see what is in flight."""
+        return derive.may_stutter(self.layout) and not self.every_step
 
     def front_end(self) -> frontend.FrontEnd:
         """What types the functions of the model, with its names; each function is typed once."""
@@ -309,6 +320,7 @@ class Compiled:
         """
         reads = reads or self.front_end()
         names = dict(reads.namespace)
+        self.also_names(names)
         observed = {f.name for f in self.layout.schema.fields if f.observed}
         history = set()
         for p in self.properties:
@@ -325,32 +337,33 @@ class Compiled:
         why = why_every_receipt(self.model, self.properties, reads)
         self.why_off = EVERY_STEP if self.every_step and not why else why
         text = "from __future__ import annotations\n" + derive.derived_text(self.layout, self.symmetry)
-        text += "\n\n" + stutters_text(self.layout)
+        if self.skips_stuttering and not self.why_off:
+            text += "\n\n" + stutters_text(self.layout)
         text += "\n\n" + self.also_text()
         text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
         text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
-        made: dict[str, Any] = {}
-        exec(frontend.register_source(GENERATED, text).code, made)
-        derived = {k: v for k, v in made.items() if isinstance(v, FunctionType)}
+        module: dict[str, Any] = {}
+        exec(frontend.register_source(GENERATED, text).code, module)
+        derived = {k: v for k, v in module.items() if isinstance(v, FunctionType)}
         for name in sorted(derived.keys() & names.keys()):
             raise taken_name(name, names[name])
         names |= derived
-        own: dict[str, Any] = {}
-        for module in (kernel, *self.also_modules):  # a later one's functions replace an earlier one's
-            own |= {k: v for k, v in own_names(module).items() if not k.startswith("_")}
+        own = {f.__name__: f for f in interface.HOOKS if f.__name__ not in derived} | functions_of(self.kernels)
         for name, value in (own | self.numbers).items():
             held = names.get(name, value)
             if (isinstance(value, FunctionType) and name in names) or held != value:
                 raise taken_name(name, held)
         names |= own
         names |= self.numbers
-        names["SYMMETRY"] = bool(self.symmetry)
-        names["LEAVES_OUT"] = bool(names["LEAVES_OUT"]) and not self.why_off
+        made = {name for name in derived if not name.startswith("_")} | self.numbers.keys()
+        check_bindings(interface, self.kernels, names, made)
         reads.namespace = names
-        names["REDUCES"] = bool(names["REDUCES"])
-        names["NARROWS"] = bool(names["NARROWS"])
-        names["FORGETS"] = bool(names["FORGETS"])
         return names
+
+    @property
+    def kernels(self) -> tuple[ModuleType, ...]:
+        """The modules of kernels, the explorer's first."""
+        return (kernel, *self.also_modules)
 
     def _typed(self) -> TypedProgram:
         """Everything that is exported, and what it calls."""
@@ -382,7 +395,7 @@ class Compiled:
     @cached_property
     def _work(self) -> Any:
         """Room for the kernel to work in, for the calls below (not for use by several threads)."""
-        return ctypes.create_string_buffer(self.numbers["WORK"] + 64)
+        return ctypes.create_string_buffer(self.work + 64)
 
     @cached_property
     def _room(self) -> type[ctypes.Array[ctypes.c_char]]:

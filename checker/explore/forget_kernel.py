@@ -1,4 +1,4 @@
-"""What no judgement tells apart is made one, in the kernel language: ghosts that hold more than is asked for
+"""Ghost abstraction, in the kernel language: merge states that differ only in ghosts that no property reads
 (docs/reduction.md).
 
 When a transaction is abcast, two parts of its ghosts are dropped that no property asks for, then or later. They never
@@ -12,34 +12,35 @@ come back, since an abcast writes no other's ghosts:
 
 from __future__ import annotations
 
+from checker.explore.interface import ABSTRACTS_GHOSTS, same_instance
 from zabspec.language.lang import NOBODY, State
 
 
-def drop_unread(before: State, after: State) -> None:
-    """`drop_parts`, if all that is judged is judged alike; `after` is what a step has made of `before`."""
-    if FORGETS:
+def abstract_ghosts(before: State, after: State) -> None:
+    """Drop what no property reads of a step's ghosts, if every judged property is known to judge both states alike."""
+    if ABSTRACTS_GHOSTS:
         drop_parts(before, after)
 
 
 def drop_parts(before: State, after: State) -> None:
-    """Drop what is not asked for of a transaction that a step has abcast."""
+    """Drop what no property reads of a transaction that a step has abcast."""
     if after.abcasts != before.abcasts:
-        forget_own_deliveries(after)
-        if after.abcasts == after.TXNS and is_told_by_epochs(after):
+        drop_own_deliveries(after)
+        if after.abcasts == after.TXNS and epochs_tell_instances(after):
             for k in range(after.TXNS):
                 after.abcast_by[k] = NOBODY
 
 
-def forget_own_deliveries(s: State) -> None:
-    """That the primary of the newest abcast had delivered earlier ones of its own instance."""
+def drop_own_deliveries(s: State) -> None:
+    """Drop that the primary of the newest abcast had delivered earlier ones of its own instance."""
     k = s.abcasts - 1
     for j in range(k):
         if same_instance(s, j, k):
             s.abcast_after[k].discard(j)
 
 
-def is_told_by_epochs(s: State) -> bool:
-    """Whether of each two abcasts the later one is of a later epoch, or of the same instance."""
+def epochs_tell_instances(s: State) -> bool:
+    """Return whether of each two abcasts the later one is of a later epoch, or of the same instance."""
     for k in range(s.TXNS):
         for j in range(k):
             if s.abcast_txn[j].epoch >= s.abcast_txn[k].epoch and not same_instance(s, j, k):

@@ -13,21 +13,76 @@ A step that meets a run-time error has no successor: nothing is judged, counted 
 report has the first of the author's errors and the first for which a capacity was too small: those met when the steps
 of a state are listed come first, then by parent and by the order of its steps.
 
-Names not defined here (`unpack`, `pack`, `canonical`, `enabled`, `apply`, `judge_...`) are the
-program's: see `checker/explore/compiled.py`.
+What the program binds (`unpack`, `enabled`, `apply`, `judge`, ...) and what a reduction does otherwise (the hooks)
+is imported from `checker/explore/interface.py`, which states the contract of each.
 """
 
 from __future__ import annotations
 
+from checker.explore.interface import (
+    COLOUR_AT,
+    HEADER,
+    IMAGE_AT,
+    MARGIN,
+    META_AT,
+    NODES,
+    PROPERTIES,
+    QUIET_AT,
+    RENAMINGS,
+    RING_AT,
+    SPARE_AT,
+    STEPS_AT,
+    SYMMETRY,
+    TERMINALS,
+    TOTAL,
+    abstract_ghosts,
+    ample_suffices,
+    apply,
+    canonical,
+    choose_ample,
+    enabled,
+    extend_sleep_set,
+    hash_state,
+    is_asleep,
+    judge,
+    judge_step,
+    judged_after,
+    note_ample_step,
+    observed_changed,
+    pack,
+    permute,
+    read_sleep_set,
+    step_class,
+    stutters,
+    unpack,
+    what_changed,
+    witness,
+    witness_step,
+    write_sleep_set,
+)
+from checker.explore.probing import probe
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words
+from zabspec.language.memory import (
+    as_bytes,
+    copy_bytes,
+    load_half,
+    load_short,
+    load_word,
+    state_at,
+    store_half,
+    store_short,
+    store_word,
+    words_at,
+)
+from zabspec.language.wrapping import count_bits, mulhi, prefetch, shr
 
 GROUPS = 16
 RING = 8  # successors between the prefetch of a table entry and its use
 
 # A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
 # properties (56 bits), the renamings that leave it as it is (8), then the packed state.
-HEADER = 24
+CANDIDATE = 24  # bytes of all but the state; HEADER is that, or more where another kernel notes more
 MOST_PROPERTIES = 56
 MANY = 128  # of 7! renamings: the orbit of a state that so many leave as it is has less than 40 states
 
@@ -68,60 +123,42 @@ def expand(
     want: int,
     want_steps: int,
 ) -> int:
-    """Expand up to `count` states packed in `source` from `offset`; returns how many were.
+    """Expand up to `count` states packed in `source` from `offset`; return how many were.
+
+    For each state: list its steps, take each alternative of each, judge it, put the successor into the ring; what
+    leaves the ring, `settle` looks up. It stays in one piece, longer than a screen: the three loops share the ring and
+    the ordinal, and its parameters are how threads call it. What a reduction does otherwise is in the hooks.
 
     Args:
         first: the number of the first of them in its level.
         tables: the fingerprint table; `where[2g]` is group g's first entry, `where[2g + 1]` its size.
         out: candidates, `section` bytes for each group; `filled[g]` is how many are used, and `filled[GROUPS]` whether
             some group has no room for those of one more state.
-        work: room for states; see WORK.
+        work: a thread's own memory, `Compiled.work` bytes.
         live: the state properties still to be judged; `live_steps`: those of steps.
         want: the state properties whose premise is still to be met; `want_steps`: those of steps.
     """
     parent = state_at(work, 0)
     steps = words_at(work, STEPS_AT)
-    meta = words_at(work, META_AT)
-    colour = words_at(work, COLOUR_AT)
-    spare = state_at(work, SPARE_AT)
     done = 0
-    head = 0
-    tail = 0
+    head = 0  # successors that were put into the ring
+    tail = 0  # and that were taken out of it again
     while done < count and filled[GROUPS] == 0:
         offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
-        parent.error = 0
-        enabled(parent, steps)
-        if REDUCES:
-            offset = offset + put_to_sleep(source, offset, parent, work)
-        if NARROWS:
-            alone = put_first(parent, steps, report)
-            left = left_on_their_own(parent)
-            if left > 0:
-                wake(steps, work)
-            whole = False
-            unseen = False
-            moves_apart = True
-        if parent.error != 0:  # which steps are possible is not known
-            note_error(report, parent.error, first + done, -1)
-            steps[0] = 0
-        elif steps[0] == 0:
-            report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
+        offset = offset + list_steps(source, offset, parent, work, report, first + done)
         ordinal = 0
-        stuck = LEAVES_OUT and steps[0] != 0  # nothing but stuttering receipts is possible
+        deadlock = steps[0] != 0  # until something else than a stuttering receipt is possible
         for k in range(steps[0]):
+            if ample_suffices(k, work):
+                deadlock = False
+                break
+            mine = step_class(parent, steps[1 + k])
+            if is_asleep(steps[1 + k]):
+                deadlock = False
+                ordinal = ordinal + 1
+                continue
             choice = 0
             choices = 1
-            if NARROWS:  # the steps of a process on its own are enough
-                if k == alone and unseen and not whole:
-                    stuck = False
-                    break
-            if REDUCES:  # what an earlier step put to sleep has one successor, which another way leads to
-                mine = class_of_step(parent, steps[1 + k])
-                quiet = False
-                if is_asleep(steps[1 + k]):
-                    stuck = False
-                    ordinal = ordinal + 1
-                    continue
             while choice < choices:
                 slot = head & (RING - 1)
                 child = state_at(work, RING_AT + slot * TOTAL)
@@ -130,65 +167,24 @@ def expand(
                 choices = max(choices, child.choices)
                 choice = choice + 1
                 if child.error != 0:
-                    stuck = False
+                    deadlock = False
                     note_error(report, child.error, first + done, 2 * ordinal)
                     continue
+                note_ample_step(parent, child, k, work)
+                judge_transition(parent, child, report, live_steps, want_steps, first + done, ordinal)
                 ordinal = ordinal + 1
-                if NARROWS:
-                    moves_apart = own_changed(parent, child)
-                    if k < alone:
-                        whole = whole or left_on_their_own(child) >= left
-                        unseen = unseen or not seen_changed(parent, child)
-                broken = judge_step(parent, child, live_steps)
-                met = witness_step(parent, child, want_steps & (-1 ^ report[R_STEP_WITNESSES]))
-                if (broken | met | parent.error | child.error) != 0:
-                    judge_taken(parent, child, report, live_steps, want_steps, first + done, ordinal - 1)
-                report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
-                taken = child.steps
-                while taken != 0:
-                    at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
-                    report[at] = report[at] + 1
-                    taken = taken & (taken - 1)
-                if LEAVES_OUT:  # the message may as well take longer
-                    if stutters(parent, child):
-                        continue
-                    stuck = False
+                if stutters(parent, child):
+                    continue
+                deadlock = False
                 report[R_GENERATED] = report[R_GENERATED] + 1
-                if NARROWS:  # perhaps another state from here on, of which all is judged alike
-                    drop_unread(parent, child)
-                changed = observed_changed(parent, child)
-                which = 0
-                if SYMMETRY:
-                    image = state_at(work, IMAGE_AT + slot * TOTAL)
-                    h = canonical(child, image, spare, colour, perms, rank)
-                    same = colour[NODES]
-                    which = colour[NODES + 1]
-                else:
-                    h = hash_state(child)
-                    same = 1
-                if REDUCES:
-                    quiet = is_quiet(parent, child)
-                    note_sleepers(work, slot, mine, perms, which)
-                g = shr(h, 60)
-                place = where[2 * g] + mulhi(h << 4, where[2 * g + 1])
-                prefetch(tables, place)
-                meta[4 * slot] = h
-                meta[4 * slot + 1] = place
-                meta[4 * slot + 2] = first + done
-                flags = (1 if changed else 0) | (what_changed(child) << 1)
-                meta[4 * slot + 3] = (ordinal - 1) | (flags << 16) | (same << 32)
+                abstract_ghosts(parent, child)
+                put_in_ring(parent, child, slot, work, tables, where, perms, rank, first + done, ordinal - 1)
+                extend_sleep_set(parent, child, choices == 1, mine, slot, perms, work)
                 head = head + 1
                 if head - tail == RING:
                     settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
                     tail = tail + 1
-            if REDUCES:
-                if quiet and choices == 1:
-                    if NARROWS:
-                        if left == 0 and not moves_apart:
-                            may_sleep(work, mine)
-                    else:
-                        may_sleep(work, mine)
-        if stuck:
+        if deadlock:
             report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
         done = done + 1
     while tail < head:
@@ -196,6 +192,75 @@ def expand(
         tail = tail + 1
     report[R_OFFSET] = offset
     return done
+
+
+def list_steps(source: Bytes, offset: int, parent: State, work: Bytes, report: Words, number: int) -> int:
+    """List the steps to take in a state; return how many bytes lie behind its packed form, from `offset`.
+
+    Where it is not known which are possible, that is noted as an error and the list is empty.
+
+    Args:
+        number: of the state in its level.
+    """
+    steps = words_at(work, STEPS_AT)
+    parent.error = 0
+    enabled(parent, steps)
+    behind = read_sleep_set(source, offset, parent, work)
+    choose_ample(parent, steps, work, report)
+    if parent.error != 0:
+        note_error(report, parent.error, number, -1)
+        steps[0] = 0
+    elif steps[0] == 0:
+        report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
+    return behind
+
+
+def judge_transition(
+    parent: State, child: State, report: Words, live: int, want: int, number: int, ordinal: int
+) -> None:
+    """Judge a step by the step properties `live` and `want`, and count its kind and the paper's steps it entered."""
+    broken = judge_step(parent, child, live)
+    met = witness_step(parent, child, want & (-1 ^ report[R_STEP_WITNESSES]))
+    if (broken | met | parent.error | child.error) != 0:
+        judge_taken(parent, child, report, live, want, number, ordinal)
+    report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
+    taken = child.steps
+    while taken != 0:
+        at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
+        report[at] = report[at] + 1
+        taken = taken & (taken - 1)
+
+
+def put_in_ring(
+    parent: State,
+    child: State,
+    slot: int,
+    work: Bytes,
+    tables: Words,
+    where: Words,
+    perms: Bytes,
+    rank: Bytes,
+    number: int,
+    ordinal: int,
+) -> None:
+    """Take the fingerprint of a successor, begin to fetch its entry of the table, and note what `settle` needs."""
+    meta = words_at(work, META_AT)
+    colour = words_at(work, COLOUR_AT)
+    flags = (1 if observed_changed(parent, child) else 0) | (what_changed(child) << 1)
+    same = 1
+    if SYMMETRY:
+        image = state_at(work, IMAGE_AT + slot * TOTAL)
+        h = canonical(child, image, state_at(work, SPARE_AT), colour, perms, rank)
+        same = colour[NODES]
+    else:
+        h = hash_state(child)
+    g = shr(h, 60)
+    place = where[2 * g] + mulhi(h << 4, where[2 * g + 1])
+    prefetch(tables, place)
+    meta[4 * slot] = h
+    meta[4 * slot + 1] = place
+    meta[4 * slot + 2] = number
+    meta[4 * slot + 3] = ordinal | (flags << 16) | (same << 32)
 
 
 def note_error(report: Words, site: int, parent: int, order: int) -> None:
@@ -302,14 +367,9 @@ def settle(
     h = meta[4 * slot]
     place = meta[4 * slot + 1]
     g = shr(h, 60)
-    end = where[2 * g] + where[2 * g + 1]
-    while tables[place] != 0:
-        if tables[place] == h:
-            return
-        place = place + 1
-        if place == end:
-            place = where[2 * g]
-    write_out(work, slot, out, section, filled, report, live, want)
+    begin = where[2 * g]
+    if tables[probe(tables, place, begin, begin + where[2 * g + 1], h)] == 0:
+        write_out(work, slot, out, section, filled, report, live, want)
 
 
 def symmetries(meta: Words, slot: int) -> int:
@@ -345,8 +405,7 @@ def write_out(
     g = shr(h, 60)
     at = g * section + filled[g]
     size = pack(s, as_bytes(state_at(out, at + HEADER)))
-    if REDUCES:
-        size = size + write_sleepers(work, slot, out, at + HEADER + size)
+    size = size + write_sleep_set(work, slot, out, at + HEADER + size)
     store_word(out, at, h)
     store_half(out, at + 8, meta[4 * slot + 2])
     store_short(out, at + 12, meta[4 * slot + 3] & 65535)
@@ -405,16 +464,8 @@ def insert(
             lead = lead + 1
         h = load_word(source, at)
         size = load_short(source, at + 14)
-        place = mulhi(h << 4, capacity)
-        known = False
-        while table[place] != 0 and not known:
-            if table[place] == h:
-                known = True
-            else:
-                place = place + 1
-                if place == capacity:
-                    place = 0
-        if not known:
+        place = probe(table, mulhi(h << 4, capacity), 0, capacity, h)
+        if table[place] == 0:
             if used + size + 16 > limit or info[2] >= info[MOST]:
                 info[0] = used
                 return at
@@ -451,12 +502,7 @@ def rehash(old: Words, old_capacity: int, new: Words, capacity: int) -> None:
     for k in range(old_capacity):
         h = old[k]
         if h != 0:
-            place = mulhi(h << 4, capacity)
-            while new[place] != 0:
-                place = place + 1
-                if place == capacity:
-                    place = 0
-            new[place] = h
+            new[probe(new, mulhi(h << 4, capacity), 0, capacity, 0)] = h
 
 
 def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:

@@ -1,30 +1,81 @@
 """What the explorer's kernel does besides when it leaves out states, in the kernel language: ample sets
 (docs/reduction.md).
 
-Of a state in which some process is on its own, so that no step of another has to do with its steps, those steps are
-enough, if one of them changes nothing that a property of states reads, and if each of them leaves less to do for
-processes on their own. Whether that is so is seen as they are taken; if not, the others are taken as well.
+If some process is ample in a state, so that no step of another concerns its steps, those steps are enough, provided
+that one of them is invisible to state properties and that each leaves less remaining work. Whether that is so is seen
+as they are taken; if not, the state is expanded in full.
+
+The hooks that it replaces are declared, with their contracts, in `checker/explore/interface.py`. `AMPLE_AT` holds what
+they share of the state being expanded.
 """
 
 from __future__ import annotations
 
+from checker.explore.interface import (
+    AMPLE_AT,
+    NODES,
+    SLEEP_AT,
+    ample_changed,
+    is_ample,
+    is_free,
+    remaining_work,
+    steps_commute,
+    visible_changed,
+)
 from checker.explore.kernel import R_APART
 from checker.explore.sleep_kernel import ASLEEP
 from zabspec.language.lang import Bytes, State, Words
+from zabspec.language.memory import words_at
+
+# Words at AMPLE_AT: how many steps at the front are the ample process's, the remaining work of the state, whether one
+# of these steps was found not to reduce it (the expansion is full), and whether one was found to be invisible.
+STEPS_OF_AMPLE, REMAINING, FULL, INVISIBLE = range(4)
+AMPLE_WORDS = 4
 
 
-def put_first(parent: State, steps: Words, report: Words) -> int:
-    """Put the steps of a process on its own at the front of the list; returns how many they are, 0 if there is none
-    or if they are all there is.
+def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> None:
+    """Put the steps of an ample process first, and wake sleeping steps where there is remaining work."""
+    ample = words_at(work, AMPLE_AT)
+    ample[STEPS_OF_AMPLE] = put_ample_first(parent, steps, report)
+    ample[REMAINING] = remaining_work(parent)
+    ample[FULL] = 0
+    ample[INVISIBLE] = 0
+    if ample[REMAINING] > 0:
+        wake(steps, work)
 
-    A state of which the world does not say that independent steps may change places is noted: there is none in a
-    search that is to be believed.
+
+def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
+    """Note of a step of the ample process whether it reduces the remaining work, and whether it is invisible."""
+    ample = words_at(work, AMPLE_AT)
+    if k < ample[STEPS_OF_AMPLE]:
+        if remaining_work(child) >= ample[REMAINING]:
+            ample[FULL] = 1
+        if not visible_changed(parent, child):
+            ample[INVISIBLE] = 1
+
+
+def ample_suffices(k: int, work: Bytes) -> bool:
+    """Return whether all steps of the ample process were taken, and turned out to be enough."""
+    ample = words_at(work, AMPLE_AT)
+    return k == ample[STEPS_OF_AMPLE] and ample[INVISIBLE] != 0 and ample[FULL] == 0
+
+
+def may_change_ample(parent: State, child: State, work: Bytes) -> bool:
+    """Return whether a step may change which processes are ample: surely not only where none is and none becomes so."""
+    return words_at(work, AMPLE_AT)[REMAINING] != 0 or ample_changed(parent, child)
+
+
+def put_ample_first(parent: State, steps: Words, report: Words) -> int:
+    """Put the steps of an ample process at the front of the list; return how many they are.
+
+    That is 0 if there is no ample process, or if its steps are all there are. A state where the world does not declare
+    that independent steps commute is noted: the search then is not conclusive.
     """
     if not steps_commute(parent):
         report[R_APART] = 1
         return 0
     for p in range(NODES):
-        if is_on_its_own(parent, p):
+        if is_ample(parent, p):
             count = 0
             free = True
             for k in range(steps[0]):
@@ -49,7 +100,7 @@ def to_front(steps: Words, p: int) -> None:
 
 
 def wake(steps: Words, work: Bytes) -> None:
-    """No step sleeps in this state, and none does behind it that did not before it."""
+    """Let no step sleep in this state, nor in its successors, unless it slept before it."""
     awake = words_at(work, SLEEP_AT)
     awake[0] = 0
     awake[1] = 0

@@ -115,10 +115,10 @@ def class_text(layout: Layout, cases: Sequence[Case], world: Conventions) -> str
 def sees_text(judging: Sequence[str]) -> str:
     """`sees_step`: whether some function that judges steps looks beyond the process that takes this one. What is said
     here of each is replaced by what follows from its own text (`zabspec/language/looks.py`)."""
-    parts = [f"looks_{k}(before, after, after)" for k in range(len(judging))]
+    parts = [f"_looks_{k}(before, after, after)" for k in range(len(judging))]
     text = [f"def sees_step(before: State, after: State) -> bool:\n    return {' or '.join(parts) or 'False'}"]
     head = "(before: State, event: State, after: State) -> bool:\n    return True"
-    return "\n\n\n".join([*(f"def looks_{k}{head}" for k in range(len(judging))), *text])
+    return "\n\n\n".join([*(f"def _looks_{k}{head}" for k in range(len(judging))), *text])
 
 
 class Reducing(Compiled):
@@ -131,14 +131,14 @@ class Reducing(Compiled):
         "begin_gathering": (None, PTR, I64, PTR, PTR),
         "gather_states": (I64, PTR, I64, PTR, PTR, I64, I64, PTR, PTR, PTR, I64),
         "class_of_step": (I64, PTR, I64),
-        "looks_away": (I64, PTR, PTR),
+        "visible_step": (I64, PTR, PTR),
     }  # fmt: skip
 
     claim_states: Any
     begin_gathering: Any
     gather_states: Any
     class_of_step: Any
-    looks_away: Any
+    visible_step: Any
 
     @cached_property
     def conventions(self) -> Conventions:
@@ -174,7 +174,7 @@ class Reducing(Compiled):
         for k, name in enumerate(self.judging):
             looks = Looks(typed, self.layout, self.conventions)
             made = looks.of_function(typed.functions[name])
-            typed.functions[f"looks_{k}"] = replace(made, name=f"looks_{k}")
+            typed.functions[f"_looks_{k}"] = replace(made, name=f"_looks_{k}")
             self.own |= looks.own
         return typed
 
@@ -189,15 +189,17 @@ class Reducing(Compiled):
     def numbers(self) -> dict[str, int]:
         n = dict(super().numbers)
         most = self.model.most_steps
-        n["REDUCES"] = 1
         n["MOST_STEPS"] = most
         n["PERM_STRIDE"] = Permutations(n["NODES"]).stride
-        n["SLEEP_AT"] = n["WORK"]
+        n["SLEEP_AT"] = n["IMAGE_AT"] + kernel.RING * n["TOTAL"]
         n["NOTED_AT"] = n["SLEEP_AT"] + 8 * (most + 2)
-        n["HEADS_AT"] = n["NOTED_AT"] + 8 * 3 * int(kernel.RING)
-        n["RELATION_AT"] = n["HEADS_AT"] + 8 * int(kernel.GROUPS)
+        n["HEADS_AT"] = n["NOTED_AT"] + 8 * 3 * kernel.RING
+        n["RELATION_AT"] = n["HEADS_AT"] + 8 * kernel.GROUPS
         n["CASES"] = MOST_CASES
-        n["WORK"] = n["RELATION_AT"] + 2 * MOST_CASES**2
-        n["PACKED_LIMIT"] += int(sleep_kernel.SLEEPER_BYTES)
-        n["MARGIN"] = (most + int(kernel.RING)) * (self.header + n["PACKED_LIMIT"])
+        n["PACKED_LIMIT"] += sleep_kernel.SLEEPER_BYTES
+        n["MARGIN"] = (most + kernel.RING) * (self.header + n["PACKED_LIMIT"])
         return n
+
+    @property
+    def work(self) -> int:
+        return self.numbers["RELATION_AT"] + 2 * MOST_CASES**2

@@ -6,22 +6,57 @@ peer). A step's class says what it may touch (`class_of_step`, generated): the c
 to 15 and 16 to 23, its name from bit 32.
 
 While a state is expanded, `SLEEP_AT` holds the classes of the steps that may sleep in successors: those that sleep
-here, and those that were taken here already and that no property of steps looks beyond its process for.
+here, and those that were taken here already and were invisible to step properties.
+
+The hooks that it replaces are declared, with their contracts, in `checker/explore/interface.py`.
 """
 
 from __future__ import annotations
 
+from checker.explore.interface import (
+    CASES,
+    COLOUR_AT,
+    HEADER,
+    HEADS_AT,
+    MOST_STEPS,
+    NODES,
+    NOTED_AT,
+    PERM_STRIDE,
+    RELATION_AT,
+    SLEEP_AT,
+    STEPS_AT,
+    SYMMETRY,
+    class_of_step,
+    may_change_ample,
+    sees_step,
+    steps_commute,
+)
+from checker.explore.kernel import GROUPS, MOST, MOST_PROPERTIES, RAW, note_broken, states_of_orbit
+from checker.explore.probing import probe
 from zabspec.language.lang import Bytes, State, Words
+from zabspec.language.memory import (
+    as_bytes,
+    copy_bytes,
+    load_half,
+    load_short,
+    load_word,
+    state_at,
+    store_half,
+    store_short,
+    store_word,
+    words_at,
+)
+from zabspec.language.wrapping import mulhi, prefetch
 
 MOST_ASLEEP = 8  # steps that sleep in a state; more are taken although they need not be
 SLEEPER_BYTES = 2 + 2 * MOST_ASLEEP
 ASLEEP = 1 << 60  # the mark in a step's word
 
 
-def put_to_sleep(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
-    """Read which steps of a state sleep, and mark them in the list of those that are possible; returns the bytes read.
+def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
+    """Read which steps of a state sleep, and mark them in the list of those that are possible; return the bytes read.
 
-    In a state of which the world does not say that independent steps may change places none sleeps after another.
+    In a state where the world does not declare that independent steps commute, none sleeps after another.
     """
     steps = words_at(work, STEPS_AT)
     awake = words_at(work, SLEEP_AT)
@@ -38,13 +73,18 @@ def put_to_sleep(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
     return 2 + 2 * count
 
 
+def step_class(parent: State, word: int) -> int:
+    """Return the class of a step."""
+    return class_of_step(parent, word)
+
+
 def is_asleep(word: int) -> bool:
-    """Whether a step in the list is marked."""
+    """Return whether a step in the list is marked."""
     return (word & ASLEEP) != 0
 
 
-def is_quiet(parent: State, child: State) -> bool:
-    """Whether every property of steps judges the step by what its process has and by what it says about itself."""
+def is_invisible(parent: State, child: State) -> bool:
+    """Return whether every step property judges the step by what its process has and by its annotations."""
     seen = sees_step(parent, child)
     wrong = (parent.error | child.error) != 0
     parent.error = 0
@@ -52,20 +92,28 @@ def is_quiet(parent: State, child: State) -> bool:
     return not seen and not wrong
 
 
-def looks_away(parent: State, child: State) -> int:
-    """Whether a step is not quiet; `child` with its scratch."""
-    return 0 if is_quiet(parent, child) else 1
+def visible_step(parent: State, child: State) -> int:
+    """Return 1 if a step property can observe this step beyond its process; `child` includes its annotations."""
+    return 0 if is_invisible(parent, child) else 1
 
 
 def may_sleep(work: Bytes, of: int) -> None:
-    """A step of that class may sleep in what is found from now on."""
+    """Let steps of a class sleep in the successors that are found from now on."""
     awake = words_at(work, SLEEP_AT)
     if awake[0] < MOST_STEPS:
         awake[0] = awake[0] + 1
         awake[1 + awake[0]] = of
 
 
-def note_sleepers(work: Bytes, slot: int, mine: int, perms: Bytes, which: int) -> None:
+def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
+    """Note the sleep set of a successor; then a step that is invisible, and has one alternative, may sleep itself."""
+    note_sleep_set(work, slot, mine, perms)
+    if only and is_invisible(parent, child):
+        if not may_change_ample(parent, child, work):
+            may_sleep(work, mine)
+
+
+def note_sleep_set(work: Bytes, slot: int, mine: int, perms: Bytes) -> None:
     """Note which steps sleep after a step of class `mine`, under the names they have in its successor."""
     awake = words_at(work, SLEEP_AT)
     noted = words_at(work, NOTED_AT)
@@ -75,10 +123,10 @@ def note_sleepers(work: Bytes, slot: int, mine: int, perms: Bytes, which: int) -
     if awake[1] == 1:
         for k in range(awake[0]):
             of = awake[2 + k]
-            if count < MOST_ASLEEP and change_places(work, of, mine):
+            if count < MOST_ASLEEP and independent(work, of, mine):
                 name = (of >> 32) & 65535
                 if SYMMETRY:
-                    at = which * PERM_STRIDE + 1
+                    at = words_at(work, COLOUR_AT)[NODES + 1] * PERM_STRIDE + 1
                     a = perms[at + ((name >> 3) & 7)] - 1
                     b = name & 7
                     if b < NODES:
@@ -94,8 +142,8 @@ def note_sleepers(work: Bytes, slot: int, mine: int, perms: Bytes, which: int) -
     noted[3 * slot + 2] = second
 
 
-def change_places(work: Bytes, x: int, y: int) -> bool:
-    """Whether steps of two classes lead to the same state in either order, wherever both are possible."""
+def independent(work: Bytes, x: int, y: int) -> bool:
+    """Return whether steps of two classes lead to the same state in either order, wherever both are possible."""
     a = (x >> 8) & 255
     b = (x >> 16) & 255
     c = (y >> 8) & 255
@@ -107,8 +155,8 @@ def change_places(work: Bytes, x: int, y: int) -> bool:
     return ((load_short(work, RELATION_AT + 2 * ((x & 255) * CASES + (y & 255))) >> same) & 1) == 0
 
 
-def write_sleepers(work: Bytes, slot: int, out: Bytes, at: int) -> int:
-    """Write the names behind a packed state; returns how many bytes."""
+def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
+    """Write the names behind a packed state; return how many bytes."""
     noted = words_at(work, NOTED_AT)
     count = noted[3 * slot]
     store_short(out, at, count)
@@ -139,16 +187,8 @@ def claim_states(source: Bytes, start: int, end: int, table: Words, capacity: in
             lead = lead + 1
         h = load_word(source, at)
         size = load_short(source, at + 14)
-        place = mulhi(h << 4, capacity)
-        known = False
-        while table[place] != 0 and not known:
-            if table[place] == h:
-                known = True
-            else:
-                place = place + 1
-                if place == capacity:
-                    place = 0
-        if known:
+        place = probe(table, mulhi(h << 4, capacity), 0, capacity, h)
+        if table[place] != 0:
             store_word(source, at, 0)
         else:
             if info[2] >= info[MOST]:
@@ -226,13 +266,3 @@ def gather_states(
             heads[group] = next_claimed(out, at + HEADER + size, group * section + filled[group])
     info[1] = index
     return used
-
-
-def note_broken(broken: int, number: int, info: Words) -> None:
-    """Note the properties that a state breaks, if it is the first."""
-    p = 0
-    while broken != 0:
-        if (broken & 1) != 0 and info[3 + p] == 0:
-            info[3 + p] = number
-        broken = shr(broken, 1)
-        p = p + 1

@@ -14,7 +14,7 @@ from checker.explore.memory import Block
 from checker.explore.symmetry import DECODERS, Asymmetric
 from checker.live import graph, kernel
 from invariants.registry import Property
-from zabspec.language import derive, frontend
+from zabspec.language import derive
 from zabspec.language.jit import MachineCode
 from zabspec.language.loaded import digest_of, program_digest
 from zabspec.language.program import own_names
@@ -90,13 +90,14 @@ class LiveCode(Compiled):
         world = IN_WORLDS[self.model.world.name]
         return {
             **super().numbers,
-            "LEAVES_OUT": 0,  # in the stable phase a stuttering receipt has to be taken like any other
             "MOST_STEPS": self.model.most_steps,
-            "EXACT": int(not derive.bags(self.layout)),
+            "EXACT": not derive.bags(self.layout),
             "GIVES_UP": world.gives_up,
             "BEATS": HEARTBEAT,
             "RECEIPTS": world.receipts(self.nodes),
         }
+
+    skips_stuttering = False  # in the stable phase a stuttering receipt has to be taken like any other
 
     def also_text(self) -> str:
         """What follows from the schema, the classes and the goals."""
@@ -135,8 +136,7 @@ class LiveCode(Compiled):
             lines += [f"    if kind == {ACTION} and word & 255 == {which}:", f"        return {first + place * n} + a"]
         return [*lines, f"    return {graph.UNFAIR}"]
 
-    def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
-        names = super().typed_namespace(reads)
+    def also_names(self, names: dict[str, Any]) -> None:
         for name, value in self.live_names.items():
             if names.get(name, value) is not value:
                 where = said_at(names[name])
@@ -146,8 +146,6 @@ class LiveCode(Compiled):
             for name, value in own_names(module).items():
                 if isinstance(value, int) and names.setdefault(name, value) != value:
                     raise ConfigError(f"{name} is {value} in the stable phase: call it something else")
-        names["EXACT"] = bool(names["EXACT"])
-        return names
 
     def _typed(self) -> TypedProgram:
         if self.symmetry:

@@ -11,7 +11,7 @@ from zabspec.language.wrapping import mulhi
 
 __all__ = [
     "CLASSES", "CLASS_AT", "PLACE_AT", "TARGET", "UNFAIR", "Components", "Graph", "Ways", "all_waits",
-    "fair_components", "fill_ways", "no_components", "rehash_nodes",
+    "fair_components", "fill_ways", "no_components", "probe_nodes", "rehash_nodes",
 ]  # fmt: skip
 
 UNFAIR = 63  # the class of steps that need never be taken
@@ -221,17 +221,26 @@ def fill_ways(g: Graph, w: Ways, begins: int) -> None:
     w.reached = tail
 
 
+def probe_nodes(g: Graph, h: int) -> int:
+    """Return the place of a fingerprint among `mark`, or the free one where the search for it ends.
+
+    This is `probe` (`checker/explore/probing.py`) over an array of a struct, which no function takes as a parameter.
+    """
+    place = mulhi(h, g.places)
+    while g.mark[place] != 0 and g.mark[place] != h:
+        place = place + 1
+        if place == g.places:
+            place = 0
+    return place
+
+
 def rehash_nodes(source: Graph, to: Graph) -> None:
     """Put every node into a larger, empty table."""
     k = 0
     while k < source.places:
         h = source.mark[k]
         if h != 0:
-            place = mulhi(h, to.places)
-            while to.mark[place] != 0:
-                place = place + 1
-                if place == to.places:
-                    place = 0
+            place = probe_nodes(to, h)
             to.mark[place] = h
             to.node_at[place] = source.node_at[k]
         k = k + 1

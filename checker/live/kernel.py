@@ -3,14 +3,46 @@
 What may happen in it follows from the world's own `enabled` and `apply` and from the few functions of `zabspec/live/`:
 no budget is left for faults, what an oracle may not say is left out, and who may give up does so at no cost.
 
-Names not defined here are the program's, the explorer's kernel's, those of `zabspec/live/`, or written out by
-`checker/live/code.py` (`forget_budgets`, `class_of`, `waits_of`).
+What the program, `zabspec/live/` and `checker/live/code.py` bind is imported from `checker/explore/interface.py`.
 """
 
 from __future__ import annotations
 
-from checker.live.graph import CLASS_AT, PLACE_AT, UNFAIR, Graph
+from checker.explore.interface import (
+    BEATS,
+    EXACT,
+    GIVES_UP,
+    MOST_STEPS,
+    NODES,
+    PACKED_LIMIT,
+    RECEIPTS,
+    RING_AT,
+    STEPS_AT,
+    TOTAL,
+    apply,
+    bytes_of,
+    class_of,
+    enabled,
+    forget_budgets,
+    hash_state,
+    pack,
+    stable_beat,
+    stable_beat_due,
+    stable_beats,
+    stable_begins,
+    stable_give_up,
+    stable_gives_up,
+    stable_lasts,
+    stable_takes,
+    stable_waits,
+    unpack,
+    waits_of,
+)
+from checker.explore.kernel import renamed
+from checker.live.graph import CLASS_AT, PLACE_AT, UNFAIR, Graph, probe_nodes
 from zabspec.language.lang import Bytes, Node, State, Words
+from zabspec.language.memory import as_bytes, copy_bytes, load_word, state_at, store_word, words_at
+from zabspec.language.wrapping import wrap_mul
 
 NODE_SALT = -7046029254386353131  # the state's fingerprint and who is named are one
 
@@ -128,17 +160,13 @@ def node_of(s: State, named: Node, data: Bytes, g: Graph) -> int:
     if h == 0:
         h = 1
     size = pack(s, bytes_of(data, g.used))
-    place = mulhi(h, g.places)
-    while g.mark[place] != 0:
-        if g.mark[place] == h:
-            v = g.node_at[place]
-            if g.name[v] != named + 1 or (EXACT and not same_bytes(data, g.at[v], g.used, size)):
-                g.clash = 1
-                return -1
-            return v
-        place = place + 1
-        if place == g.places:
-            place = 0
+    place = probe_nodes(g, h)
+    if g.mark[place] != 0:
+        v = g.node_at[place]
+        if g.name[v] != named + 1 or (EXACT and not same_bytes(data, g.at[v], g.used, size)):
+            g.clash = 1
+            return -1
+        return v
     v = g.nodes
     g.mark[place] = h
     g.node_at[place] = v

@@ -112,7 +112,7 @@ class LiveRun:
         for k, (which, named) in enumerate(self.moves):
             self.words.put(2 + 2 * k, which)
             self.words.put(3 + 2 * k, named)
-        self.work = Block(code.numbers["WORK"] + 64)
+        self.work = Block(code.work + 64)
         self.state = Block(code.layout.total)
         most = code.model.most_steps + len(self.moves)
         nodes = FIRST + 2 * most

@@ -4,13 +4,34 @@ A walk is its seed and its number. It draws anew how often what spends a budget 
 of two processes that could act, the one with the larger pace mostly does. Now and then it draws both again. Every state
 and every step of it is judged as the explorer judges them; a step in which a value would leave its range ends it.
 
-Names not defined here are the program's, or the explorer's kernel's.
+What the program binds is imported from `checker/explore/interface.py`.
 """
 
 from __future__ import annotations
 
+from checker.explore.interface import (
+    COLOUR_AT,
+    NODES,
+    QUIET_AT,
+    RING_AT,
+    SPARE_AT,
+    STEPS_AT,
+    TOTAL,
+    apply,
+    enabled,
+    judge,
+    judge_step,
+    judged_after,
+    observed_changed,
+    what_changed,
+    witness,
+    witness_step,
+)
+from checker.explore.kernel import asked_of, judge_alone
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words
+from zabspec.language.memory import as_bytes, copy_bytes, state_at, words_at
+from zabspec.language.wrapping import count_bits, shr, unsigned_rem, wrap_add, wrap_mul
 
 # Words of what a call is asked.
 (

@@ -113,7 +113,7 @@ class Slot:
     """What a thread works in."""
 
     def __init__(self, code: SearchCode, most: int) -> None:
-        self.work = ctypes.create_string_buffer(code.numbers["WORK"] + 64)
+        self.work = ctypes.create_string_buffer(code.work + 64)
         self.asked: Words = (ctypes.c_int64 * kernel.ASKED)()
         self.path: Words = (ctypes.c_int64 * (most + 1))()
         self.best = ctypes.create_string_buffer(code.layout.total)

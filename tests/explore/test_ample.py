@@ -195,7 +195,7 @@ def test_one_that_is_not_is_disturbed() -> None:
 def test_what_each_of_its_steps_leaves_to_do_is_less() -> None:
     """Else there might be a circle in which nobody else ever moves."""
     code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0), False)
-    left = code.model.program.python["left_on_their_own"]
+    left = code.model.program.python["remaining_work"]
     tried = 0
     for state in walks(code, 7, 30):
         for p in own(code, state):

@@ -48,7 +48,7 @@ def judged(code: Narrowing, state: bytes) -> tuple[int, int]:
 def dropped(code: Narrowing, before: bytes, after: bytes) -> bytes:
     """What is left of a state, with its scratch, behind a step."""
     held = code.state(after)
-    code.drop_unread(code.state(before), held)
+    code.abstract_ghosts(code.state(before), held)
     return bytes(held.raw)
 
 
@@ -192,7 +192,7 @@ def test_with_a_property_of_ones_own_nothing_is_dropped(monkeypatch: pytest.Monk
     with pytest.raises(ConfigError, match="two properties are called causal-order"):
         properties_of("zab")
     code = Narrowing(Model(SMALL), [agreement, replace(order, name="mine")], False)
-    assert not code.numbers["FORGETS"]
+    assert not code.numbers["ABSTRACTS_GHOSTS"]
     state = next(histories(code))
     assert dropped(code, bytes(code.layout.total), state)[: code.layout.size] == state
 

@@ -195,9 +195,9 @@ def test_steps_whose_judging_looks_beyond_their_process_do_not_sleep() -> None:
         _, whole = source.choice(after)
         view = code.view(whole)
         chooses = view.stage[view.event_process] == 3 and code.view(state).stage[view.event_process] == 2
-        if code.looks_away(code.state(state), code.state(whole)):
+        if code.visible_step(code.state(state), code.state(whole)):
             seen[chooses] += 1
-        assert not chooses or code.looks_away(code.state(state), code.state(whole))
+        assert not chooses or code.visible_step(code.state(state), code.state(whole))
         state = whole[: code.layout.size]
     assert seen[True]
     assert seen[False]  # NEWEPOCH, which looks at what is sent

@@ -92,7 +92,7 @@ KILLERS = (
         without=(*UNUSUAL, "[datagrams]", "[three]", "on_any_history"),
     ),
     Killers(
-        ("checker/explore/kernel.py", "checker/explore/compiled.py"),
+        ("checker/explore/kernel.py", "checker/explore/probing.py", "checker/explore/compiled.py"),
         (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING),
         late=(*RARE, "[datagrams]"),
     ),
@@ -111,6 +111,7 @@ KILLERS = (
     ),
     Killers(("checker/search/kernel.py",), ("tests/search/test_search.py",), dearest=10.0),
     Killers(("checker/distributed/kernel.py",), ("tests/distributed/test_distributed.py",), dearest=5.0, tables=True),
+    Killers(("checker/explore/binding.py",), ("tests/explore/test_interface.py",), plain=True),
     Killers(
         ("checker/explore/breadth_first.py",), (EXPLORE, "tests/explore/test_limits.py", GOLDEN), plain=True,
         without=(*UNUSUAL, "[three]"), dearest=8.0,

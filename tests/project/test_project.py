@@ -90,6 +90,17 @@ def test_what_is_no_python_is_shipped_with_the_package() -> None:
     assert all((TOP / package / "py.typed").is_file() for package in packages)
 
 
+def test_no_file_is_exempt_from_the_check_of_undefined_names() -> None:
+    lint = PROJECT["tool"]["ruff"]["lint"]
+    assert "F" in lint["select"]
+    exempt = {rule for rules in (lint["ignore"], *lint["per-file-ignores"].values()) for rule in rules}
+    assert not [rule for rule in exempt if "F821".startswith(rule)]
+    packages = [path.parent for path in TOP.glob("*/__init__.py")]
+    assert packages
+    files = [path for package in packages for path in package.rglob("*.py")]
+    assert not [path for path in files if re.search(r"noqa:[^\n]*F82" + "1", path.read_text())]
+
+
 def test_the_pages_are_shipped() -> None:
     shipped = {
         path: folder

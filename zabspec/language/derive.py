@@ -205,7 +205,7 @@ def packed_limit(layout: Layout) -> int:
 # --- hashing -----------------------------------------------------------------------------------
 
 MIX = """
-def mix(a: int, b: int) -> int:
+def _mix(a: int, b: int) -> int:
     return wrap_mul(a, b) ^ mulhi(a, b)
 """
 
@@ -248,8 +248,8 @@ def bag_sum_text(at: int, kind: Seq, c: Iterator[int]) -> list[str]:
     for k in range(0, size, 8):
         used = min(8, size - k)
         word = masked_word("b", f"at + {k}", -1 if used == 8 else (1 << (8 * used)) - 1)
-        lines.append(f"        x = mix({word} ^ x, {next(c)})")
-    return [*lines, f"        y = wrap_add(y, mix(x, {next(c)}))", f"        at = at + {size}"]
+        lines.append(f"        x = _mix({word} ^ x, {next(c)})")
+    return [*lines, f"        y = wrap_add(y, _mix(x, {next(c)}))", f"        at = at + {size}"]
 
 
 def hash_text(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
@@ -261,16 +261,16 @@ def hash_text(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
     for k in range(0, len(words), 2):
         lane = k // 2 % 4
         second = f"{masked_word('b', *words[k + 1])} ^ {next(c)}" if k + 1 < len(words) else str(next(c))
-        lines.append(f"    h{lane} = mix({masked_word('b', *words[k])} ^ h{lane}, {second})")
+        lines.append(f"    h{lane} = _mix({masked_word('b', *words[k])} ^ h{lane}, {second})")
     if bags(layout):
         lines.append("    y = 0")
         for at, kind in bags(layout):
             lines += bag_sum_text(at, kind, c)
         lines.append("    h0 = h0 ^ y")
     lines += [
-        f"    h0 = mix(h0 ^ {next(c)}, h1 ^ {next(c)})",
-        f"    h2 = mix(h2 ^ {next(c)}, h3 ^ {next(c)})",
-        f"    h0 = mix(h0 ^ {next(c)}, h2 ^ {next(c)})",
+        f"    h0 = _mix(h0 ^ {next(c)}, h1 ^ {next(c)})",
+        f"    h2 = _mix(h2 ^ {next(c)}, h3 ^ {next(c)})",
+        f"    h0 = _mix(h0 ^ {next(c)}, h2 ^ {next(c)})",
         "    return h0 if h0 != 0 else 1",
     ]
     return "\n".join(lines)
@@ -537,17 +537,17 @@ def kept_words(layout: Layout, block: str, base: int) -> list[str]:
 
 
 def colour_text(layout: Layout) -> str:
-    """Colours of the processes that no renaming changes: `own_colours` hashes what each holds,
-    and `shared_colours` adds a round of what it shares with every other (Weisfeiler and Lehman)."""
+    """Colours of the processes that no renaming changes: `_own_colours` hashes what each holds,
+    and `_shared_colours` adds a round of what it shares with every other (Weisfeiler and Lehman)."""
     n = layout.schema.nodes
     c = constants(2)
     # every process's hash uses the same constants, or the colours would depend on its number
-    lines = ["def own_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
+    lines = ["def _own_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
     start = str(next(c))
     for i in range(n):
         lines += folded("x", held_by(layout, i), start, constants(3))
         lines.append(f"    c[{i}] = x")
-    lines += ["", "", "def shared_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
+    lines += ["", "", "def _shared_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
     for i in range(n):
         lines += folded(f"x{i}", held_of(layout, i, i), f"c[{i}]", constants(4))
         lines.append(f"    y{i} = 0")
@@ -556,11 +556,11 @@ def colour_text(layout: Layout) -> str:
         for j in range(n):
             if i != j:
                 lines += folded("e", held_of(layout, i, j), start, constants(5))
-                lines.append(f"    y{i} = wrap_add(y{i}, mix(e ^ x{j}, {one}))")
-                lines.append(f"    y{j} = wrap_add(y{j}, mix(e ^ x{i}, {two}))")
+                lines.append(f"    y{i} = wrap_add(y{i}, _mix(e ^ x{j}, {one}))")
+                lines.append(f"    y{j} = wrap_add(y{j}, _mix(e ^ x{i}, {two}))")
     one, two = next(c), next(c)
     for i in range(n):
-        lines.append(f"    c[{i}] = mix(x{i} ^ {one}, y{i} ^ {two})")
+        lines.append(f"    c[{i}] = _mix(x{i} ^ {one}, y{i} ^ {two})")
     return "\n".join(lines)
 
 
@@ -607,7 +607,7 @@ def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> l
     out = [f"    {name} = {start}"]
     for k in range(0, len(words), 2):
         second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
-        out.append(f"    {name} = mix({words[k]} ^ {name}, {second})")
+        out.append(f"    {name} = _mix({words[k]} ^ {name}, {second})")
     return out
 
 
@@ -640,9 +640,9 @@ def canonical_text(layout: Layout) -> str:
     lines = [
         "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:",
         f"    c[{n}] = 1",
-        "    own_colours(s, c)",
+        "    _own_colours(s, c)",
         *places(),
-        "    shared_colours(s, c)",
+        "    _shared_colours(s, c)",
         *places(),
         "    best = 0",
         "    found = False",

@@ -6,8 +6,10 @@ Python. `docs/language.md` is the reference.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
+from zabspec.language.arrays import Bytes, Words
 from zabspec.language.sentences import Broken
 
 __all__ = [
@@ -23,17 +25,18 @@ __all__ = [
     "Zxid",
     "broken",
     "forget",
+    "inlined",
     "new_identity",
     "provided",
     "step",
 ]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 State = Any  # the state of the whole system; `s.field[i]` reads and writes it
 Node = int  # a process, 0..NODES-1
 History = Any  # a sequence of transactions
 AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
-Words = Any  # (kernel) an array of 64-bit words
-Bytes = Any  # (kernel) an array of bytes
 
 NOBODY = -1
 
@@ -62,33 +65,39 @@ Txn: Any = _RecordName()
 Zxid: Any = _RecordName()
 
 
-def step(name: str) -> Any:
+def step(name: str) -> Callable[[F], F]:
     """Marks a function as a step of the paper: entering it counts as taking that step."""
 
-    def mark(function: Any) -> Any:
-        function.paper_step = name
+    def mark(function: F) -> F:
+        vars(function)["paper_step"] = name
         return function
 
     return mark
 
 
-def new_identity(function: Any) -> Any:
+def new_identity(function: F) -> F:
     """Marks a function of the world whose value a handler may keep although it comes from a ghost:
     an identity that nothing but equality is asked of."""
-    function.new_identity = True
+    vars(function)["new_identity"] = True
     return function
 
 
-def provided(acts: str = "") -> Any:
+def provided(acts: str = "") -> Callable[[F], F]:
     """Declares a function that a world provides to handlers. `acts`: the parameter that says which
     process acts in it, which must be the handler's own; none: no process does. What a world defines
     under this name is held to it (`Program.namespace`)."""
 
-    def mark(function: Any) -> Any:
-        function.acts = acts
+    def mark(function: F) -> F:
+        vars(function)["acts"] = acts
         return function
 
     return mark
+
+
+def inlined(function: F) -> F:
+    """(kernel) Marks a function whose text machine code has in place of every call, large as it may be."""
+    vars(function)["inlined"] = True
+    return function
 
 
 def forget(s: State, p: Node) -> None:

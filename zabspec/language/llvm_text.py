@@ -86,7 +86,8 @@ def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bi
                 emitter.forgets = True
                 functions[name] = emitter.run()
         calls += emitter.calls
-    for name in worth_inlining(functions, calls) - exported:
+    asked = {name for name in functions if program.functions[name].inlined}
+    for name in (asked | worth_inlining(functions, calls)) - exported:
         functions[name] = functions[name].replace(PLAIN, INLINED, 1)
     note = NOTE.format(offset=layout.offset("error"))
     return "\n".join([HEADER, BIT_GATHER if bit_gather else "", note, *functions.values(), METADATA, ""])

@@ -55,7 +55,7 @@ class FunctionTyper(Sentences):
             self.params.append((NOTED, t.STATE))
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
-            frozenset(self.processes),
+            frozenset(self.processes), inlined=hasattr(self.python, "inlined"),
         )  # fmt: skip
 
     # --- statements --------------------------------------------------------------------------

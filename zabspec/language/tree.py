@@ -431,6 +431,7 @@ class Function(Node):
     paper_step: str | None = None
     processes: frozenset[str] = frozenset()  # parameters annotated as processes, and "return" if the result is
     places: dict[str, Expr] = field(default_factory=dict)  # parameters that are places in a bag, and which
+    inlined: bool = False  # machine code has it in place of every call
 
 
 @dataclass(frozen=True)

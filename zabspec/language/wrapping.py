@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zabspec.language.arrays import Words
+
 __all__ = [
     "count_bits", "deposit", "extract", "mulhi", "prefetch", "shl", "shr", "unsigned_less", "unsigned_rem", "wrap_add",
     "wrap_mul",
@@ -56,7 +58,7 @@ def count_bits(a: int) -> int:
     return (a & WORD).bit_count()
 
 
-def prefetch(a: object, k: int) -> None:
+def prefetch(a: Words, k: int) -> None:
     """Nothing: what memory is needed soon is a matter of machines."""
 
 

@@ -19,7 +19,11 @@ __all__ = ["ANY", "TAKES_ALL", "Sending", "sendings", "taken", "unreceived"]
 
 ANY, LEADER, FOLLOWER = "anybody", "a leader", "a follower"
 # What sends: which argument is the message, and who receives it.
-SENDS = {actor.send: (3, ANY), actor.send_to_leader: (2, LEADER), actor.send_to_follower: (3, FOLLOWER)}
+SENDS: Mapping[object, tuple[int, str]] = {
+    actor.send: (3, ANY),
+    actor.send_to_leader: (2, LEADER),
+    actor.send_to_follower: (3, FOLLOWER),
+}
 TAKES_ALL = {LEADER: "receive_as_leader", FOLLOWER: "receive_as_follower", ANY: "on_message"}
 
 

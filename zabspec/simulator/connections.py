@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.wrapping import unsigned_rem
 from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, splitmix64, take_out, time_of
 from zabspec.worlds.actor import (
     ELECTION,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from zabspec.language import Field, Int, NodeId, Role
 from zabspec.language.lang import Node, State
+from zabspec.language.wrapping import unsigned_rem
 from zabspec.simulator.mail import LARGEST_TICK, splitmix64
 from zabspec.simulator.network import (
     begin,

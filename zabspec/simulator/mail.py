@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Role
 from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
 __all__ = ["HELD", "LARGEST_TICK", "MOST_SLOTS", "mail_fields"]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, NodeId, Role
 from zabspec.language.lang import AnyMessage, History, Node, State, Txn
+from zabspec.language.wrapping import unsigned_rem, wrap_add
 from zabspec.simulator.mail import splitmix64
 from zabspec.worlds.actor import may_abcast, on_abcast
 from zabspec.zab import ACK, BROADCAST, COMMIT, ESTABLISHED, FOLLOWING, LEADING, PROPOSE, f_3_2, f_3_3, l_3_2

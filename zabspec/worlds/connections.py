@@ -166,7 +166,7 @@ def on_its_own(s: State, p: Node) -> bool:
     return s.link[p][l] == FOLLOWER_OPEN and s.timeouts_left == 0 and s.crashes_left == 0
 
 
-def left_on_their_own(s: State) -> int:
+def remaining_work(s: State) -> int:
     """How many steps those that are on their own may take at most until none is."""
     left = 0
     for p in range(s.NODES):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
 from zabspec import history
@@ -10,7 +11,8 @@ from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
 from zabspec.worlds import connections, ordered, scratch
-from zabspec.worlds.steps import CONNECTIONS, NUMBERED, PLACES
+from zabspec.worlds.actor import FOLLOWING, LEADING
+from zabspec.worlds.steps import CONNECTIONS, FOLLOWER_LEARNS, NUMBERED, PLACES, RECOVER, TO_FOLLOWER, TO_LEADER
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ __all__ = ["WORLD"]
 
 class OverConnections(World):
     name = CONNECTIONS
-    text = connections
-    simulated = simulated
+    text: ClassVar[ModuleType] = connections
+    simulated: ClassVar[ModuleType] = simulated
     networks: ClassVar[Mapping[str, int]] = {
         "fifo": connections.FIFO,
         "lossy": connections.LOSSY,
@@ -81,7 +83,7 @@ class OverConnections(World):
         tags = {to: tuple(k for k, m in enumerate(message.messages, 1) if m.to == to) for to in ("leader", "follower")}
         return Conventions(
             kinds={number: kind.name for number, kind in NUMBERED.items()},
-            received={connections.TO_LEADER: tags["leader"], connections.TO_FOLLOWER: tags["follower"]},
+            received={TO_LEADER: tags["leader"], TO_FOLLOWER: tags["follower"]},
             paired=frozenset(number for number, kind in NUMBERED.items() if kind.has_peer),
             labels=frozenset(name for pair in connections.COMMUTE for name in pair) | {"lose", "connect"},
             decoders={"process_in": "a", "peer_in": "b", "emit": "list", "no_steps": "begin"},
@@ -91,19 +93,19 @@ class OverConnections(World):
             process_field="event_process",
             peer_field="event_peer",
             role="role",
-            leading=connections.LEADING,
+            leading=LEADING,
             closing=("disconnect", "close_accepted"),
             channels={
-                connections.TO_LEADER: ("to_leader", ("b", "a")),
-                connections.TO_FOLLOWER: ("to_follower", ("a",)),
+                TO_LEADER: ("to_leader", ("b", "a")),
+                TO_FOLLOWER: ("to_follower", ("a",)),
             },
             where="connected_as_followed",
             commute=connections.COMMUTE,
             own="on_its_own",
             own_roles={
-                connections.RECOVER: None,
-                connections.TO_FOLLOWER: connections.FOLLOWING,
-                connections.FOLLOWER_LEARNS: connections.FOLLOWING,
+                RECOVER: None,
+                TO_FOLLOWER: FOLLOWING,
+                FOLLOWER_LEARNS: FOLLOWING,
             },
             own_unread=(("disconnect", "role"),),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import ClassVar
 
 from zabspec.configuration import Parameters
@@ -19,8 +20,8 @@ IN_FLIGHT = 32  # messages, unless a question says
 
 class OverDatagrams(World):
     name = DATAGRAMS
-    text = datagrams
-    simulated = simulated
+    text: ClassVar[ModuleType] = datagrams
+    simulated: ClassVar[ModuleType] = simulated
     networks: ClassVar[Mapping[str, int]] = {
         "datagrams": datagrams.ANY_ORDER,
         "ordered": datagrams.ORDERED,

@@ -70,7 +70,7 @@ class InMachineCode:
         self.each = code.layout.total + 8
         self.most = min(code.model.most_steps, ROOM)
         self.out = ctypes.create_string_buffer((self.most + 1) * self.each)
-        self.work = ctypes.create_string_buffer(code.numbers["WORK"] + 64)
+        self.work = ctypes.create_string_buffer(code.work + 64)
 
     def steps(self, state: bytes) -> Steps:
         code, size = self.code, self.code.layout.size

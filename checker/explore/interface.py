@@ -1,0 +1,398 @@
+"""What a kernel may name without defining it: every name that a model's compilation binds, with type and contract.
+
+A kernel imports its names from here, so that editors, mypy and ruff resolve them. When a model is compiled
+(`checker/explore/compiled.py`), each declaration is replaced by what the model binds to it:
+
+- a constant by a number that follows from the model's sizes (`Compiled.numbers`);
+- a function by one of the program or by one that is generated from the schema, the properties or the footprints;
+- a hook by the kernel of a reduction, if the model is compiled with it. Otherwise its body here stays, which does
+  nothing and which LLVM inlines away.
+
+`checker/explore/binding.py` refuses a name that is imported and not bound, one that is bound and not declared, and one
+that is bound with another signature. In CPython a constant or function from here raises `NotBound` when it is used.
+
+Three conventions hold for all functions:
+
+- `parent` (or `before`) is the state a step was taken in; `child` (or `after`) is the state after it, with its step
+  annotations. A function writes to a state only where its contract says so. Judging functions note an error in
+  `s.error` of the state they read.
+- `word` is a step: kind << 24 | operands a << 16, b << 8 and c; `word | choice << 32` is one of its alternatives.
+- `work` is a thread's own memory. The `..._AT` constants are the offsets of its parts in bytes.
+"""
+
+from __future__ import annotations
+
+from checker.explore.binding import NotBound, declared
+from zabspec.language.lang import Bytes, Node, State, Words
+
+# --- constants: sizes and offsets --------------------------------------------------------------
+
+SYMMETRY: bool = declared("states that are renamings of each other count once")
+NODES: int = declared("how many processes there are")
+RENAMINGS: int = declared("how many renamings of the processes there are; 1 without symmetry")
+TOTAL: int = declared("bytes of a state in memory, with its step annotations")
+PROPERTIES: int = declared("how many properties are judged")
+TERMINALS: int = declared("the properties of terminal states, as a mask")
+MOST_STEPS: int = declared("how many steps `enabled` lists at most")
+HEADER: int = declared("bytes of a candidate before its packed state")
+PACKED_LIMIT: int = declared("bytes of a packed state at most, with what lies behind it")
+MARGIN: int = declared("bytes that a group's buffer keeps free: room for the successors of one state")
+
+STEPS_AT: int = declared("words: how many steps are possible, then their words")
+META_AT: int = declared("four words for each successor in the ring: fingerprint, place, parent, what is known of it")
+QUIET_AT: int = declared("as STEPS_AT, for the steps of a successor: whether it is terminal")
+COLOUR_AT: int = declared("words that `canonical` works in, and returns its findings in")
+SPARE_AT: int = declared("a state that `canonical` works in")
+RING_AT: int = declared("the successors in the ring")
+IMAGE_AT: int = declared("for each of them, the state that stands for its orbit")
+
+# --- constants of one kernel -------------------------------------------------------------------
+
+ABSTRACTS_GHOSTS: bool = declared("every judged property is known not to read what ghost abstraction drops")
+CASES: int = declared("row length of the relation of dependent steps")
+PERM_STRIDE: int = declared("bytes of a renaming in `perms`: one, then the new name of each process, from 1")
+SLEEP_AT: int = declared("words: how many classes may sleep in successors, whether any may, then the classes")
+NOTED_AT: int = declared("three words for each successor in the ring: its sleep set")
+HEADS_AT: int = declared("for each group, where gathering stands")
+RELATION_AT: int = declared("16 bits for each two cases: in which coincidences of processes the steps are dependent")
+AMPLE_AT: int = declared("four words: what `choose_ample` found of the state being expanded")
+
+WIDE: bool = declared("fingerprints have 128 bits")
+
+EXACT: bool = declared("two states are the same only if their bytes are")
+GIVES_UP: int = declared("the kind of step by which a process gives up")
+BEATS: int = declared("the kind of step by which a leader's timer fires")
+RECEIPTS: int = declared("the first class of fair steps that receive something")
+
+
+# --- the world ---------------------------------------------------------------------------------
+
+
+def enabled(s: State, out: Words) -> None:
+    """List the steps that are possible in a state: `out[0]` is how many, then their words in a fixed order.
+
+    `s.error` is set if that cannot be known.
+    """
+    raise NotBound("enabled")
+
+
+def apply(s: State, word: int) -> None:
+    """Take a step in place: `s` becomes the state after it, with its step annotations.
+
+    `s.choices` is how many alternatives the step has. `s.error` is set if a value leaves its range: the state then
+    is of no use.
+    """
+    raise NotBound("apply")
+
+
+# --- generated from the schema -----------------------------------------------------------------
+
+
+def pack(s: State, out: Bytes) -> int:
+    """Write a state without its step annotations in few bytes; return how many."""
+    raise NotBound("pack")
+
+
+def unpack(source: Bytes, s: State) -> int:
+    """Read a packed state, and clear the step annotations; return how many bytes it has."""
+    raise NotBound("unpack")
+
+
+def bytes_of(b: Bytes, at: int) -> Bytes:
+    """Return the memory from an offset on."""
+    raise NotBound("bytes_of")
+
+
+def hash_state(s: State) -> int:
+    """Return the fingerprint of a state, which is never 0. The order of messages in a bag does not change it."""
+    raise NotBound("hash_state")
+
+
+def hash_second(s: State) -> int:
+    """Return a second, independent fingerprint, which is never 0 (with WIDE)."""
+    raise NotBound("hash_second")
+
+
+def canonical(s: State, to: State, spare: State, colours: Words, perms: Bytes, rank: Bytes) -> int:
+    """Write the state that stands for the orbit of `s`, and return its fingerprint (with SYMMETRY).
+
+    Then `colours[NODES]` is how many renamings leave that state as it is, and `colours[NODES + 1]` which renaming
+    makes it of `s`.
+
+    Args:
+        to, spare: written.
+        perms, rank: the tables of renamings (`derive.Permutations`).
+    """
+    raise NotBound("canonical")
+
+
+def permute(s: State, to: State, perms: Bytes, which: int) -> None:
+    """Write to `to` the state that renaming `which` makes of `s` (with SYMMETRY)."""
+    raise NotBound("permute")
+
+
+# --- generated from the properties -------------------------------------------------------------
+
+
+def judge(s: State, live: int, changed: bool) -> int:
+    """Return which of the state properties in the mask `live` a state violates.
+
+    Properties of the observed history alone are judged only if it `changed` with the step that led here. `s.error` is
+    set if a property reads past an end: then the mask is of no use, and each is to be judged alone.
+    """
+    raise NotBound("judge")
+
+
+def witness(s: State, want: int, changed: bool) -> int:
+    """Return whose premise, of the state properties in the mask `want`, a state meets; otherwise as `judge`."""
+    raise NotBound("witness")
+
+
+def judge_step(before: State, after: State, live: int) -> int:
+    """Return which of the step properties in the mask `live` a step violates.
+
+    `before.error` or `after.error` is set if a property reads past an end.
+    """
+    raise NotBound("judge_step")
+
+
+def witness_step(before: State, after: State, want: int) -> int:
+    """Return whose premise, of the step properties in the mask `want`, a step meets; otherwise as `judge_step`."""
+    raise NotBound("witness_step")
+
+
+def observed_changed(before: State, after: State) -> bool:
+    """Return whether a step changed the observed history."""
+    raise NotBound("observed_changed")
+
+
+def what_changed(s: State) -> int:
+    """Return which steps that matter to state properties led to a state: 15 bits for `judged_after`."""
+    raise NotBound("what_changed")
+
+
+def judged_after(entered: int) -> int:
+    """Return the properties that such steps can change, as a mask."""
+    raise NotBound("judged_after")
+
+
+# --- sleep sets: generated from footprints and properties --------------------------------------
+
+
+def class_of_step(s: State, word: int) -> int:
+    """Return what a step may touch: its case in bits 0 to 7, its processes in 8 to 23, its name from bit 32."""
+    raise NotBound("class_of_step")
+
+
+def steps_commute(s: State) -> bool:
+    """Return whether the world's declarations of independence are true in a state."""
+    raise NotBound("steps_commute")
+
+
+def sees_step(before: State, after: State) -> bool:
+    """Return whether a step property looks beyond the process that takes this step: the step is visible.
+
+    An error is noted in `before.error` or `after.error`.
+    """
+    raise NotBound("sees_step")
+
+
+# --- ample sets: generated from footprints and properties --------------------------------------
+
+
+def is_ample(s: State, p: Node) -> bool:
+    """Return whether process p is a candidate for an ample set: until it steps, nobody else's step concerns it."""
+    raise NotBound("is_ample")
+
+
+def is_free(s: State, word: int) -> bool:
+    """Return whether a step of an ample process is independent of every step of every other process."""
+    raise NotBound("is_free")
+
+
+def remaining_work(s: State) -> int:
+    """Return how many steps ample processes can take until none is left: the ranking function of the proviso."""
+    raise NotBound("remaining_work")
+
+
+def ample_changed(before: State, after: State) -> bool:
+    """Return whether a step changed what decides which processes are ample."""
+    raise NotBound("ample_changed")
+
+
+def visible_changed(before: State, after: State) -> bool:
+    """Return whether a step changed a field that some state property reads."""
+    raise NotBound("visible_changed")
+
+
+# --- ghost abstraction -------------------------------------------------------------------------
+
+
+def same_instance(s: State, j: int, k: int) -> bool:
+    """Return whether abcasts j and k of the history are of one primary instance."""
+    raise NotBound("same_instance")
+
+
+# --- the stable phase (zabspec/live/, checker/live/code.py) -------------------------------------
+
+
+def stable_begins(s: State, named: Node) -> bool:
+    """Return whether the stable phase may begin in a state, with one process named."""
+    raise NotBound("stable_begins")
+
+
+def stable_lasts(s: State, named: Node) -> bool:
+    """Return whether the assumptions of the stable phase still hold after a step."""
+    raise NotBound("stable_lasts")
+
+
+def stable_takes(s: State, word: int, named: Node) -> bool:
+    """Return whether a step of the world is possible in the stable phase, too."""
+    raise NotBound("stable_takes")
+
+
+def stable_waits(s: State, p: Node, named: Node) -> bool:
+    """Return whether a process can give up, or would have to: the class of such steps is enabled."""
+    raise NotBound("stable_waits")
+
+
+def stable_gives_up(s: State, p: Node, named: Node) -> bool:
+    """Return whether a process may give up now."""
+    raise NotBound("stable_gives_up")
+
+
+def stable_give_up(s: State, word: int) -> None:
+    """Take, in place, the step by which a process gives up."""
+    raise NotBound("stable_give_up")
+
+
+def stable_beat_due(s: State, p: Node) -> bool:
+    """Return whether the class of a leader's timer is enabled."""
+    raise NotBound("stable_beat_due")
+
+
+def stable_beats(s: State, p: Node) -> bool:
+    """Return whether a leader's timer may fire now."""
+    raise NotBound("stable_beats")
+
+
+def stable_beat(s: State, word: int) -> None:
+    """Take, in place, the step of a leader's timer."""
+    raise NotBound("stable_beat")
+
+
+def forget_budgets(s: State) -> None:
+    """Set every budget of faults to 0, in place."""
+    raise NotBound("forget_budgets")
+
+
+def class_of(word: int) -> int:
+    """Return the class of fair steps that a step is of, or UNFAIR."""
+    raise NotBound("class_of")
+
+
+def waits_of(s: State, named: Node) -> int:
+    """Return the progress properties that wait in a state: a bit for each and its process."""
+    raise NotBound("waits_of")
+
+
+# --- hooks -------------------------------------------------------------------------------------
+#
+# `expand` calls these whatever the model. Where a reduction is off, the body is the one below.
+
+
+def stutters(before: State, after: State) -> bool:
+    """Stuttering receipts: return whether a step is one, so that its successor may be left out.
+
+    Contract: every step that is possible in `after` is possible in `before`, leads there to a state that differs in
+    the same way, and is judged alike; no property tells the two states apart. A state whose every step stutters
+    counts as a deadlock.
+    """
+    return False
+
+
+def abstract_ghosts(before: State, after: State) -> None:
+    """Ghost abstraction: drop, in place, what no judged property reads of the ghosts of `after`, then or later.
+
+    Contract: two states that differ only in what is dropped have the same steps and the same judgement, and so have
+    their successors (an observer quotient). Called after the step was judged and before the fingerprint is taken.
+    """
+
+
+def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
+    """Sleep sets: read the sleep set behind a packed state, and mark its steps in the list; return the bytes read.
+
+    Called once for each state, after `enabled`.
+    """
+    return 0
+
+
+def step_class(parent: State, word: int) -> int:
+    """Sleep sets: return the class of a step, for `extend_sleep_set`."""
+    return 0
+
+
+def is_asleep(word: int) -> bool:
+    """Sleep sets: return whether a step in the list is marked.
+
+    Contract: its successor is reached, at the same depth, by another order of the same steps. It keeps its ordinal.
+    """
+    return False
+
+
+def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
+    """Sleep sets: note the sleep set of a successor, and let its step sleep in the successors of later steps.
+
+    Called once for each successor, in order, after its fingerprint was taken. `parent.error` and `child.error` are 0
+    then, and are so afterwards.
+
+    Args:
+        only: the step has no other alternative.
+        mine: its class.
+        slot: where the successor is in the ring.
+    """
+
+
+def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
+    """Sleep sets: write the noted sleep set of a successor behind its packed state; return how many bytes."""
+    return 0
+
+
+def may_change_ample(parent: State, child: State, work: Bytes) -> bool:
+    """Ample sets: return whether a step may change which processes are ample, so that it must not sleep.
+
+    `choose_ample` was called for `parent`.
+    """
+    return False
+
+
+def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> None:
+    """Ample sets: put the steps of an ample process at the front of the list, if there is one.
+
+    Called once for each state, after `read_sleep_set`. In a state with remaining work no step sleeps.
+    """
+
+
+def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
+    """Ample sets: note what the k-th step of the list did, for `ample_suffices`.
+
+    Called for each successor without an error, before it is judged.
+    """
+
+
+def ample_suffices(k: int, work: Bytes) -> bool:
+    """Ample sets: return whether the steps before the k-th are an ample set, so that the others need not be taken.
+
+    Contract: they are all steps of one ample process, each is independent of every step of the others, one of them is
+    invisible, and each leaves less remaining work (the proviso: no cycle consists of ample steps alone).
+    """
+    return False
+
+
+HOOKS = (
+    stutters, abstract_ghosts, read_sleep_set, step_class, is_asleep, extend_sleep_set, write_sleep_set,
+    may_change_ample, choose_ample, note_ample_step, ample_suffices,
+)  # fmt: skip
+
+# Functions that are bound only in a compilation in which a constant is true.
+ONLY_WITH = {"canonical": "SYMMETRY", "permute": "SYMMETRY", "hash_second": "WIDE"}

@@ -1,0 +1,183 @@
+"""The names that kernels import: each is declared once, with type and contract, and bound to what it is declared as."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+
+import pytest
+from conftest import judged
+
+from checker.distributed import kernel as distributed_kernel
+from checker.distributed.code import Code, WideCode
+from checker.explore import compiled, forget_kernel, interface, kernel, narrow_kernel, sleep_kernel
+from checker.explore.ample import Narrowing
+from checker.explore.binding import Constant, NotBound, WrongBinding, is_declared, signature
+from checker.explore.compiled import Compiled
+from checker.explore.reduction import Reducing
+from checker.live import kernel as live_kernel
+from checker.live.code import LiveCode
+from checker.search import kernel as search_kernel
+from checker.search.code import SearchCode
+from zabspec.language import memory, wrapping
+from zabspec.language.expressions import KERNEL
+from zabspec.language.frontend import FrontEnd
+from zabspec.model import Configuration, Model
+
+KERNELS = (kernel, sleep_kernel, narrow_kernel, forget_kernel, distributed_kernel, search_kernel, live_kernel)
+SMALL = Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
+JUDGED = judged("zab")[:2]
+DECLARED = {name: value for name, value in vars(interface).items() if is_declared(value)}
+FUNCTIONS = [f for f in DECLARED.values() if isinstance(f, FunctionType) and f not in interface.HOOKS]
+
+
+def typed(kind: type[Compiled] = Compiled) -> None:
+    """Bind the names of a small model without compiling it."""
+    code = object.__new__(kind)
+    with pytest.raises(Bound):
+        kind.__init__(code, Model(SMALL), JUDGED, True)
+
+
+class Bound(Exception):
+    """All names are bound: there the constructor ends."""
+
+
+@pytest.fixture(autouse=True)
+def _stop_before_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settling(key: str, make: Callable[[], object], *rest: object) -> None:
+        make()
+        raise Bound
+
+    monkeypatch.setattr(compiled, "Settling", settling)
+
+
+# --- the declarations ---------------------------------------------------------------------------
+
+
+def test_a_declaration_says_what_it_is_bound_to() -> None:
+    for name, value in DECLARED.items():
+        if isinstance(value, Constant):
+            assert interface.__annotations__[name] in ("int", "bool"), name
+        assert value.doc if isinstance(value, Constant) else value.__doc__, name
+
+
+def test_a_declared_function_names_itself_when_it_is_called_in_python() -> None:
+    for f in FUNCTIONS:
+        with pytest.raises(NotBound, match=f"^{f.__name__} is bound when a model is compiled"):
+            f(*(None for _ in inspect.signature(f).parameters))
+
+
+def test_a_declared_constant_is_no_number_in_python() -> None:
+    for use in (bool, int, range, lambda c: c + 1, lambda c: 1 + c, lambda c: c == 1, lambda c: c < 1):
+        with pytest.raises(NotBound, match="how many processes there are"):
+            use(interface.NODES)
+
+
+def test_every_declared_name_is_imported_by_a_kernel() -> None:
+    imported = {name for module in KERNELS for name, value in vars(module).items() if is_declared(value)}
+    replaced = {hook.__name__ for hook in interface.HOOKS}
+    assert DECLARED.keys() - imported - replaced == set()
+
+
+@pytest.mark.parametrize("hook", interface.HOOKS, ids=lambda hook: hook.__name__)
+def test_a_hook_does_nothing_unless_a_kernel_replaces_it(hook: FunctionType) -> None:
+    tree = ast.parse(inspect.getsource(hook)).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    rest = [ast.unparse(statement) for statement in tree.body[1:]]
+    assert rest in ([], ["return 0"], ["return False"])
+    assert any(vars(module).get(hook.__name__) is hook for module in (kernel, sleep_kernel))
+
+
+def test_the_operations_on_memory_and_words_are_declared_as_the_front_end_types_them() -> None:
+    front = FrontEnd(Model(SMALL).program.layout, {}, {}, ())
+    declared = {name: getattr(module, name) for module in (memory, wrapping) for name in module.__all__}
+    assert declared.keys() == KERNEL.keys()
+    for name, (given, result) in KERNEL.items():
+        parameters, returned = signature(declared[name])[1:].split(") -> ")
+        found = [front.type_of_annotation(kind) for kind in parameters.split(", ")]
+        assert (tuple(found), front.type_of_annotation(returned)) == (given, result), name
+
+
+def test_an_operation_on_memory_is_refused_in_python() -> None:
+    for name in memory.__all__:
+        function = getattr(memory, name)
+        with pytest.raises(TypeError, match=f"^{name} is an operation of machine code"):
+            function(*(None for _ in inspect.signature(function).parameters))
+
+
+# --- what is bound ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("kind", [Compiled, Reducing, Narrowing, Code, WideCode, SearchCode, LiveCode])
+def test_every_kernel_is_bound(kind: type[Compiled]) -> None:
+    if kind is SearchCode:
+        with pytest.raises(Bound):
+            SearchCode(Model(SMALL), JUDGED)
+    else:
+        typed(kind)
+
+
+def test_a_name_that_nothing_is_bound_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "sees_step", interface.sees_step, raising=False)
+    with pytest.raises(WrongBinding, match=r"^sees_step is imported by checker.explore.kernel, and nothing is bound"):
+        Compiled(Model(SMALL), JUDGED, False)
+
+
+def test_a_constant_that_nothing_is_bound_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "CASES", interface.CASES, raising=False)
+    with pytest.raises(WrongBinding, match=r"^CASES is imported by checker.explore.kernel, and nothing is bound"):
+        Compiled(Model(SMALL), JUDGED, False)
+
+
+def test_a_name_that_is_bound_and_not_declared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class More(Compiled):
+        def also_text(self) -> str:
+            return "def twice(a: int) -> int:\n    return 2 * a"
+
+    with pytest.raises(WrongBinding, match=r"^twice is bound for the kernels, and checker.explore.interface does not"):
+        More(Model(SMALL), JUDGED, False)
+    monkeypatch.delattr(interface, "MARGIN")
+    with pytest.raises(WrongBinding, match=r"^MARGIN is bound for the kernels, and checker.explore.interface does not"):
+        Compiled(Model(SMALL), JUDGED, False)
+
+
+def test_a_name_that_is_bound_with_another_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(Compiled):
+        def also_text(self) -> str:
+            return "def class_of(word: int, more: int) -> int:\n    return word"
+
+    with pytest.raises(WrongBinding, match=r"^class_of is declared as \(int\) -> int, and bound to \(int, int\)"):
+        Other(Model(SMALL), JUDGED, False)
+
+    class Number(Compiled):
+        @property
+        def numbers(self) -> dict[str, int]:  # type: ignore[override]
+            return {**super().numbers, "SYMMETRY": 1}
+
+    with pytest.raises(WrongBinding, match=r"^SYMMETRY is declared as bool, and bound to int$"):
+        Number(Model(SMALL), JUDGED, False)
+
+
+def test_a_hook_with_another_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stutters(before: int, after: int) -> bool:
+        return False
+
+    stutters.__module__ = kernel.__name__
+    monkeypatch.setattr(kernel, "stutters", stutters)
+    with pytest.raises(WrongBinding, match=r"^stutters is declared as \(State, State\) -> bool, and bound to"):
+        Compiled(Model(SMALL), JUDGED, False)
+
+
+def test_a_name_under_another_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "unpacked", interface.unpack, raising=False)
+    with pytest.raises(WrongBinding, match=r"^unpacked of checker.explore.kernel is declared under another name$"):
+        Compiled(Model(SMALL), JUDGED, False)
+
+
+def test_two_kernels_define_no_name_unless_the_later_says_that_it_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(distributed_kernel, "REPLACES")
+    with pytest.raises(WrongBinding, match=r"^settle is defined by two kernels, the later of which is checker.distrib"):
+        Code(Model(SMALL), JUDGED, False)
