@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["NO_ENTRY", "OF_AUTHOR", "SHIFTED", "TOO_WIDE", "of_author", "remedy", "site_number"]
+__all__ = ["ENVELOPE", "NO_ENTRY", "OF_AUTHOR", "SHIFTED", "TOO_WIDE", "of_author", "remedy", "site_number"]
 
 TOO_WIDE = "would leave 64 bits"
 SHIFTED = "would leave 64 bits, or be shifted by a number outside 0..63"
+ENVELOPE = "the envelope's "  # begins the name of a field that the world writes on every message
 NO_ENTRY = "has no entry there to assign to"
 OF_AUTHOR = 1 << 30  # in machine code, added to the number of a site at which an error is of the author
 
