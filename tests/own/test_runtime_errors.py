@@ -386,3 +386,29 @@ def test_a_forged_error_is_refused(tmp_path: Path) -> None:
         write_trace(forged, tmp_path / "forged.json")
         with pytest.raises(TraceError):
             read_trace(tmp_path / "forged.json")
+
+
+AT_ONCE = {
+    "a property that errs": "s.slots[0][s.level[0] + 3] < 9",
+    "one that divides": "7 // s.level[0] < 9",
+    "one that is false": "s.level[0] > 0",
+    "a premise that errs": None,
+}
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_a_run_without_a_step_is_replayed_and_shortened(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = AT_ONCE[case]
+    changed = (LOW, LOW.replace("True", said)) if said else ("s.level[p] > 0:\n", "6 // s.level[p] > 9:\n")
+    text_with(tmp_path, *changed)
+    ran = CliRunner().invoke(main, ["--protocol", "mine.py", "--json", "--engine", "interpret"])
+    assert ran.exit_code == 1, ran.stderr
+    broken = [p["violation"] for p in json.loads(ran.stdout)["properties"] if p["violation"]]
+    assert [v["depth"] for v in broken] == [0]
+    for words in (["replay"], ["minimise", "--search", "3"], ["export", "--to", "html"]):
+        done = CliRunner().invoke(main, [words[0], broken[0]["trace_file"], *words[1:]])
+        assert done.exit_code == 0, (words, done.output)
