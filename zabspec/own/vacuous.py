@@ -1,7 +1,8 @@
 """Find properties that can never be False: no run puts them to the test, whatever their witness says.
 
 What a property may return is worked out from the declared ranges (`zabspec/language/intervals.py`); if False is not
-among it, the property cannot fail.
+among it, the property cannot fail. Nor can it if it is False in none of the cases that there are of what it reads
+(`cases.py`), where there are not too many.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.intervals import Intervals
 from zabspec.model import Model
+from zabspec.own.cases import never_false_in_any_case
 
 __all__ = ["never_false"]
 
@@ -31,7 +33,8 @@ def never_false(model: Model, functions: Iterable[str], front: FrontEnd) -> dict
         return {}
     for name in functions:
         front.function(name)
-        if Intervals(front.program.functions).result(name, {})[0] > 0:
-            asked = text.through.get(name, name)  # of a claim about messages, what is asked of each
+        asked = text.through.get(name, name)  # of a claim about messages, what is asked of each
+        typed = front.program.functions
+        if Intervals(typed).result(name, {})[0] > 0 or never_false_in_any_case(typed, asked):
             out[name] = f"{text.source}:{front.function(asked).line}"
     return out
