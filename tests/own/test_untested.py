@@ -73,7 +73,8 @@ MAY_BE_FALSE = {
     "kept": "x = 1\n    for p in range(s.NODES):\n        if s.phase[p] == 2:\n            x = 0\n    return x == 1",
     "side": "x = 1\n    if s.phase[0] == 2:\n        x = 0\n    return x > 0",
     "counted": "n = 0\n    for m in s.in_flight:\n        n = n + 1\n    return n < 5",
-    "rounds": "x = 1\n    if s.phase[0] == 1:\n        for p in range(s.NODES):\n            x = p - 1\n    return x != 0",
+    "rounds": "x = 1\n    if s.phase[0] == 1:\n        for p in range(s.NODES):\n            x = p - 1\n"
+    "    return x != 0",
     "two": "return s.phase[0] == 1 or s.phase[1] != 1",
     "one value": "return s.phase[0] in (0, 1, 2)",
     "a size": "return len(s.agreed[0]) != 2",
