@@ -30,6 +30,7 @@ from checker.commands.common import (
 from checker.commands.drawn import HTML, check_page, draw
 from checker.commands.explore import chosen_properties, configured, counterexample
 from checker.commands.smt2 import SMT2, queries_into
+from zabspec.language.error_sites import met
 
 if TYPE_CHECKING:
     from checker.report.report import Counterexample
@@ -304,16 +305,14 @@ class Answered:
             names = ", ".join(p.name for p in self.broken.properties)
             steps = "1 step" if self.broken.steps == 1 else f"{self.broken.steps} steps"
             among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
-            beside = f"; in another run a value would leave its range: {f.left_range}" if f.left_range else ""
+            beside = f"; in another run {met(f.left_range)}" if f.left_range else ""
             return f"VIOLATED: {names} after {steps} from {self.where}, {among}{beside}"
         within = f"within {f.depth} steps" if f.depth != 1 else "within 1 step"
         if f.reason:
             so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"
             return f"no verdict: {f.reason} before depth {self.options['depth']}; {so_far}"
         if f.left_range:
-            return (
-                f"no verdict: a value would leave its range: {f.left_range}; no other run violates a property {within}"
-            )
+            return f"no verdict: {met(f.left_range)}; no other run violates a property {within}"
         return f"no violation {within} from {self.where}, {spent:.1f} s"
 
     def publish(self) -> int:

@@ -412,3 +412,29 @@ def test_a_run_without_a_step_is_replayed_and_shortened(
     for words in (["replay"], ["minimise", "--search", "3"], ["export", "--to", "html"]):
         done = CliRunner().invoke(main, [words[0], broken[0]["trace_file"], *words[1:]])
         assert done.exit_code == 0, (words, done.output)
+
+
+NO_RANGE = {
+    "division": ("s.level[p] - 6 // (s.level[p] - 1) > 9", "an integer would be divided by zero in gets"),
+    "rest": ("6 % (s.level[p] - 1) > 9", "an integer would be divided by zero in gets"),
+    "index": ("s.slots[p][s.level[p] + 2] > 9", "slots has no entry beyond 2 in gets"),
+    "shift": ("1 << (0 - s.level[p]) > 9", "or be shifted by a number outside 0..63 in gets"),
+}
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("case", NO_RANGE)
+def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body, said = NO_RANGE[case]
+    goal = f'@goal\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
+    path, _ = text_with(tmp_path, "PROTOCOL =", goal)
+    path.write_text(path.read_text().replace("import (\n", "import (\n    goal,\n", 1))
+    ran = CliRunner().invoke(main, ["--live", "--protocol", "mine.py", "--no-trace"])
+    assert ran.exit_code == 3, ran.stderr
+    told = " ".join(ran.output.split())
+    assert "no verdict: a run-time error: " in told
+    assert said in told
+    assert "leave its range" not in told
