@@ -23,6 +23,7 @@ from checker.report.report import (
 )
 from traces.explain.folding import aligned, folded, note
 from traces.record.lasso import Lasso
+from zabspec.language.error_sites import met
 from zabspec.live.goals import Goal
 from zabspec.model import Configuration
 
@@ -82,7 +83,7 @@ class LiveReport:
     def cut_short(self) -> str:
         """Why not every fair run was looked at that was asked for; empty: it was."""
         if self.live.error:
-            return f"a value would leave its range: {self.live.error}"
+            return met(self.live.error)
         if self.live.stopped or not self.live.complete:
             return self.live.stopped or "not all was looked at"
         return ""

@@ -23,6 +23,7 @@ from checker.explore.result import Exploration, Limits
 from checker.mutate.edits import Mutant, mutants_of
 from invariants import properties_of
 from invariants.registry import NO_RUNTIME_ERROR, Property
+from zabspec.language.error_sites import met
 from zabspec.language.reference import ERRORS
 from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -185,7 +186,7 @@ def why_cut(r: Exploration, limits: Limits) -> str:
     """Why not all that was asked for was explored; empty: it was."""
     deep_enough = limits.depth is not None and r.depth >= limits.depth
     if r.error:
-        return f"a value would leave its range: {r.error}"
+        return met(r.error)
     return "" if r.complete or deep_enough or not r.stopped else r.stopped
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from zabspec.language.error_sites import met
+
 if TYPE_CHECKING:
     from checker.report.report import Counterexample
     from checker.symbolic.bmc import Bounded
@@ -71,16 +73,14 @@ class BoundedReport:
             names = ", ".join(p.name for p in self.broken.properties)
             steps = "1 step" if self.broken.steps == 1 else f"{self.broken.steps} steps"
             among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
-            beside = f"; in another run a value would leave its range: {f.left_range}" if f.left_range else ""
+            beside = f"; in another run {met(f.left_range)}" if f.left_range else ""
             return f"VIOLATED: {names} after {steps} from {self.where}, {among}{beside}"
         within = f"within {f.depth} steps" if f.depth != 1 else "within 1 step"
         if f.reason:
             so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"
             return f"no verdict: {f.reason} before depth {self.asked_depth}; {so_far}"
         if f.left_range:
-            return (
-                f"no verdict: a value would leave its range: {f.left_range}; no other run violates a property {within}"
-            )
+            return f"no verdict: {met(f.left_range)}; no other run violates a property {within}"
         return f"no violation {within} from {self.where}, {spent:.1f} s"
 
     def text(self) -> str:

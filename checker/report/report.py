@@ -19,6 +19,7 @@ from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.report.promises import PAGE, promise_json, promise_text
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property
 from traces.explain.folding import aligned, folded, note
+from zabspec.language.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.own.unused import unused
 from zabspec.protocols.registry import PROTOCOLS
@@ -128,7 +129,7 @@ class Report:
         """Why not all that was asked for was looked at; empty: it was, or a violation ended it."""
         r = self.exploration
         if r.error and not r.failed:
-            return f"a value would leave its range: {r.error}"
+            return met(r.error)
         return r.stopped
 
     @cached_property

@@ -11,6 +11,7 @@ from checker.report.promises import promise_json
 from checker.report.report import bounds_of, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
 from traces.explain.folding import aligned
+from zabspec.language.error_sites import met
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 
@@ -71,7 +72,7 @@ class SearchReport:
             return f"VIOLATED: {'; '.join(found)} (found at random: a shorter run may exist)"
         why = f"; {w.stopped}" if w.stopped else ""
         if w.error:
-            why += f"; a value would leave its range: {w.error}"
+            why += f"; {met(w.error)}"
         return f"no verdict: nothing found, which says nothing of what was not walked{why}"
 
     @property
@@ -91,7 +92,7 @@ class SearchReport:
         if w.mode == BEST:
             rows.append(("gone on from", f"{w.cells:,} sets of premises that a walk had met"))
         if w.errors:
-            rows.append(("errors", f"{w.errors:,} walks ended where a value would leave its range: {w.error}"))
+            rows.append(("errors", f"{w.errors:,} walks ended: {met(w.error)}"))
         return rows
 
     def notes(self) -> list[str]:

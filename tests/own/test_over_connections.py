@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
@@ -142,3 +144,28 @@ def test_a_start_that_there_is_not() -> None:
         Configuration(str(TEXT), start="nowhere")
     with pytest.raises(ConfigError, match="zab declares no start 'established'"):
         Configuration(start="established")
+
+
+ALONE = {
+    "a property": (
+        "    return True\n\n\ndef two_lead",
+        "    return s.chosen > 9 or s.role[0] != LEADING\n\n\ndef two_lead",
+    ),
+    "a value": ("    s.value[l] = s.term[l]\n", "    s.value[l] = s.term[l] + 5\n"),
+    "a guard": ("    return s.role[p] == LEADING\n", "    return s.heard[p][s.role[p] // 2]\n"),
+}
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("case", ALONE)
+def test_a_process_that_is_alone_elects_itself_in_a_replay(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    old, new = ALONE[case]
+    text = TEXT.read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "mine.py").write_text(text.replace(old, new), encoding="utf-8")
+    words = ["--protocol", "mine.py", "--nodes", "1", "--engine", "interpret"]
+    ran = CliRunner().invoke(main, words)
+    assert ran.exit_code == 1, ran.stderr

@@ -241,7 +241,7 @@ def test_an_error_of_the_author_is_a_violation_with_its_line_and_values(case: st
 def test_the_engines_agree_on_the_verdict_and_the_depth(case: str, tmp_path: Path) -> None:
     old, new, depth, _ = OF_AUTHOR[case]
     model, judged = model_of(text_with(tmp_path, old, new)[0])
-    symmetry = case not in ("no such target", "property", "nobody")  # where the text tells processes apart
+    symmetry = case not in ("no such target", "property", "nobody", "premise")  # the text tells processes apart
     plain = Interpreter(model, judged, symmetry).run(Limits())
     for threads in (1, 2):
         fast = Explorer(Compiled(model, judged, symmetry), threads).run(Limits())
@@ -386,3 +386,55 @@ def test_a_forged_error_is_refused(tmp_path: Path) -> None:
         write_trace(forged, tmp_path / "forged.json")
         with pytest.raises(TraceError):
             read_trace(tmp_path / "forged.json")
+
+
+AT_ONCE = {
+    "a property that errs": "s.slots[0][s.level[0] + 3] < 9",
+    "one that divides": "7 // s.level[0] < 9",
+    "one that is false": "s.level[0] > 0",
+    "a premise that errs": None,
+}
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_a_run_without_a_step_is_replayed_and_shortened(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = AT_ONCE[case]
+    changed = (LOW, LOW.replace("True", said)) if said else ("s.level[p] > 0:\n", "6 // s.level[p] > 9:\n")
+    text_with(tmp_path, *changed)
+    ran = CliRunner().invoke(main, ["--protocol", "mine.py", "--json", "--engine", "interpret"])
+    assert ran.exit_code == 1, ran.stderr
+    broken = [p["violation"] for p in json.loads(ran.stdout)["properties"] if p["violation"]]
+    assert [v["depth"] for v in broken] == [0]
+    for words in (["replay"], ["minimise", "--search", "3"], ["export", "--to", "html"]):
+        done = CliRunner().invoke(main, [words[0], broken[0]["trace_file"], *words[1:]])
+        assert done.exit_code == 0, (words, done.output)
+
+
+NO_RANGE = {
+    "division": ("s.level[p] - 6 // (s.level[p] - 1) > 9", "an integer would be divided by zero in gets"),
+    "rest": ("6 % (s.level[p] - 1) > 9", "an integer would be divided by zero in gets"),
+    "index": ("s.slots[p][s.level[p] + 2] > 9", "slots has no entry beyond 2 in gets"),
+    "shift": ("1 << (0 - s.level[p]) > 9", "or be shifted by a number outside 0..63 in gets"),
+}
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("case", NO_RANGE)
+def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body, said = NO_RANGE[case]
+    goal = f'@goal\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
+    path, _ = text_with(tmp_path, "PROTOCOL =", goal)
+    path.write_text(path.read_text().replace("import (\n", "import (\n    goal,\n", 1))
+    ran = CliRunner().invoke(main, ["--live", "--protocol", "mine.py", "--no-trace"])
+    assert ran.exit_code == 3, ran.stderr
+    told = " ".join(ran.output.split())
+    assert "no verdict: a run-time error: " in told
+    assert said in told
+    assert "leave its range" not in told

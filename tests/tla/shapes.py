@@ -432,6 +432,87 @@ def a_process_from_a_call(s: State) -> None:
     s.turn = 26
 
 
+@environment_step(when=ready, everywhere=True)
+def two_that_change_places(s: State) -> None:
+    x = 0
+    y = 1
+    for p in range(s.NODES):
+        z = x
+        if s.level[p] == 1:
+            x = y
+            y = z
+        else:
+            x = z + y
+    s.out = 10 * x + y
+    s.turn = 27
+
+
+@environment_step(when=ready, everywhere=True)
+def a_round_is_left(s: State) -> None:
+    a = 0
+    for p in range(s.NODES):
+        b = a
+        for q in range(s.NODES):
+            if q == p:
+                continue
+            if s.level[q] < s.level[p]:
+                b = b + 1
+                break
+            a = a + 1
+        if a > 4:
+            continue
+        a = a + b
+    s.out = a
+    s.turn = 28
+
+
+@environment_step(when=ready, everywhere=True)
+def chosen_by_what_was_chosen(s: State) -> None:
+    n = 0
+    for p in range(2):
+        k = choose(s, p + 2)
+        for q in range(s.NODES):
+            if q < k:
+                n = n + s.level[q] + choose(s, 2)
+    s.out = n
+    s.turn = 29
+
+
+def changes_and_returns(s: State, p: Node) -> int:
+    """A helper that changes the state in loops, and returns from within them."""
+    t = 1
+    for q in range(s.NODES):
+        s.level[q] = min(s.level[q] + 1, 5)
+        if s.level[q] == 2:
+            return t
+        t = t + p
+        for r in range(q):
+            if s.level[r] == 3:
+                s.level[r] = 0
+                return t + 10
+    return 0
+
+
+@environment_step(when=ready, everywhere=True)
+def called_in_every_round(s: State) -> None:
+    for p in range(s.NODES):
+        s.out = s.out + changes_and_returns(s, p)
+    s.turn = 30
+
+
+@environment_step(when=ready, everywhere=True)
+def a_record_is_carried(s: State) -> None:
+    top = Entry(term=0, value=-1)  # noqa: F821
+    for p in range(s.NODES):
+        e = Entry(term=s.level[p], value=p)  # noqa: F821
+        if e >= top:
+            top = e
+        elif s.level[p] == 1:
+            top = Entry(term=3, value=top.value)  # noqa: F821
+    s.out = 10 * top.term + top.value
+    s.turn = 31
+
+
 def someone(s: State) -> bool:
     """A process has a level."""
     return s.turn == 1

@@ -120,12 +120,17 @@ class World:
         s = self.initial.copy()
         words: list[int] = []
         done: list[Deed] = []
+        try:
+            if self.prop is not None and not keeps(self.prop, self.names, s, None):
+                return words, done  # it breaks at once
+        except ERRORS:
+            return None
         for deed in deeds:
-            word = self.word(s, deed)
-            if word is None:
-                continue
             before = s.copy()
             try:
+                word = self.word(s, deed)
+                if word is None:
+                    continue
                 self.names["apply"](s, word)
                 if deed.choice >= max(1, s.choices):
                     s = before
@@ -169,6 +174,8 @@ class Failing(World):
     def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
         """Do what can be done of it, up to where the same error is met; None if it is not."""
         s, words, done = self.initial.copy(), list[int](), list[Deed]()
+        if self.judged and self.meets(s, None):
+            return words, done
         for deed in (*deeds, None):
             try:
                 word = self.word(s, deed) if deed is not None else self.enabled(s)[:0]
@@ -186,11 +193,14 @@ class Failing(World):
                 continue
             words.append(word)
             done.append(deed)
-            if self.judged:
-                met = met_here(self.model, self.names, s, before, self.judged, not self.failure.widen)
-                if met is not None and met.same_as(self.failure):
-                    return words, done
+            if self.judged and self.meets(s, before):
+                return words, done
         return None
+
+    def meets(self, s: StateView, before: StateView | None) -> bool:
+        """Whether the error is met in evaluating what is asked of a state, or of the step to it."""
+        met = met_here(self.model, self.names, s, before, self.judged, not self.failure.widen)
+        return met is not None and met.same_as(self.failure)
 
     def is_same(self, trouble: Exception, where: str) -> bool:
         return self.failure.where == where and failure_of(self.model, trouble, where).same_as(self.failure)

@@ -20,7 +20,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from zabspec.language import tree as t
-from zabspec.language.effects import Effects, EffectsOf, alike
+from zabspec.language.effects import Effects, EffectsOf
+from zabspec.language.intervals import alike
 from zabspec.language.kinds import Seq
 from zabspec.language.liveness import Liveness, given
 from zabspec.language.loops import in_loop
@@ -53,12 +54,13 @@ class LazyEffects(Mapping[str, Effects]):
         return len(self.program.functions)
 
 
-def check_bags(function: t.Function, effects: LazyEffects) -> None:
+def check_bags(function: t.Function, effects: LazyEffects, errors: bool = True) -> None:
     """Check one function, and enter into it which of its parameters are places in a bag.
 
     Args:
         function: typed; those that it calls are in the program of `effects`, checked.
         effects: of the program.
+        errors: run-time errors count: those of a user's protocol are a verdict.
 
     Raises:
         LanguageError: it depends on the order of a bag; with its line.
@@ -69,8 +71,12 @@ def check_bags(function: t.Function, effects: LazyEffects) -> None:
         return
     function.places = checker.parameters
     checker.block(function.body)
+    of = effects.of(function)
+    of.outside()
+    for line, reason in of.unsure.items() if errors else ():
+        raise LanguageError(function.file, line, reason)
     for s in checker.through:
-        for found in in_loop(s, function, effects.of(function), "element"):
+        for found in in_loop(s, function, of, "element", errors):
             raise LanguageError(found.file, found.line, found.reason)
 
 

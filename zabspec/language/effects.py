@@ -8,14 +8,16 @@ the effects of the function it calls, with what is passed in the place of parame
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from zabspec.language import tree as t
-from zabspec.language.kinds import Seq
+from zabspec.language.erring import Erring, Shown
+from zabspec.language.intervals import alike
+from zabspec.language.kinds import Kind, Seq, SetOf
 from zabspec.language.liveness import Liveness, given
 from zabspec.language.schema import NODE, Layout, Role
 
-__all__ = ["Access", "Effects", "EffectsOf", "Write"]
+__all__ = ["Access", "Effects", "EffectsOf", "Write", "ends_in"]
 
 UNKNOWN = "?"  # a field that is not known
 STEPS = "the steps that are possible"  # what `enabled` makes
@@ -45,14 +47,32 @@ class Write:
 
 @dataclass
 class Effects:
-    """Of a piece of text."""
+    """Of a piece of text.
+
+    Attributes:
+        errs: the lines in which a run-time error may be met.
+        needs: the parameters that have to be an index below some bound, or there may be one too.
+        counts: the same, of what a loop indexes by them that may end early: the order then counts.
+    """
 
     reads: set[Access] = field(default_factory=set)
     writes: list[Write] = field(default_factory=list)
     names_read: set[str] = field(default_factory=set)
     names_written: list[tuple[str, str, int]] = field(default_factory=list)  # name, how, line
+    errs: set[int] = field(default_factory=set)
+    needs: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it makes no difference if it is done: it writes nothing and meets no run-time error."""
+        return not (self.writes or self.errs or self.needs)
 
     def take(self, other: Effects) -> None:
+        self.errs |= other.errs
+        for mine, theirs in ((self.needs, other.needs), (self.counts, other.counts)):
+            for name, bound in theirs.items():
+                mine[name] = min(bound, mine.get(name, bound))
         self.reads |= other.reads
         self.writes += other.writes
         self.names_read |= other.names_read
@@ -77,6 +97,9 @@ class EffectsOf:
         assigned = set(given(function.body))
         self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
         self.live = Liveness(function)
+        self.erring = Erring(function, functions)
+        self.contexts: dict[int, Erring] = {}  # what is known where a loop stands
+        self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not
         self.loops: list[str] = []
         self.aliases: dict[str, set[Access]] = {}
 
@@ -92,7 +115,8 @@ class EffectsOf:
         writes: dict[tuple[Access, str], int] = {}  # each once, where it is first
         for w in whole.writes:
             writes.setdefault((seen(w.at), w.how), w.line)
-        return Effects(reads, [Write(at, how, line) for (at, how), line in writes.items()])
+        written = [Write(at, how, line) for (at, how), line in writes.items()]
+        return Effects(reads, written, errs=whole.errs, needs=whole.needs, counts=whole.counts)
 
     # --- statements --------------------------------------------------------------------------
 
@@ -125,36 +149,71 @@ class EffectsOf:
                 return out
             case t.Evaluate():
                 return self.of(s.value)
-            case t.If(test=t.Compare() as test, then=[t.Assign() as kept], other=[]) if which := picks(test, kept):
+            case t.If(test=t.Compare() as test, then=[t.Assign() as kept], other=[]) if (
+                which := picks(test, kept)
+            ) and self.of(kept.value).is_plain:
                 out = self.of(kept.value)
                 out.names_written.append((kept.name, which, kept.line))
                 return out
             case t.If():
-                out = self.of(s.test)
-                out.take(self.block(s.then))
-                out.take(self.block(s.other))
-                return out
+                return self.branch(s)
             case t.For():
                 return self.loop(s)
             case t.While():
+                here, self.erring = self.erring, self.erring.copied()
+                self.erring.enter(s)
                 out = self.of(s.test)
                 out.take(self.block(s.body))
+                self.erring = here
+                here.left(s)
                 return out
             case t.Return():
                 return self.of(s.value) if s.value is not None else Effects()
         return Effects()
 
+    def branch(self, s: t.If) -> Effects:
+        out = self.of(s.test)
+        sides = []
+        tested = out.writes[:]
+        for side, truth in ((s.then, True), (s.other, False)):
+            with self.erring.given(shown := self.shown(s.test, truth, tested)):
+                out.take(self.block(side))
+            sides.append(shown)
+        for side, other in ((s.then, 1), (s.other, 0)):
+            if side and isinstance(side[-1], (t.Return, t.Break, t.Continue)) and not out.writes:
+                self.erring.shown_there += sides[other]  # what follows is only reached by the other side
+        return out
+
     def loop(self, s: t.For) -> Effects:
         out = self.of(s.start, s.stop)
-        out.take(self.body(s))
+        round_ = self.body(s)
+        if any(ends_in(s.body)) and self.is_unordered(s):
+            round_.take(Effects(counts=dict(round_.needs)))
+        out.take(round_)
         out.names_written.append((s.name, "", s.line))
         return out
 
+    def is_unordered(self, s: t.For) -> bool:
+        """Whether a loop may be one over processes, or is one through a bag."""
+        match s.stop:
+            case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
+                return kind.bag
+            case t.Const(value=value):
+                return value == self.layout.schema.nodes
+        return False
+
     def body(self, s: t.For) -> Effects:
         """Of one round of a loop."""
+        here = self.erring
+        self.erring = self.contexts.setdefault(id(s), here.copied()).copied()
         self.loops.append(s.name)
+        self.erring.enter(s)
         out = self.block(s.body)
         self.loops.pop()
+        self.erring = here
+        if out.writes:
+            here.written()
+        here.left(s)
         return out
 
     def assign(self, s: t.Assign) -> Effects:
@@ -162,8 +221,9 @@ class EffectsOf:
         out = self.of(rest)
         if isinstance(s.value, t.Memory) or isinstance(s.value.type, (t.SeqType, t.MessageType)):
             self.aliases.setdefault(s.name, set()).update(out.reads)
-        if how in ("or", "and") and out.writes:
-            how, out = "", self.of(s.value)  # whether it writes depends on what was gathered before
+        if how in ("or", "and") and not out.is_plain:
+            how, out = "", self.of(s.value)  # whether it writes, or errs, depends on what was gathered before
+        self.erring.assigned(s.name, s.value)
         out.names_written.append((s.name, how, s.line))
         return out
 
@@ -176,21 +236,43 @@ class EffectsOf:
                 how, rest = gathered(s.value, lambda e: isinstance(e, t.Load) and alike(e.place, s.place))
                 if how == "sum":
                     how = ""  # of what is not constant: its range may be left in one order and not in another
+                if how in ("or", "and") and not self.of(rest).is_plain:
+                    how = ""
                 out.take(self.of(s.value if not how else rest))
+                if how in ("or", "and", "union", "intersection", ""):
+                    self.may_err(self.erring.leaves_kind(s.value, s.place.kind), out)
             case t.Copy():
                 out.take(self.of(s.value))
             case t.SetChange():
                 how = "add" if s.add else "discard"
                 out.take(self.of(s.item))
+                assert isinstance(s.place.kind, SetOf)
+                self.index(s.item, s.place.kind.count, out)
             case t.Clear():
                 how = "= empty"
             case t.Append():
                 how = "append" if isinstance(s.place.kind, Seq) and s.place.kind.merged else ""
                 out.take(self.of(s.value))
+                self.may_err(True, out)
             case t.Remove():
                 out.take(self.of(s.index))
+                self.may_err(True, out)
         out.writes += [Write(at, how, s.line) for at in self.accesses(s.place)]
+        self.erring.written()
         return out
+
+    # --- errors ------------------------------------------------------------------------------
+
+    def may_err(self, bad: bool, out: Effects) -> None:
+        if bad:
+            out.errs.add(self.line)
+
+    def index(self, e: t.Expr, bound: int, out: Effects) -> None:
+        """A number is used as an index, or as a member of a set."""
+        if isinstance(e, t.Var) and e.name in self.known:
+            out.take(Effects(needs={e.name: bound}))
+        else:
+            self.may_err(self.erring.leaves(e, 0, bound - 1), out)
 
     # --- expressions -------------------------------------------------------------------------
 
@@ -217,11 +299,46 @@ class EffectsOf:
             case t.Builtin(op="forget"):
                 self.forgotten(e, out)
             case t.MakeRecord() | t.MakeMessage():
-                for part in e.parts:
-                    self.add(part[-2], out)
+                self.made(e, out)
+            case t.Logic() | t.Choice():
+                self.conditions(e, out)
+            case t.Binary(site=site, op=op) if site:
+                self.add(e.left, out)
+                self.add(e.right, out)
+                low, high = self.erring.of(e.right)
+                self.may_err(op not in ("//", "%") or low <= 0 <= high, out)
             case _:
                 for piece in inside(e):
                     self.add(piece, out)
+
+    def made(self, e: t.MakeRecord | t.MakeMessage, out: Effects) -> None:
+        """A record or a message is made."""
+        for part in e.parts:
+            self.add(part[-2], out)
+        if isinstance(e, t.MakeRecord):
+            kinds: list[tuple[Kind, t.Expr]] = [(e.record.fields[name], value) for name, value, _ in e.parts]
+        else:
+            kinds = [(kind, value) for _, kind, value, _ in e.parts]
+        self.may_err(any(self.erring.leaves_kind(value, kind) for kind, value in kinds), out)
+
+    def conditions(self, e: t.Logic | t.Choice, out: Effects) -> None:
+        """What stands behind a test knows what it has shown."""
+        if isinstance(e, t.Choice):
+            tested = self.of(e.test)
+            out.take(tested)
+            for side, truth in ((e.then, True), (e.other, False)):
+                with self.erring.given(self.shown(e.test, truth, tested.writes)):
+                    self.add(side, out)
+            return
+        with self.erring.given([]):
+            for part in e.parts:
+                tested = self.of(part)
+                out.take(tested)
+                self.erring.shown_there += self.shown(part, e.op == "and", tested.writes)
+
+    def shown(self, test: t.Expr, truth: bool, writes: list[Write]) -> list[Shown]:
+        """What a test shows; nothing, if it changes what it asks of."""
+        return [] if writes else self.erring.shown(test, truth)
 
     def variable(self, e: t.Var, out: Effects) -> None:
         out.names_read.add(e.name)
@@ -237,6 +354,9 @@ class EffectsOf:
     def indices(self, place: t.Memory, out: Effects) -> None:
         for term in place.terms:
             self.add(term.index, out)
+            if term.site and term.bag is None:  # a place in a bag is always there
+                self.index(term.index, term.bound, out)
+                self.may_err(term.length is not None, out)
         if not isinstance(place.base, t.Var):
             self.add(place.base, out)
 
@@ -258,6 +378,7 @@ class EffectsOf:
     def forgotten(self, e: t.Builtin, out: Effects) -> None:
         """`forget`: every volatile field of a process."""
         self.add(e.args[1], out)
+        self.index(e.args[1], self.layout.schema.nodes, out)
         key = self.key(e.args[1])
         for f in self.layout.fields.values():
             if f.role is Role.VOLATILE:
@@ -279,6 +400,18 @@ class EffectsOf:
             out.reads |= self.seen(a, given)
         for w in target.writes:
             out.writes += [Write(at, w.how, self.line) for at in self.seen(w.at, given)]
+        self.may_err(bool(target.errs), out)
+        for name, bound in target.needs.items():
+            self.index(given[name], bound, out)
+        for name, bound in target.counts.items():
+            value = given[name]
+            if isinstance(value, t.Var) and value.name in self.known:
+                out.take(Effects(counts={value.name: bound}))
+            elif self.erring.leaves(value, 0, bound - 1):
+                why = f"{name} of {e.function} may be no index there, which shows or not by the order of a loop"
+                self.unsure.setdefault(self.line, why)
+        if target.writes:
+            self.erring.written()
 
     def seen(self, a: Access, given: Mapping[str, t.Expr]) -> set[Access]:
         """What a callee's access is, here."""
@@ -290,6 +423,21 @@ class EffectsOf:
                 return self.referred(value.name)
             return set()
         return {Access(a.field, tuple(None if k is None else self.key(given[k]) for k in a.keys))}
+
+
+def ends_in(body: list[t.Stmt], inner: bool = False) -> Iterable[list[t.Stmt]]:
+    """The blocks that end a loop early."""
+    for s in body:
+        match s:
+            case t.If():
+                yield from ends_in(s.then, inner)
+                yield from ends_in(s.other, inner)
+            case t.For() | t.While():
+                yield from ends_in(s.body, True)
+            case t.Return():
+                yield body
+            case t.Break() if not inner:
+                yield body
 
 
 def is_last(e: t.Expr, seq: t.Memory) -> bool:
@@ -328,15 +476,6 @@ def inside(e: t.Expr) -> list[t.Expr]:
         case t.MessageKind():
             return [e.message]
     return []
-
-
-def alike(a: object, b: object) -> bool:
-    """Whether two expressions are the same, wherever they stand."""
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
-    if type(a) is not type(b) or not isinstance(a, (t.Expr, t.Term)):
-        return a == b
-    return all(alike(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "site")
 
 
 def picks(test: t.Compare, kept: t.Assign) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["NO_ENTRY", "OF_AUTHOR", "SHIFTED", "TOO_WIDE", "of_author", "remedy", "site_number"]
+__all__ = ["ENVELOPE", "NO_ENTRY", "OF_AUTHOR", "SHIFTED", "TOO_WIDE", "met", "of_author", "remedy", "site_number"]
 
 TOO_WIDE = "would leave 64 bits"
 SHIFTED = "would leave 64 bits, or be shifted by a number outside 0..63"
+ENVELOPE = "the envelope's "  # begins the name of a field that the world writes on every message
 NO_ENTRY = "has no entry there to assign to"
 OF_AUTHOR = 1 << 30  # in machine code, added to the number of a site at which an error is of the author
 
@@ -24,3 +25,9 @@ def remedy(widen: str) -> str:
 def site_number(noted: int) -> int:
     """The number of an error site, from what machine code notes."""
     return noted & (OF_AUTHOR - 1)
+
+
+def met(error: str) -> str:
+    """What a report calls a run-time error that ends a command without a verdict."""
+    kind = "a value would leave its range" if "would leave its range" in error else "a run-time error"
+    return f"{kind}: {error}"

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from zabspec.language import tree as t
 from zabspec.language.diagnostics import place_at
-from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE
+from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.members import alike_sequences, is_member
@@ -385,7 +385,7 @@ class Expressions:
         if node.attr == "ahead" and "in_line" in self.front.layout.fields:
             self.reads.add("in_line")  # a place in line follows from the line: it is another when one ahead is gone
         kind = union.envelope[node.attr]
-        return as_value(self.inside(value, union.envelope_offsets[node.attr], kind, f"the envelope's {node.attr}"))
+        return as_value(self.inside(value, union.envelope_offsets[node.attr], kind, f"{ENVELOPE}{node.attr}"))
 
     def inside(self, value: t.Expr, offset: int, kind: Kind, label: str) -> t.Memory:
         """A part of something that lies in memory."""

@@ -17,6 +17,7 @@ from typing import Any
 from zabspec.language import tree as t
 from zabspec.language.bag_order import LazyEffects, check_bags
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq
+from zabspec.language.place import is_own_file
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
 from zabspec.language.statements import FunctionTyper
@@ -99,7 +100,7 @@ class FrontEnd:
         self._busy.add(name)
         result = worker.run()
         if python.__module__ is not None and not python.__module__.startswith(OF_THE_WORLD):  # None: derived text
-            check_bags(result, self.effects)
+            check_bags(result, self.effects, not is_own_file(python.__code__.co_filename))
         self._busy.discard(name)
         self.program.functions[name] = result
         self.program.reads[name] = frozenset(worker.reads)

@@ -9,7 +9,8 @@ last. What is accepted, of what a round leaves behind:
                                    that is listed; of fields that it does not read
     a local name                   the same, and sums, of names that it does not read
     an early end                   `break` or `return` of one constant, with or without constants set
-                                   just before it, of a loop that leaves nothing behind otherwise
+                                   just before it, of a loop that leaves nothing behind otherwise,
+                                   and in no round of which a run-time error may be met
 
 What a name holds within a round only is the round's own.
 """
@@ -19,21 +20,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from zabspec.language import tree as t
-from zabspec.language.effects import UNKNOWN, Access, Effects, EffectsOf, Write
+from zabspec.language.effects import UNKNOWN, Access, Effects, EffectsOf, Write, ends_in
 from zabspec.language.liveness import Liveness
 from zabspec.language.scalarset import Asymmetry
 
 __all__ = ["in_loop"]
 
 
-def in_loop(s: t.For, function: t.Function, effects: EffectsOf, what: str = "process") -> list[Asymmetry]:
+def in_loop(
+    s: t.For, function: t.Function, effects: EffectsOf, what: str = "process", errors: bool = True
+) -> list[Asymmetry]:
     """What of a loop over processes depends on their order.
 
     Args:
+        errors: run-time errors count: those of a user's protocol are a verdict.
         what: it goes through, as a sentence says it: messages of a bag have no order either.
         effects: of the function, with the loops around this one entered.
     """
     round_ = effects.body(s)
+    if not errors:
+        round_.errs.clear()
     found = list(early_ends(s, round_, effects, what))
     if not any(ends_in(s.body)):
         found = [*left_in_state(s, round_, what), *left_in_names(s, round_, effects.live, what)]
@@ -92,21 +98,6 @@ def left_in_names(s: t.For, round_: Effects, live: Liveness, what: str) -> Itera
 # --- loops that end early ------------------------------------------------------------------------
 
 
-def ends_in(body: list[t.Stmt], inner: bool = False) -> Iterable[list[t.Stmt]]:
-    """The blocks that end a loop early."""
-    for s in body:
-        match s:
-            case t.If():
-                yield from ends_in(s.then, inner)
-                yield from ends_in(s.other, inner)
-            case t.For() | t.While():
-                yield from ends_in(s.body, True)
-            case t.Return():
-                yield body
-            case t.Break() if not inner:
-                yield body
-
-
 def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iterable[tuple[int, str]]:
     """What of a loop with early ends depends on the order."""
     blocks = list(ends_in(s.body))
@@ -128,6 +119,11 @@ def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iter
         yield blocks[-1][-1].line, f"{loop_text(s)} ends in more than one way: which depends on its order"
     if blocks and (len(round_.writes) > writes or len(lasting(s, round_, effects.live)) > names):
         yield blocks[0][-1].line, f"{loop_text(s)} may end before it has done what it does for each {what}"
+    for line in sorted(round_.errs)[:1]:
+        yield (
+            line,
+            f"{loop_text(s)} may end early, or meet a run-time error here: which comes first depends on its order",
+        )
 
 
 def fixed(s: t.Stmt, effects: EffectsOf) -> str:

@@ -15,6 +15,7 @@ from zabspec.language.effects import STEPS, Access, Effects, EffectsOf, Write
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.loops import in_loop
+from zabspec.language.place import is_own_file
 from zabspec.language.scalarset import Asymmetry, Sorts, in_layout
 
 __all__ = ["Asymmetry", "Decoder", "Trusted", "asymmetries"]
@@ -78,7 +79,9 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
         if decoder is None:
             sorts = Sorts(function, front.program, front.layout.schema.nodes, refusing(front, name, trusted))
             values += sorts.asymmetries
-            loops += [a for s in sorts.loops_over_processes for a in in_loop(s, function, of)]
+            errors = not is_own_file(front.namespace[name].__code__.co_filename)
+            loops += [a for s in sorts.loops_over_processes for a in in_loop(s, function, of, errors=errors)]
+            loops += [Asymmetry(function.file, line, why) for line, why in of.unsure.items() if errors]
         elif decoder.lists:
             effects[name] = Effects(writes=[Write(Access(STEPS), "list", function.line)])
     union = front.types.get("AnyMessage")

@@ -41,7 +41,7 @@ def ask_oracle(s: State, p: Node) -> None:
     if not s.scripted:
         l = one_to_join(s, p)
         quorum = voters(s, p) if l < 0 else 0
-    if quorum > 0 and elects(s, p, quorum):
+    if (quorum > 0 or s.MAJORITY == 1) and elects(s, p, quorum):  # who is alone elects itself
         spend_election(s)
         its_turn_in(s, p)
         on_elected(s, p)

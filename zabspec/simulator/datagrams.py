@@ -39,8 +39,10 @@ def datagram_fields() -> tuple[Field, ...]:
 
 
 def begin(s: State, p: Node) -> None:
-    """The heartbeat runs from tick 0 and is not armed by anything but itself (reading 5)."""
+    """The heartbeat runs from tick 0 and is not armed by anything but itself (reading 5). The election timer runs too,
+    until a handler arms it: not every protocol does."""
     s.heartbeat_due[p] = HELD if s.scripted else HEARTBEAT_TICKS
+    arm_timer(s, p, ELECTION_TIMER)
     on_start(s, p)
 
 
@@ -96,15 +98,20 @@ def deliver_due(s: State) -> None:
 
 
 def fire_timers(s: State, p: Node) -> None:
-    """The lab's on_tick at one process."""
-    if timer_armed(s, p, ELECTION_TIMER):
-        if s.moment >= s.deadline[p]:
-            on_timer(s, p, ELECTION_TIMER)
-            after_event(s)
-    elif timer_armed(s, p, HEARTBEAT_TIMER):
-        if s.moment >= s.heartbeat_due[p]:
-            on_timer(s, p, HEARTBEAT_TIMER)
-            after_event(s)
+    """The lab's on_tick at one process, which is up. A timer that fires waits for its time again, whether or not the
+    handler arms it."""
+    if not is_down(s, p):
+        if s.moment >= s.deadline[p] and timer_armed(s, p, ELECTION_TIMER):
+            fire(s, p, ELECTION_TIMER)
+        elif s.moment >= s.heartbeat_due[p] and timer_armed(s, p, HEARTBEAT_TIMER):
+            fire(s, p, HEARTBEAT_TIMER)
+
+
+def fire(s: State, p: Node, timer: int) -> None:
+    """A timer fires."""
+    arm_timer(s, p, timer)
+    on_timer(s, p, timer)
+    after_event(s)
 
 
 def link_cut(s: State, a: Node, b: Node) -> None:

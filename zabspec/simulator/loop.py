@@ -113,12 +113,12 @@ def tick(s: State) -> None:
     if s.waiting > 0:
         inject(s)
     for k in range(s.CHANGES):
-        if may_change(s, k) and its_turn(s, -1, k):
+        if its_turn(s, -1, k) and may_change(s, k):
             on_change(s, k)
             after_event(s)
     for p in range(s.NODES):
         for k in range(s.ACTIONS):
-            if not is_down(s, p) and may_act(s, p, k) and its_turn(s, p, k):
+            if not is_down(s, p) and its_turn(s, p, k) and may_act(s, p, k):
                 on_act(s, p, k)
                 after_event(s)
     s.doing = 0

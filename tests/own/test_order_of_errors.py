@@ -1,0 +1,259 @@
+"""Whether a run-time error is met may not depend on the order of processes, or of a bag: states that differ in that
+alone are one, and which of them an engine keeps is an accident."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.symmetry import found_in
+from invariants import properties_of
+from zabspec.language import LanguageError
+from zabspec.model import Configuration, Model
+
+TEXT = '''"""Processes go up."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, Int, Message, MessageName, Node, NodeId, Seq, State, action, declare, receives, safety, send, stored,
+)
+
+GO = MessageName("GO")
+
+
+def state(size):
+    return [
+        stored("level", Int(0, 2), "how far"),
+        stored("chief", NodeId.of(size.nodes), "whom it follows"),
+        stored("log", Seq(Int(0, 2), 2), "what it did"),
+    ]
+
+
+def messages(size):
+    return [Message("GO", {"x": Int(0, 3), "to": NodeId.of(size.nodes)})]
+
+
+def on_start(s: State, p: Node) -> None:
+    s.chief[p] = NOBODY
+
+
+def may(s: State, p: Node) -> bool:
+    return s.level[p] < 2
+
+
+@action(when=may, budget="ups")
+def up(s: State, p: Node) -> None:
+    s.level[p] += 1
+    send(s, p, p, GO(x=s.level[p], to=s.chief[p]))
+
+
+@receives
+def on_go(s: State, p: Node, m: GO) -> None:
+    pass
+
+
+def somebody(s: State) -> bool:
+    """Somebody is up."""
+    for p in range(s.NODES):
+        if s.level[p] > 0:
+            return True
+    return False
+
+
+def total(s: State) -> int:
+    n = 0
+    for p in range(s.NODES):
+        n = n + s.level[p]
+    return n
+
+
+def low(s: State, p: Node) -> bool:
+    return (1 << (s.level[p] - 1)) == 9
+
+
+def mark(s: State, k: int) -> bool:
+    return s.log[0][k] == 9
+
+
+def ends_before(s: State, q: Node) -> bool:
+    """Some process is up, or follows who q follows."""
+    for p in range(s.NODES):
+        if s.level[p] >= 1:
+            return True
+        if s.level[q] == 9:
+            return True
+    return False
+
+
+@safety(witness=somebody)
+def small(s: State) -> bool:
+    """The levels come to less than three."""
+    if total(s) != 2:
+        return total(s) != 3
+    pass  # the case
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"ups": 2}, nodes=2)
+'''
+EACH = "for p in range(s.NODES):"
+ALL = "for k in range(len(s.in_flight)):"
+OF_PROCESSES = {
+    "return": [EACH, "    if s.level[p] >= 1:", "        return True", "    if (1 << (s.level[p] - 1)) == 9:",
+               "        return True", "return True"],
+    "helper": [EACH, "    if s.level[p] >= 1 or low(s, p):", "        return True", "return True"],
+    "break": [EACH, "    if s.level[p] >= 1:", "        break", "    if s.level[s.chief[p]] == 9:", "        break",
+              "return True"],
+    "any": ["found = False", EACH, "    found = found or (s.level[p] >= 1 or low(s, p))", "return found"],
+    "all": ["none = True", EACH, "    none = none and (s.level[p] < 1 and s.log[p][s.level[p] - 1] == 0)",
+            "return not none"],
+    "nobody": ["return ends_before(s, s.chief[0])"],
+    "index": [EACH, "    if s.level[p] >= 1:", "        return True", "    if s.log[p][len(s.log[p]) - 1] == 9:",
+              "        return True", "return True"],
+}  # fmt: skip
+OF_A_BAG = {
+    "return": [ALL, "    if s.in_flight[k].kind == GO:", "        return True",
+               "    if s.log[0][len(s.in_flight)] == 9:", "        return True", "return True"],
+    "break": ["n = 1", ALL, "    if s.in_flight[k].source == 0:", "        n = 0", "        break",
+              "    if s.level[s.chief[0]] == 9:", "        n = 0", "        break", "return n == 0"],
+    "any": ["found = False", ALL, "    found = found or mark(s, len(s.in_flight))", "return found"],
+    "helper": [ALL, "    if mark(s, len(s.in_flight)):", "        return True", "return True"],
+}  # fmt: skip
+SURE = {
+    "somebody": [EACH, "    if s.chief[p] != NOBODY and s.level[s.chief[p]] > 1:", "        return False",
+                 "return True"],
+    "nobody goes on": [EACH, "    q = s.chief[p]", "    if q == NOBODY:", "        continue", "    if s.level[q] > 2:",
+                       "        return False", "return True"],
+    "not empty": [EACH, "    if len(s.log[p]) > 0 and s.log[p][len(s.log[p]) - 1] > 1:", "        return False",
+                  "return True"],
+    "places": [EACH, "    for k in range(len(s.log[p])):", "        if s.log[p][k] > 1:", "            return False",
+               "return True"],
+    "a shift": [EACH, "    if 0 < s.level[p] and s.log[p][s.level[p] - 1] > 1:", "        return False", "return True"],
+    "passed": [EACH, "    if s.level[p] > 2 and ends_before(s, p):", "        return False", "return True"],
+    "who sent it": [ALL, "    if s.level[s.in_flight[k].source] > 2:", "        return False", "return True"],
+    "always": ["n = 0", EACH, "    n = n + s.log[p][s.level[p] - 1]", "return n < 9"],
+}  # fmt: skip
+
+
+def written(tmp_path: Path, body: list[str]) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(TEXT.replace("    pass  # the case", "\n".join(f"    {line}" for line in body)), encoding="utf-8")
+    return path
+
+
+def reasons(path: Path) -> list[str]:
+    """Why there is no symmetry."""
+    return [a.sentence() for a in found_in(Model(Configuration(str(path))), properties_of(str(path)))]
+
+
+def asked(path: Path, *words: str) -> tuple[int, str]:
+    ran = CliRunner().invoke(main, ["--protocol", str(path), "--no-trace", *words])
+    return ran.exit_code, ran.stdout.partition(";")[0]
+
+
+@pytest.mark.parametrize("name", OF_PROCESSES)
+def test_an_error_that_depends_on_an_order_of_processes_is_no_symmetry(tmp_path: Path, name: str) -> None:
+    found = reasons(written(tmp_path, OF_PROCESSES[name]))
+    numbers = "stands for a process"  # of index 0, which "nobody" passes
+    why = [r for r in found if numbers not in r]
+    assert why
+    assert all("mine.py:" in r and ("order" in r) for r in why)
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("name", ["return", "any"])
+def test_it_is_found_whatever_the_options_are(tmp_path: Path, name: str) -> None:
+    """Level 0 meets it, unless a process of a higher one comes first: so it was in (2, 0), and not in (0, 2)."""
+    path = written(tmp_path, OF_PROCESSES[name])
+    ran = [asked(path, *words) for words in ([], ["--no-symmetry"], ["--engine", "interpret"])]
+    assert [code for code, _ in ran] == [1, 1, 1]
+    assert {said for _, said in ran} == {"VIOLATED: no-runtime-error at depth 2" + ran[0][1].partition("at depth 2")[2]}
+
+
+@pytest.mark.parametrize("name", OF_A_BAG)
+def test_one_that_depends_on_the_order_of_a_bag_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(LanguageError, match=r"which comes first depends on its order|depends on the order in which"):
+        reasons(written(tmp_path, OF_A_BAG[name]))
+
+
+@pytest.mark.parametrize("name", SURE)
+def test_where_there_can_be_none_or_all_rounds_are_done_there_is_symmetry(tmp_path: Path, name: str) -> None:
+    assert reasons(written(tmp_path, SURE[name])) == []
+
+
+# --- what is done only until something was found ----------------------------------------------------
+
+COUNTED = '''"""The environment counts whom it asks."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NODE, Bool, Int, Node, State, action, declare, environment, environment_step, safety, stored,
+)
+
+
+def state(size):
+    return [
+        stored("up", Bool(), "it is up"),
+        environment("seen", Int(0, 9), "how many were asked"),
+        environment("found", Bool(), "one is up"),
+    ]
+
+
+def may(s: State, p: Node) -> bool:
+    return not s.up[p]
+
+
+@action(when=may, budget="ups")
+def rise(s: State, p: Node) -> None:
+    s.up[p] = True
+
+
+def asked(s: State, p: Node) -> bool:
+    s.seen += 1
+    return s.up[p]
+
+
+def nobody_yet(s: State) -> bool:
+    return s.seen == 0
+
+
+@environment_step(when=nobody_yet)
+def look(s: State) -> None:
+    BODY
+
+
+def looked(s: State) -> bool:
+    """It was looked."""
+    return s.seen > 0
+
+
+@safety(witness=looked)
+def one_is_enough(s: State) -> bool:
+    """Who is up is the first."""
+    return not s.found or s.seen <= 1
+
+
+PROTOCOL = declare(__name__, state=state, budgets={"ups": 1}, nodes=2)
+'''
+UNTIL = {
+    "or": [EACH, "    s.found = s.found or asked(s, p)"],
+    "local": ["b = False", EACH, "    b = b or asked(s, p)", "s.found = b"],
+    "greatest": ["n = 0", EACH, "    if many(s, p) > n:", "        n = many(s, p)", "s.found = n == 1"],
+}
+MANY = """def many(s: State, p: Node) -> int:
+    return 1 if asked(s, p) else 0
+
+
+def nobody_yet("""
+
+
+@pytest.mark.parametrize("name", UNTIL)
+def test_what_is_done_until_something_was_found_depends_on_the_order(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "mine.py"
+    text = COUNTED.replace("BODY", "\n    ".join(UNTIL[name])).replace("def nobody_yet(", MANY)
+    path.write_text(text, encoding="utf-8")
+    assert any("depends on the order in which a loop visits" in why for why in reasons(path))

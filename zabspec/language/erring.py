@@ -1,0 +1,154 @@
+"""Whether a piece of text may meet a run-time error: by declared ranges, and by what is known where it stands.
+
+A number has the range that is declared, and that a test before has shown (`if s.leader[p] != NOBODY`). The name of a
+loop has the range of the loop, and whom a message is from or to is a process. Parameters are checked at each call
+(`EffectsOf.call`). Where it is not known that there is no error, there may be one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from zabspec.language import tree as t
+from zabspec.language.error_sites import ENVELOPE
+from zabspec.language.intervals import ANY, Interval, Intervals, alike, clipped
+from zabspec.language.kinds import Int, Kind, Record
+from zabspec.language.liveness import given, reads
+
+__all__ = ["Erring", "Shown"]
+
+Shown = tuple[t.Expr, Interval]
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+class Erring:
+    """What is known at one point of a function, as it is gone through."""
+
+    def __init__(self, function: t.Function, functions: Mapping[str, t.Function]) -> None:
+        times = Counter(given(function.body))
+        names = {name for name, _ in function.params}
+        self.once = {name for name, count in times.items() if count == 1} - names
+        self.intervals = Intervals(functions)
+        self.names: dict[str, Interval] = {}
+        self.shown_there: list[Shown] = []
+
+    def copied(self) -> Erring:
+        """The same, to go on from."""
+        made = copy.copy(self)
+        made.names, made.shown_there = dict(self.names), list(self.shown_there)
+        return made
+
+    # --- what is asked ------------------------------------------------------------------------
+
+    def leaves(self, e: t.Expr, low: int, high: int) -> bool:
+        """Whether a number may be outside a range."""
+        found = self.of(e)
+        return found[0] < low or found[1] > high
+
+    def leaves_kind(self, e: t.Expr, kind: Kind) -> bool:
+        """Whether a value may be outside the range of a place that takes it."""
+        return isinstance(kind, Int) and e.type == t.INT and self.leaves(e, kind.lo, kind.hi)
+
+    def of(self, e: t.Expr) -> Interval:
+        """The range of a number where it stands."""
+        low, high = self.interval(e)
+        for known, (least, most) in self.shown_there:
+            if alike(e, known):
+                low, high = max(low, least), min(high, most)
+        if isinstance(e, t.Load) and e.place.field in (f"{ENVELOPE}source", f"{ENVELOPE}target"):
+            low = max(low, 0)  # a message to nobody cannot be sent
+        return low, max(low, high)
+
+    def interval(self, e: t.Expr) -> Interval:
+        match e:
+            case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
+                return self.of_record(e, record)
+            case t.Var():
+                return self.names.get(e.name, (0, 1) if e.type == t.BOOL else ANY)
+            case t.Binary(op="+" | "-" as op):
+                (a, b), (c, d) = self.of(e.left), self.of(e.right)
+                return clipped(a + c, b + d) if op == "+" else clipped(a - d, b - c)
+        return self.intervals.of(e, self.names)
+
+    def of_record(self, e: t.RecordField, record: Record) -> Interval:
+        kinds = [kind for name, kind in record.fields.items() if record.shift(name) == e.shift and kind.bits]
+        return (kinds[0].lo, kinds[0].hi) if kinds else self.intervals.of(e, self.names)
+
+    # --- what becomes known -------------------------------------------------------------------
+
+    def assigned(self, name: str, value: t.Expr) -> None:
+        """A name is given a value."""
+        self.shown_there = [k for k in self.shown_there if name not in reads(k[0])]
+        if name in self.once and value.type in (t.INT, t.BOOL):
+            self.names[name] = self.of(value)
+
+    def written(self) -> None:
+        """The state is changed."""
+        self.shown_there = [k for k in self.shown_there if not loads(k[0])]
+
+    def enter(self, s: t.For | t.While) -> None:
+        """A round of a loop begins, which may follow others."""
+        changed = set(given(s.body))
+        if isinstance(s, t.For):
+            start, stop = self.of(s.start), self.of(s.stop)
+            if s.name not in changed:
+                self.names[s.name] = start[0], max(start[0], stop[1] - 1)
+            changed.add(s.name)
+        self.shown_there = [k for k in self.shown_there if not changed & reads(k[0]) and not loads(k[0])]
+
+    def left(self, s: t.For | t.While) -> None:
+        """A loop has ended."""
+        changed = {*given(s.body), *([s.name] if isinstance(s, t.For) else [])}
+        self.shown_there = [k for k in self.shown_there if not changed & reads(k[0])]
+
+    @contextmanager
+    def given(self, known: list[Shown]) -> Iterator[None]:
+        """Where something more is known; what is written there is known to be written behind it too."""
+        before = self.shown_there
+        self.shown_there = [*before, *known]
+        yield
+        now = self.shown_there
+        self.shown_there = [k for k in before if any(k is kept for kept in now)]
+
+    def shown(self, test: t.Expr, truth: bool) -> list[Shown]:
+        """The ranges of numbers if a test has come to a truth value."""
+        match test:
+            case t.Not():
+                return self.shown(test.value, not truth)
+            case t.Logic(op=op) if (op == "and") == truth:
+                return [e for part in test.parts for e in self.shown(part, truth)]
+            case t.Compare(left=t.Expr(type=t.INT)):
+                op = test.op if truth else OPPOSITE[test.op]
+                found = [self.bounded(test.left, op, test.right), self.bounded(test.right, MIRRORED[op], test.left)]
+                return [e for e in found if not isinstance(e[0], t.Const)]
+            case t.SetHas(value=t.Expr(type=t.SetType(kind=members))) if truth:
+                return [(test.item, (0, members.count - 1))]
+        return []
+
+    def bounded(self, e: t.Expr, op: str, other: t.Expr) -> Shown:
+        """The range of a number that compares so."""
+        (low, high), (least, most) = self.of(e), self.of(other)
+        match op:
+            case "==":
+                low, high = max(low, least), min(high, most)
+            case "!=" if least == most:
+                low, high = low + (low == least), high - (high == least)
+            case "<" | "<=":
+                high = min(high, most - (op == "<"))
+            case ">" | ">=":
+                low = max(low, least + (op == ">"))
+        return e, (low, high)
+
+
+def loads(e: Any) -> bool:
+    """Whether an expression reads memory, or calls a function."""
+    if isinstance(e, (t.Memory, t.Call)):
+        return True
+    if isinstance(e, (list, tuple)):
+        return any(loads(x) for x in e)
+    return isinstance(e, (t.Expr, t.Term)) and any(loads(x) for x in vars(e).values())
