@@ -154,7 +154,7 @@ def explored(
         left = limits
         if limits.seconds is not None and found:
             spent = sum(r.seconds + r.compile_seconds for r, _, _ in found)
-            left = replace(limits, seconds=max(0.01, limits.seconds - spent))
+            left = replace(limits, spent=min(spent, limits.seconds - 0.01))
         found.append(explored_once(model, group, left, options, compiled))
     together = [r for r, _, _ in found]
     why = next((why for _, _, why in found if why), "")
@@ -195,10 +195,10 @@ def explored_once(
     early = failed_at_start(model, judged, options["engine"])
     if early is not None:
         return early, 0, symmetry_off
-    if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds, options):
+    if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds - limits.spent, options):
         return out_of_time(judged, limits, options["engine"]), 0, symmetry_off
     if options["engine"] == "spark":
-        spent = time.perf_counter() - started
+        spent = limits.spent + time.perf_counter() - started
         exploration, asymmetry = on_spark(model, judged, replace(limits, spent=spent), options)
         exploration.compile_seconds = time.perf_counter() - started - exploration.seconds
         return exploration, 0, symmetry_off or asymmetry
@@ -216,7 +216,7 @@ def explored_once(
         engine = Explorer(code, options["threads"] or 0)
         threads = engine.threads
     ready = time.perf_counter() - started
-    limits = replace(limits, spent=ready)
+    limits = replace(limits, spent=limits.spent + ready)
     reduce = not reduction_off(model, limits, options)
     exploration = run_engine(engine, first_limits(limits) if reduce else limits, options)
     exploration.compile_seconds += ready

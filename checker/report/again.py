@@ -11,7 +11,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["differences"]
 
-# What an exploration comes to whatever the machine and its limits, where the same was left out.
+# What an exploration comes to, whatever the machine and its limits; and what was left out of it.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "reduced", "narrowed", "stuttering_left_out")
 
@@ -29,8 +29,8 @@ def differences(report: Mapping[str, Any]) -> list[str]:
     there = {p["name"]: p for p in found["properties"]}
     for p in report["properties"]:
         said.append((p["name"], outcome(p), outcome(there[p["name"]]) if p["name"] in there else "not judged"))
-    if all(report["engine"][name] == found["engine"][name] for name in MODE):
-        said += [(name, report["states"][name], found["states"][name]) for name in FIGURES]
+    said += [(name, report["engine"].get(name), found["engine"][name]) for name in MODE]
+    said += [(name, report["states"][name], found["states"][name]) for name in FIGURES]
     return [f"{name} {short(now)}, and the report says {short(before)}" for name, before, now in said if before != now]
 
 
@@ -62,6 +62,8 @@ def request(report: Mapping[str, Any]) -> dict[str, Any]:
         out["require_witness"] = report["required"]
     if engine["reduction_off"] in ("--reduction none", "--reduction stuttering"):
         out["reduction"] = engine["reduction_off"].removeprefix("--reduction ")
+    elif engine["name"] == "spark":  # which reduces nothing; this machine would
+        out["reduction"] = "stuttering" if engine["stuttering_left_out"] else "none"
     if engine["name"] == "interpret":
         out["engine"] = "interpret"
     return out
