@@ -340,7 +340,7 @@ sys.exit(main({words!r}))
 def test_every_signal_keeps_what_ctrl_c_does() -> None:
     """SIGHUP while Spark is at work: test_judge_spark.py."""
     words = [*TINY, "--json", "--engine", "interpret", "--no-trace"]
-    for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGXCPU):
+    for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGVTALRM):
         code = SENT_WITHIN.format(number=int(number), words=words)
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=False,
@@ -396,6 +396,23 @@ def test_under_nohup_a_lost_terminal_ends_nothing(script: list[str]) -> None:
     code, out, _ = ended_by([*script, *TINY], signal.SIGHUP, lambda pid, _: until_heard(pid, signal.SIGTERM), True)
     assert code == 0
     assert out.startswith("holds: ")
+
+
+CRASHES = {"SIGILL", "SIGTRAP", "SIGABRT", "SIGIOT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGSYS"}
+# What does not end a process, by its default or as Python begins; what others of a system never send; real-time ones.
+OTHERS = {"SIGCHLD", "SIGCLD", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGWINCH"}
+OTHERS |= {"SIGPIPE", "SIGXFSZ", "SIGRTMIN", "SIGRTMAX"}
+
+
+@pytest.mark.parametrize("name", sorted(set(signal.Signals.__members__) - CRASHES - OTHERS))
+def test_every_signal_that_ends_a_process_is_heard(name: str) -> None:
+    """SIGVTALRM, SIGPROF, SIGIO, SIGPWR and SIGSTKFLT ended a command without a word, and with no exit code of its."""
+    heard = signals.listen()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.Signals[name])
+    finally:
+        signals.leave(heard)
 
 
 def test_several_signals_that_come_together_are_one() -> None:
