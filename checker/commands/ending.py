@@ -40,6 +40,8 @@ UNUSABLE = (
 )  # fmt: skip
 # How the loader says that a library finds no memory to be loaded into.
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
+# What Python 3.11 raises a SystemError with where its own stack finds no memory to grow into.
+NO_STACK = ("error return without exception set", "returned NULL without setting an exception")
 # What a terminal takes for an order, or shows in another place than where it stands.
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -262,6 +264,8 @@ def spent(problem: BaseException | None) -> str:
         return ""
     if isinstance(problem, MemoryError) or any(sign in str(problem) for sign in UNMAPPED):
         return "out of memory; there is no verdict"
+    if isinstance(problem, SystemError) and str(problem).endswith(NO_STACK) and is_memory_limited():
+        return "out of memory; there is no verdict"
     if isinstance(problem, OSError) and problem.errno in SPENT:
         return f"{problem.strerror or problem}; there is no verdict"
     if isinstance(problem, RuntimeError):
@@ -270,6 +274,13 @@ def spent(problem: BaseException | None) -> str:
         if type(problem).__name__ == "BrokenProcessPool":
             return "a process was killed, as it is when memory runs out; there is no verdict"
     return spent(problem.__cause__ or problem.__context__)
+
+
+def is_memory_limited() -> bool:
+    """Return whether this process may use less memory than there is (`ulimit -v`)."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def unforeseen(problem: BaseException, words: Sequence[str]) -> str:

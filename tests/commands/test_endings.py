@@ -126,6 +126,20 @@ def test_what_runs_out_is_so_too_when_it_was_made_another_error_of(monkeypatch: 
     assert fails(monkeypatch, problem).stderr == "zabcheck: out of memory; there is no verdict\n"
 
 
+NO_STACK = ("error return without exception set", "<method 'x'> returned NULL without setting an exception")
+
+
+@pytest.mark.parametrize("said", NO_STACK)
+def test_where_the_stack_of_python_finds_no_memory_that_is_out_of_memory(
+    said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.11 forgets to set MemoryError there. Without a limit it is an error of a library, and reported."""
+    assert "an internal error (SystemError" in fails(monkeypatch, SystemError(said)).stderr
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1 << 30, 1 << 30))
+    assert fails(monkeypatch, SystemError(said)).stderr == "zabcheck: out of memory; there is no verdict\n"
+    assert "an internal error" in fails(monkeypatch, SystemError("bad argument")).stderr
+
+
 def test_only_what_could_not_be_answered_is_3_and_a_wrong_question_always_2(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fails(monkeypatch, click.FileError("here", "no such file")).exit_code == 2  # 1 by click's own reckoning
     assert fails(monkeypatch, ending.Cannot("here is no room")).exit_code == 3
