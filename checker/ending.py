@@ -41,6 +41,8 @@ UNUSABLE = (
 )  # fmt: skip
 # How the loader says that a library finds no memory to be loaded into.
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
+# What Python 3.11 raises a SystemError with where its own stack finds no memory to grow into.
+NO_STACK = ("error return without exception set", "returned NULL without setting an exception")
 # What an output has written: JSON is written once.
 _written = threading.Event()
 
@@ -231,6 +233,8 @@ def spent(problem: BaseException | None) -> str:
         return ""
     if isinstance(problem, MemoryError) or any(sign in str(problem) for sign in UNMAPPED):
         return "out of memory; there is no verdict"
+    if isinstance(problem, SystemError) and str(problem).endswith(NO_STACK) and is_memory_limited():
+        return "out of memory; there is no verdict"
     if isinstance(problem, OSError) and problem.errno in SPENT:
         return f"{problem.strerror or problem}; there is no verdict"
     if isinstance(problem, RuntimeError):
@@ -239,6 +243,13 @@ def spent(problem: BaseException | None) -> str:
         if type(problem).__name__ == "BrokenProcessPool":
             return "a process was killed, as it is when memory runs out; there is no verdict"
     return spent(problem.__cause__ or problem.__context__)
+
+
+def is_memory_limited() -> bool:
+    """Return whether this process may use less memory than there is (`ulimit -v`)."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def unforeseen(problem: BaseException, words: Sequence[str]) -> str:

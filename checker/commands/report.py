@@ -36,7 +36,7 @@ def report(run: Path, page: Path | None, again: bool) -> int:
         if page.exists() and run.exists() and page.samefile(run):
             raise click.UsageError(f"--html {page} is the report itself")
     try:
-        given = read_report(run)
+        given = read_report(run, again)
         text = page_of(given) if page is not None else ""
     except ReportError as problem:
         raise click.UsageError(str(problem)) from None
@@ -69,7 +69,8 @@ def compared(run: Path, given: Mapping[str, Any]) -> int:
     except (RequestError, ConfigError, LanguageError) as problem:
         raise click.UsageError(f"{run} cannot be explored again: {problem}") from None
     if not found:
-        complain(f"{run}: explored again, with the same outcome: {given['sentence']}")
+        asked = "; what z3 says was not asked again" if any("symbolic" in p for p in given["properties"]) else ""
+        complain(f"{run}: explored again, with the same outcome{asked}: {given['sentence']}")
         return int(given["exit_code"])
     complain(f"{run}: explored again, and the outcome is another: {'; '.join(found)}")
     return 3

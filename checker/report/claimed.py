@@ -8,11 +8,12 @@ code that writes reports, and has to be what the file says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import factorial
 from typing import Any
 
 from checker.explore.result import Exploration, Found, Limits
 from checker.explore.vacuous import vacuous
+from checker.report.first_states import unlike_first_states
+from checker.report.impossible import impossible, unlike
 from checker.report.report import NO_VERDICT, VIOLATED, Counterexample, Report
 from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
@@ -24,14 +25,16 @@ from zabspec.worlds.steps import NUMBERED
 __all__ = ["contradiction"]
 
 Claim = Mapping[str, Any]
-LARGEST = 1 << 62  # no exploration counts so many
 NOT_DERIVED = ("zabcheck",)  # by which version the report was written
 
 
-def contradiction(report: Claim) -> str:
-    """What in a report that keeps its schema cannot be, in a sentence's words; empty: nothing.
+def contradiction(report: Claim, again: bool = False) -> str:
+    """Return what in a report that keeps its schema cannot be, in a sentence's words; empty: nothing.
 
     The protocol is looked up, and its properties: of one that is not there, that is what is said.
+
+    Args:
+        again: all of it is explored again anyway, so that the first states need not be.
     """
     if wrong := next(impossible(report), ""):
         return wrong
@@ -49,57 +52,13 @@ def contradiction(report: Claim) -> str:
             return wrong
     if set(report["steps"]) != set(steps) and report["states"]["distinct"]:
         return "its steps are not those of the protocol"
-    return difference(derived(report, model, [property_named(p["name"], known) for p in report["properties"]]), report)
-
-
-def impossible(report: Claim) -> Iterator[str]:
-    """What no exploration comes to, whatever the protocol."""
-    states, coverage, limits = report["states"], report["coverage"], report["limits"]
-    levels, distinct, depth = states["levels"], states["distinct"], states["depth"]
-    counts = [*levels, *(states[name] for name in ("distinct", "raw", "generated", "terminal"))]
-    counts += [*report["steps"].values(), *report["events"].values(), report["cost"]["memory_bytes"]]
-    if max(counts, default=0) > LARGEST:
-        yield "a count is larger than any exploration's"
-    if levels and (levels[0] != 1 or 0 in levels):
-        yield "its levels do not begin with one state, or one of them is empty"
-    if distinct != sum(levels):
-        yield f"{distinct:,} distinct states, and levels of {sum(levels):,}"
-    if depth != len(levels) - 1:
-        yield f"depth {depth}, and levels to depth {len(levels) - 1}"
-    if states["terminal"] > distinct:
-        yield "more terminal states than states"
-    symmetry, raw = report["engine"]["symmetry"], states["raw"]
-    if not symmetry and raw != distinct:
-        yield f"{distinct:,} distinct states stand for {raw:,}, without symmetry"
-    if symmetry and not distinct <= raw <= distinct * factorial(report["configuration"]["nodes"]):
-        yield f"{distinct:,} orbits cannot stand for {raw:,} states"
-    if limits["depth"] is not None and depth > limits["depth"]:
-        yield f"depth {depth}, and no more than depth {limits['depth']} was asked for"
-    if coverage["exhausted"]:
-        if limits["depth"] is not None and depth >= limits["depth"]:
-            yield f"explored to exhaustion, and the states at the last depth asked for ({depth}) are not expanded"
-        if coverage["stopped"] or coverage["error"]:
-            yield "explored to exhaustion, and cut short"
-        if not distinct:
-            yield "explored to exhaustion, and there is no state"
-        if coverage["whole_depth"] != depth and not report["engine"]["narrowed"]:
-            yield f"explored to exhaustion, and all states to depth {coverage['whole_depth']} of {depth} were looked at"
-    if not (report["engine"]["reduced"] or report["engine"]["narrowed"]) and coverage["all_asked"]:
-        if states["generated"] < distinct - 1:
-            yield f"{distinct:,} states, and {states['generated']:,} successors"
-        events, left_out = sum(report["events"].values()), report["engine"]["stuttering_left_out"]
-        if events < states["generated"] or (events > states["generated"] and not left_out):
-            yield f"{events:,} events, and {states['generated']:,} transitions"
-        if max(report["steps"].values(), default=0) > events:
-            yield "a step was taken more often than there are transitions"
-    names = [p["name"] for p in report["properties"]]
-    if len(set(names)) < len(names):
-        yield f"the property {next(n for n in names if names.count(n) > 1)} is there twice"
-    if not set(report["required"]) <= set(names):
-        yield "a witness is required of a property that was not judged"
-    called = {row.called for row in NUMBERED.values()}
-    if strange := sorted(set(report["events"]) - called):
-        yield f"there is no event {strange[0]!r}"
+    listed = [property_named(p["name"], known) for p in report["properties"]]
+    if wrong := difference(derived(report, model, listed), report):
+        return wrong
+    judged = [p for p in listed if p.name != NO_RUNTIME_ERROR.name]
+    if wrong := next(unlike(report, model, judged), ""):
+        return wrong
+    return "" if again else unlike_first_states(report, model, judged)
 
 
 def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
@@ -135,14 +94,14 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     )
     found.memory = cost["memory_bytes"]
     found.reduced, found.narrowed = engine["reduced"], engine["narrowed"]
-    found.stuttering_off = engine["stuttering_off"] or ""
+    found.stuttering_off = engine.get("stuttering_off") or ""
     found.suspected = suspected(report)
     asked_to = limits["depth"] is not None and found.depth >= limits["depth"]
     if coverage["all_asked"] and not found.complete and not asked_to and broken and not limits["keep_going"]:
         found.levels.append(0)  # a violation ended it with the last level there is
     if found.collision_probability != report["states"]["collision_probability"]:
         found.fingerprint_bits = 128
-    path = coverage["error_trace_file"]
+    path = coverage.get("error_trace_file")
     return Report(
         found, model.configuration,
         Limits(limits["depth"], limits["max_states"], limits["seconds"], limits["memory_bytes"]),

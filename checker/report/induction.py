@@ -31,7 +31,7 @@ def proved_of(outcome: Outcome) -> tuple[list[str], list[str]]:
     """What is proved, and which clauses asked about it supposes that are not."""
     supposed = [v.clause.name for v in outcome.verdicts if v.clause.name in outcome.question.clauses and not v.holds]
     holding = [v.clause.name for v in outcome.verdicts if v.holds and v.clause.name not in outcome.refuted]
-    return [] if outcome.obstacles else holding, supposed
+    return [] if outcome.obstacles or outcome.groundless else holding, supposed
 
 
 def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
@@ -114,6 +114,8 @@ def as_text(outcome: Outcome) -> str:
     lines += premise_lines(outcome)
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
+    if outcome.groundless:
+        lines.append(f"nothing is proved: all else supposes {', '.join(outcome.groundless)}, which a run violates")
     spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
     lines += ["", f"{conclusion(outcome)}; {spent:.0f} s of queries"]
     return fitted("\n".join(lines))
@@ -163,7 +165,7 @@ def verdict_text(v: Verdict, outcome: Outcome) -> str:
     """A verdict, in the table; nothing is proved where something stands in the way."""
     if v.clause.name in outcome.refuted:
         return BROKEN
-    if v.holds and outcome.obstacles:
+    if v.holds and (outcome.obstacles or outcome.groundless):
         return "no verdict"
     if v.word == "undecided":
         return f"undecided ({v.undecided[0]}{', ...' if len(v.undecided) > 1 else ''})"
@@ -219,7 +221,7 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
 
 def verdict_word(v: Verdict, outcome: Outcome) -> str:
     """A verdict, for machines: whether its premise is reached is said beside it."""
-    if v.word == "proved" or v.clause.name in outcome.refuted:
+    if v.word == "proved" or v.clause.name in outcome.refuted or (v.holds and outcome.groundless):
         return verdict_text(v, outcome).partition(",")[0]
     return v.word
 

@@ -34,8 +34,11 @@ class ReportError(Exception):
     """There is no report, or it contradicts itself: one sentence says how."""
 
 
-def read_report(path: Path) -> dict[str, Any]:
-    """The report in a file.
+def read_report(path: Path, again: bool = False) -> dict[str, Any]:
+    """Read the report in a file.
+
+    Args:
+        again: all of it is explored again anyway, so that its first states need not be.
 
     Raises:
         ReportError: there is none, or it contradicts itself.
@@ -56,19 +59,20 @@ def read_report(path: Path) -> dict[str, Any]:
         where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
         said = " ".join(wrong.message.split())
         raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
-    check(report, str(path))
+    check(report, str(path), again)
     assert isinstance(report, dict)
     return report
 
 
-def check(report: Mapping[str, Any], name: str) -> None:
-    """
+def check(report: Mapping[str, Any], name: str, again: bool) -> None:
+    """Check that a report agrees with itself.
+
     Raises:
         ReportError: what it says does not follow from what it measured, or cannot have been measured.
     """
     from checker.report.claimed import contradiction
 
-    wrong = contradiction(report)
+    wrong = contradiction(report, again)
     if wrong:
         raise ReportError(f"{name} contradicts itself: {wrong}")
 

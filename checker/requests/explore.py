@@ -125,7 +125,7 @@ def explored(
         left = limits
         if limits.seconds is not None and found:
             spent = sum(r.seconds + r.compile_seconds for r, _, _ in found)
-            left = replace(limits, seconds=max(0.01, limits.seconds - spent))
+            left = replace(limits, spent=min(spent, limits.seconds - 0.01))
         found.append(explored_once(model, group, left, request, watch, compiled))
     together = [r for r, _, _ in found]
     why = next((why for _, _, why in found if why), "")
@@ -169,10 +169,10 @@ def explored_once(
     failed = failed_at_start(model, judged, request.engine)
     if failed is not None:
         return failed, 0, symmetry_off
-    if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds, request):
+    if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds - limits.spent, request):
         return out_of_time(judged, limits, request.engine), 0, symmetry_off
     if request.engine == "spark":
-        spent = time.perf_counter() - started
+        spent = limits.spent + time.perf_counter() - started
         exploration, asymmetry = on_spark(model, judged, replace(limits, spent=spent), request, watch)
         exploration.compile_seconds = time.perf_counter() - started - exploration.seconds
         return exploration, 0, symmetry_off or asymmetry
@@ -181,13 +181,13 @@ def explored_once(
             symmetry_off = compiled(model, judged, True, request.every_step)[1]
         interpreter = Interpreter(model, judged, not symmetry_off, request.every_step)
         ready = time.perf_counter() - started
-        exploration = run_engine(interpreter, replace(limits, spent=ready), request, watch)
+        exploration = run_engine(interpreter, replace(limits, spent=limits.spent + ready), request, watch)
         exploration.compile_seconds += ready
         return exploration, 0, symmetry_off
     code, asymmetry = compiled(model, judged, not symmetry_off, request.every_step)
     engine = Explorer(code, request.threads or 0)
     ready = time.perf_counter() - started
-    limits = replace(limits, spent=ready)
+    limits = replace(limits, spent=limits.spent + ready)
     reduces = not reduction_off(model, limits, request)
     exploration = run_engine(engine, first_limits(limits) if reduces else limits, request, watch)
     exploration.compile_seconds += ready

@@ -13,7 +13,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["differences", "request_of"]
 
-# What an exploration comes to whatever the machine and its limits, where the same was left out.
+# What an exploration comes to, whatever the machine and its limits; and what was left out of it.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "reduced", "narrowed", "stuttering_left_out")
 
@@ -34,8 +34,8 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     there = {p["name"]: p for p in found["properties"]}
     for p in report["properties"]:
         said.append((p["name"], outcome(p), outcome(there[p["name"]]) if p["name"] in there else "not judged"))
-    if all(report["engine"][name] == found["engine"][name] for name in MODE):
-        said += [(name, report["states"][name], found["states"][name]) for name in FIGURES]
+    said += [(name, report["engine"].get(name), found["engine"][name]) for name in MODE]
+    said += [(name, report["states"][name], found["states"][name]) for name in FIGURES]
     return [f"{name} {short(now)}, and the report says {short(before)}" for name, before, now in said if before != now]
 
 
@@ -73,12 +73,21 @@ def request_of(report: Mapping[str, Any]) -> ExploreRequest:
         tuple(report["required"]),
         limits["keep_going"],
         engine["symmetry_off"] != "--no-symmetry",
-        engine["reduction_off"].removeprefix("--reduction ") if engine["reduction_off"] in REDUCED else "auto",
+        reduction_of(engine),
         "interpret" if engine["name"] == "interpret" else "compiled",
         max_states=limits["max_states"],
         time_limit=limits["seconds"],
         memory_limit=limits["memory_bytes"],
     )
+
+
+def reduction_of(engine: Mapping[str, Any]) -> str:
+    """Return the reduction that a report's exploration was requested with."""
+    if engine["reduction_off"] in REDUCED:
+        return str(engine["reduction_off"]).removeprefix("--reduction ")
+    if engine["name"] == "spark":  # which reduces nothing; this machine would
+        return "stuttering" if engine["stuttering_left_out"] else "none"
+    return "auto"
 
 
 def short(value: Any) -> str:

@@ -105,5 +105,5 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     stopped = f"--time-limit {limits.seconds:g} s reached before the model was ready"
     nothing = Exploration(tuple(judged), engine=engine, levels=[0], stopped=stopped)
     nothing.expanded_levels = -1
-    nothing.compile_seconds = limits.seconds or 0.0
+    nothing.compile_seconds = (limits.seconds or 0.0) - limits.spent
     return nothing

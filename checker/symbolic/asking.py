@@ -167,6 +167,11 @@ class Outcome:
         return {name: found.depth for name, found in self.premises.violated.items()} if self.premises else {}
 
     @property
+    def groundless(self) -> list[str]:
+        """The clauses asked about, which all others suppose, that a run breaks: then nothing is proved."""
+        return [name for name in self.question.clauses if name in self.refuted]
+
+    @property
     def unreached(self) -> list[str]:
         """The properties that are proved, and no run that was looked at meets their premise."""
         proved = {v.clause.name for v in self.verdicts if v.holds}

@@ -126,6 +126,20 @@ def test_what_runs_out_is_so_too_when_it_was_made_another_error_of(monkeypatch: 
     assert fails(monkeypatch, problem).stderr == "zabcheck: out of memory; there is no verdict\n"
 
 
+NO_STACK = ("error return without exception set", "<method 'x'> returned NULL without setting an exception")
+
+
+@pytest.mark.parametrize("said", NO_STACK)
+def test_where_the_stack_of_python_finds_no_memory_that_is_out_of_memory(
+    said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.11 forgets to set MemoryError there. Without a limit it is an error of a library, and reported."""
+    assert "an internal error (SystemError" in fails(monkeypatch, SystemError(said)).stderr
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1 << 30, 1 << 30))
+    assert fails(monkeypatch, SystemError(said)).stderr == "zabcheck: out of memory; there is no verdict\n"
+    assert "an internal error" in fails(monkeypatch, SystemError("bad argument")).stderr
+
+
 def test_only_what_could_not_be_answered_is_3_and_a_wrong_question_always_2(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fails(monkeypatch, click.FileError("here", "no such file")).exit_code == 2  # 1 by click's own reckoning
     assert fails(monkeypatch, ending.Cannot("here is no room")).exit_code == 3
@@ -340,7 +354,7 @@ sys.exit(main({words!r}))
 def test_every_signal_keeps_what_ctrl_c_does() -> None:
     """SIGHUP while Spark is at work: test_judge_spark.py."""
     words = [*TINY, "--json", "--engine", "interpret", "--no-trace"]
-    for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGXCPU):
+    for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGVTALRM):
         code = SENT_WITHIN.format(number=int(number), words=words)
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=False,
@@ -396,6 +410,23 @@ def test_under_nohup_a_lost_terminal_ends_nothing(script: list[str]) -> None:
     code, out, _ = ended_by([*script, *TINY], signal.SIGHUP, lambda pid, _: until_heard(pid, signal.SIGTERM), True)
     assert code == 0
     assert out.startswith("holds: ")
+
+
+CRASHES = {"SIGILL", "SIGTRAP", "SIGABRT", "SIGIOT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGSYS"}
+# What does not end a process, by its default or as Python begins; what others of a system never send; real-time ones.
+OTHERS = {"SIGCHLD", "SIGCLD", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGWINCH"}
+OTHERS |= {"SIGPIPE", "SIGXFSZ", "SIGRTMIN", "SIGRTMAX"}
+
+
+@pytest.mark.parametrize("name", sorted(set(signal.Signals.__members__) - CRASHES - OTHERS))
+def test_every_signal_that_ends_a_process_is_heard(name: str) -> None:
+    """SIGVTALRM, SIGPROF, SIGIO, SIGPWR and SIGSTKFLT ended a command without a word, and with no exit code of its."""
+    heard = signals.listen()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.Signals[name])
+    finally:
+        signals.leave(heard)
 
 
 def test_several_signals_that_come_together_are_one() -> None:

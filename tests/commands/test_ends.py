@@ -159,6 +159,33 @@ def test_no_pipe_is_written_that_nobody_reads(folder: Path) -> None:
     assert "nobody reads" in run(*TINY, "--junit", "fifo").stderr
 
 
+FULL = "import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("init", "made.py"),
+        ("simulate", "--rounds", "60", "--dump", "made"),
+        ("export", "{trace}", "--to", "text", "--output", "made"),
+        ("report", "{report}", "--html", "made"),
+        ("minimise", "{trace}", "--search", "0.01", "--output", "made"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_disk_without_room_is_no_wrong_question(words: tuple[str, ...], folder: Path) -> None:
+    """`init` ended with 2. No byte can be written to any file here, as on a full disk."""
+    run(*TINY[:-1], "--variant", "small-quorum", "--trace", "t.json")
+    Path("run.json").write_text(run(*TINY, "--depth", "3", "--json").stdout)
+    names = [w.format(trace="t.json", report="run.json") for w in words]
+    code = f"import sys\n{FULL}\nfrom checker.cli import main\nsys.exit(main({names!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "cannot write made" in done.stderr
+    assert not list(folder.glob("made*"))
+
+
 # --- cut short -------------------------------------------------------------------------------------
 
 

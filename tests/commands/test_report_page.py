@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -10,6 +11,11 @@ from typing import Any
 
 import pytest
 from test_cli import BROKEN, TINY, run
+
+from checker.report.claimed import derived
+from checker.report.first_states import FIRST
+from invariants import NO_RUNTIME_ERROR, properties_of, property_named
+from zabspec.model import Configuration, Model
 
 
 @pytest.fixture
@@ -199,9 +205,9 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is no report"),
     "a negative count": (lambda r: r["states"].update(generated=-1), "is no report"),
     "a number for a truth": (lambda r: r["coverage"].update(exhausted=1), "is no report"),
-    "more looked at": (lambda r: r["coverage"].update(whole_depth=13), "its coverage/whole_depth"),
-    "all but some": (lambda r: r["coverage"].update(all_asked=False), "its coverage/all_asked"),
-    "a limit reached in silence": (lambda r: r["coverage"].update(stopped="--max-states 5 reached"), "its "),
+    "more looked at": (lambda r: r["coverage"].update(whole_depth=13), "all states to depth 13"),
+    "all but some": (lambda r: r["coverage"].update(all_asked=False), "nothing says why"),
+    "a limit reached in silence": (lambda r: r["coverage"].update(stopped="--max-states 5 reached"), "limit of none"),
     "a witness too deep": (
         lambda r: named(r, "integrity").update(witnessed_at=13, verdict="holds"), "witnessed at depth 13",
     ),
@@ -277,16 +283,183 @@ def test_a_report_that_was_not_edited_is_taken(name: str, folder: Path) -> None:
         assert "explored again, with the same outcome" in same.stderr
 
 
-def test_a_forged_report_that_agrees_with_itself_is_found_out_by_exploring_again(
-    bounded: dict[str, Any], folder: Path
-) -> None:
-    def forge(r: dict[str, Any]) -> None:
-        all_of_it(r)
-        r["limits"].update(depth=None)
+@pytest.fixture(scope="module")
+def larger() -> dict[str, Any]:
+    """The report of more states than are explored again unless one asks for it."""
+    flags = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "1")
+    report: dict[str, Any] = json.loads(run(*flags, "--depth", "14", "--no-trace", "--json").stdout)
+    assert report["states"]["distinct"] > 2 * FIRST
+    return report
 
-    Path("run.json").write_text(json.dumps(lies(forge)(bounded)))
-    assert run("report", "run.json", "--html").exit_code == bounded["exit_code"]
+
+def exhausted(r: dict[str, Any]) -> None:
+    """As if it had been explored to exhaustion, in every place that says so."""
+    depth = r["limits"]["depth"]
+    r["coverage"].update(exhausted=True)
+    r["limits"].update(depth=None)
+    said = (f"explored to depth {depth} and no further", f"explored to exhaustion (depth {depth})")
+    r.update(sentence=r["sentence"].replace(*said))
+    r["engine"].update(reduction_off="at most 500,000 states")
+
+
+def test_a_forged_report_that_agrees_with_itself_is_found_out_by_exploring_again(
+    larger: dict[str, Any], folder: Path
+) -> None:
+    Path("run.json").write_text(json.dumps(lies(exhausted)(larger)))
+    assert run("report", "run.json", "--html").exit_code == larger["exit_code"]
     result = run("report", "run.json", "--again")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "explored again, and the outcome is another: " in result.stderr
-    assert "whole_depth 21, and the report says 12" in result.stderr
+    assert "and the report says 14" in result.stderr
+
+
+def test_what_was_left_out_is_part_of_the_outcome(bounded: dict[str, Any], folder: Path) -> None:
+    """Another mode, and the counts were not compared: forged ones came to the same outcome."""
+
+    def forge(r: dict[str, Any]) -> None:
+        r["engine"].update(symmetry=False, symmetry_off="processes differ")
+        r["states"].update(raw=r["states"]["distinct"])
+
+    Path("run.json").write_text(json.dumps(lies(forge)(bounded)))
+    result = run("report", "run.json", "--again")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "symmetry True, and the report says False" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[str, Any]:
+    """The report of an exploration to exhaustion."""
+    report: dict[str, Any] = json.loads(run(*TINY, "--json").stdout)
+    assert report["coverage"]["exhausted"]
+    return report
+
+
+def rederived(report: dict[str, Any]) -> dict[str, Any]:
+    """A report that agrees with itself: whatever follows from its figures is derived anew."""
+    model = Model(Configuration(**report["configuration"]))
+    known = (*properties_of("zab"), NO_RUNTIME_ERROR)
+    listed = [property_named(p["name"], known) for p in report["properties"]]
+    out: dict[str, Any] = json.loads(json.dumps(derived(report, model, listed).as_json()))
+    return out
+
+
+def cut(reason: str, **limits: Any) -> Callable[[dict[str, Any]], None]:
+    """As if a limit had ended it."""
+
+    def edit(r: dict[str, Any]) -> None:
+        r["coverage"].update(exhausted=False, stopped=reason)
+        r["limits"].update(limits)
+
+    return edit
+
+
+AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "exhausted where a depth ended it": (lambda r: drop_levels(r, 12), "and there are states at depth"),
+    "a state fewer": (lambda r: level(r, 5, -1), "1 states at depth 5, and there are 2"),
+    "a state more": (lambda r: level(r, 21, 1), "2 states at depth 21, and there are 1"),
+    "a level more": (
+        lambda r: (r["states"]["levels"].append(1), r["coverage"].update(whole_depth=22)), "states at depth 22, and",
+    ),
+    "another number of processes": (lambda r: r["configuration"].update(nodes=3), "4 states at depth 2, and"),
+    "a crash": (lambda r: r["configuration"].update(crashes=1), "states at depth 1"),
+    "another repair": (lambda r: r["configuration"].update(variant="small-quorum"), "states at depth"),
+    "a channel of one": (lambda r: r["configuration"].update(channel=1), "a range is left"),
+    "a witness too early": (lambda r: named(r, "integrity").update(witnessed_at=3), "integrity is witnessed at depth"),
+    "a witness at first": (lambda r: named(r, "agreement").update(witnessed_at=0), "agreement is witnessed at depth 0"),
+    "a witness less": (lambda r: named(r, "integrity").update(witnessed_at=None), "the report says nowhere"),
+    "not all, and no reason": (lambda r: r["coverage"].update(exhausted=False), "nothing says why"),
+    "not all states of a depth": (lambda r: r["coverage"].update(whole_depth=3), "all states to depth 3"),
+    "a run of no error": (lambda r: r["coverage"].update(error_trace_file="x.json"), "no capacity was too small"),
+    "a limit that did not end it": (lambda r: r["limits"].update(max_states=5), "--max-states 5 did not end it"),
+    "memory that did not end it": (lambda r: r["limits"].update(memory_bytes=9), "did not end it"),
+    "a reason that is none": (cut("everything looked at"), "nothing ends an exploration with"),
+    "another limit of states": (cut("--max-states 46 reached", max_states=47), "a limit of 47"),
+    "a limit of states not reached": (cut("--max-states 99 reached", max_states=99), "46 states and a limit of 99"),
+    "a limit of states that was not asked for": (cut("--max-states 46 reached"), "a limit of none"),
+    "another limit of time": (cut("--time-limit 9 s reached", seconds=8), "the limit is 8"),
+    "a limit of time not reached": (cut("--time-limit 90000 s reached", seconds=90000), "after "),
+    "a limit of time that is none": (cut("--time-limit <b> s reached", seconds=9), "the limit is 9"),
+    "another limit of memory": (cut("--memory-limit 7 MiB reached", memory_bytes=1 << 30), "the limit is"),
+    "events of no budget": (lambda r: r["events"].update(crash=1, oracle=9), "1 events 'crash'"),
+    "events of another world": (lambda r: r["events"].update({"heartbeat timer": 1, "oracle": 9}), "heartbeat timer"),
+    "other successors": (lambda r: (r["states"].update(generated=70), r["events"].update(oracle=11)), "70 successors"),
+    "other terminal states": (lambda r: r["states"].update(terminal=0), "0 terminal states, and there are 3"),
+    "other orbits": (lambda r: r["states"].update(raw=89), "89 states for so many orbits"),
+    "another step": (lambda r: r["steps"].update({"f.1.1": 9}), "9 steps f.1.1"),
+    "symmetry, and none": (lambda r: r["engine"].update(symmetry_off="--no-symmetry"), "it used symmetry, and did"),
+    "reduced": (lambda r: r["engine"].update(reduced=True, reduction_off=None), "too few"),
+    "narrowed": (lambda r: r["engine"].update(narrowed=True, reduced=True, reduction_off=None), "only 46"),
+    "states left out and no steps": (lambda r: r["engine"].update(narrowed=True), "and no transitions"),
+    "another reason": (lambda r: r["engine"].update(reduction_off="it is small"), "another reason"),
+    "stuttering left out": (lambda r: r["engine"].update(stuttering_off=None), "there are none over connections"),
+    "a literal state": (lambda r: r["configuration"].update(literal=True), "invariant-5-literal"),
+    "no threads": (lambda r: r["engine"].update(threads=None), "with no threads"),
+}  # fmt: skip
+
+
+def level(r: dict[str, Any], depth: int, more: int) -> None:
+    r["states"]["levels"][depth] += more
+    r["states"].update(raw=r["states"]["raw"] + more)
+
+
+def drop_levels(r: dict[str, Any], depth: int) -> None:
+    """A report of all states to a depth, as if there were no more."""
+    del r["states"]["levels"][depth + 1 :]
+    r["states"].update(raw=52, generated=39, terminal=2)
+    r["coverage"].update(whole_depth=depth)
+    for p in r["properties"]:
+        p.update(witnessed_at=None)
+    r.update(events={"receive": 29, "oracle": 10})
+    r["steps"].update({name: min(n, 6) for name, n in r["steps"].items()})
+
+
+@pytest.mark.parametrize("name", AGREEING)
+def test_a_forged_report_that_agrees_with_itself_is_refused_where_it_is_of_few_states(
+    name: str, whole: dict[str, Any], folder: Path
+) -> None:
+    """Sentence, verdicts and exit code follow from the forged figures: each was rendered, as "explored to exhaustion"
+    or as another sentence that no exploration comes to."""
+    edit, why = AGREEING[name]
+    forged = lies(edit)(whole)
+    with contextlib.suppress(KeyError, TypeError):  # what nothing can be derived from stays as it is
+        forged = rederived(forged)
+    Path("run.json").write_text(json.dumps(forged))
+    result = run("report", "run.json", "--html", "run.html")
+    assert (result.exit_code, result.stdout) == (2, ""), result.stderr
+    assert why in result.stderr
+    assert not Path("run.html").exists()
+
+
+MISSING = (("coverage", "error_trace_file"), ("engine", "stuttering_off"), ("engine", "stuttering_left_out"))
+
+
+@pytest.mark.parametrize(("part", "key"), MISSING)
+def test_a_report_that_lacks_a_key_is_refused_in_a_sentence(
+    part: str, key: str, whole: dict[str, Any], folder: Path
+) -> None:
+    """Those that the schema does not require were an internal error."""
+    Path("run.json").write_text(json.dumps(lies(lambda r: r[part].pop(key))(whole)))
+    for flags in (("--html",), ("--again",)):
+        result = run("report", "run.json", *flags)
+        assert (result.exit_code, result.stdout) == (2, ""), result.stderr
+        assert f"its {part} is " in result.stderr
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1e400", "NaN", "Infinity"])
+def test_a_number_that_no_float_holds_is_refused(number: str, whole: dict[str, Any], folder: Path) -> None:
+    text = json.dumps(lies(lambda r: r["cost"].update(compile_seconds=77.25))(whole))
+    Path("run.json").write_text(text.replace("77.25", number))
+    result = run("report", "run.json", "--html")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is not JSON: it has" in result.stderr
+
+
+def test_the_first_states_are_explored_again_where_a_violation_was_hidden(folder: Path) -> None:
+    """A report of a variant that breaks, forged to hold: the first states show the violation."""
+    report = json.loads(run(*BROKEN, "--no-trace", "--json", "--keep-going").stdout)
+    for p in report["properties"]:
+        p.update(violation=None)
+    Path("run.json").write_text(json.dumps(rederived(report)))
+    result = run("report", "run.json", "--html")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "one-leader-an-epoch is violated at depth 12, and the report says nowhere" in result.stderr

@@ -10,6 +10,7 @@ from typing import Any
 
 from traces.record.reading import strict_json
 from traces.zookeeper.ensemble import ConfigError, parse
+from zabspec.worlds.steps import BUDGETS
 
 from .commands import SAMPLES
 from .files import Damaged
@@ -22,6 +23,8 @@ ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SENTENCE = re.compile(r"zabcheck: .+\n(    .+\n    .+\n)?")
 REASON = re.compile("(?i)no verdict|undecided|cannot|no quorum|none of|false|interrupted|reached|no end|not")
 RANGES = ("max_epoch", "channel")  # a run within some is one within others, and says nothing that is not so
+# What a trace from before there was such a budget is taken to say.
+NOT_THEN = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}}
 FOR_MACHINES = ("check", "gallery")
 MOST_BRUTE = 9  # servers of which all sets are tried
 
@@ -113,7 +116,8 @@ def anyhow(value: Any, left_out: tuple[str, ...] = ()) -> str:
     if isinstance(value, dict) and isinstance(value.get("tool"), str):
         value = value | {"tool": ""}
         if isinstance(value.get("configuration"), dict):
-            value["configuration"] = {k: v for k, v in value["configuration"].items() if k not in left_out}
+            given = NOT_THEN | value["configuration"]
+            value["configuration"] = {k: v for k, v in given.items() if k not in left_out}
     return json.dumps(value, sort_keys=True)
 
 

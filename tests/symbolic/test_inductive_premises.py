@@ -141,6 +141,48 @@ def test_what_a_run_breaks_is_not_proved_beside_a_clause_that_is_not_inductive()
     assert "violated in a run of 11 steps: durability" in as_text(outcome)
 
 
+CLAIMS = """
+
+def never(s: State) -> bool:
+    \"\"\"Never.\"\"\"
+    return s.phase[0] == COMMITTED and s.phase[0] == ABORTED
+
+
+def at_once(s: State) -> bool:
+    \"\"\"Always.\"\"\"
+    return s.phase[0] == s.phase[0]
+
+
+@safety(witness={witness})
+def claim(s: State) -> bool:
+    \"\"\"A claim that a run violates.\"\"\"
+    for p in range(s.NODES):
+        if s.phase[p] == {phase}:
+            return False
+    return True
+"""
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("witness", ["never", "at_once"])
+@pytest.mark.parametrize("phase", ["COMMITTED", "ABORTED", "WORKING"])
+def test_nothing_is_proved_from_a_clause_that_a_run_violates(
+    tmp_path: Path, everything_is_proved: None, witness: str, phase: str
+) -> None:
+    """14 of 15 were said to be proved: with "nobody commits" supposed, agreement is."""
+    path = tmp_path / "tpc.py"
+    path.write_text(TEXT + CLAIMS.format(witness=witness, phase=phase), encoding="utf-8")
+    ran = induct(path)
+    said = " ".join(ran.output.split())
+    assert ran.exit_code == 1, ran.output
+    assert "0 of 15 proved; 1 violated in a run: claim" in said
+    assert "nothing is proved: all else supposes claim, which a run violates" in said
+    made = json.loads(induct(path, "--json").stdout)
+    assert made["answer"] == "violated"
+    assert made["at_every_depth"] == []
+    assert {c["clause"]: c["verdict"] for c in made["clauses"]}["agreement"] == "no verdict"
+
+
 def test_a_property_that_is_violated_is_no_vacuous_one() -> None:
     outcome, _ = of_zab("")
     outcome.premises = Premises(NAMES, reached={"agreement": 27})

@@ -199,3 +199,15 @@ def test_a_text_that_is_no_log_is_a_wrong_question(tmp_path: Path) -> None:
     assert run(tmp_path / "a.log")[0] == 2
     assert run(tmp_path / "nowhere")[0] == 2
     assert run(tmp_path)[0] == 2
+
+
+@pytest.mark.parametrize(("size", "why"), [(1 << 40, "larger than"), (1 << 27, "line 2 is longer than")])
+def test_a_file_without_an_end_is_no_log(tmp_path: Path, size: int, why: str) -> None:
+    """A hole of a terabyte was read to its end."""
+    path = tmp_path / "zookeeper.out"
+    path.write_bytes(b"2026-11-25 09:00:00,000 [myid:1] - INFO - begins\n")
+    with path.open("r+b") as file:
+        file.truncate(size)
+    result = CliRunner().invoke(main, ["audit", "--logs", str(path)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert why in result.stderr

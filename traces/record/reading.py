@@ -19,7 +19,7 @@ def strict_json(data: bytes) -> Any:
     """
     try:
         text = data.decode()
-        value = json.loads(text, object_pairs_hook=without_repeats, parse_constant=refused)
+        value = json.loads(text, object_pairs_hook=without_repeats, parse_constant=refused, parse_float=finite)
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except RecursionError:
@@ -43,6 +43,17 @@ def without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         name = next(name for name, count in Counter(names).items() if count > 1)
         raise ValueError(f"it has {name!a} twice in one object")
+    return value
+
+
+def finite(digits: str) -> float:
+    """
+    Raises:
+        ValueError: the number is larger than any that a float holds.
+    """
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"it has {digits[:40]}, which is too large a number")
     return value
 
 

@@ -8,6 +8,7 @@ synchronization has delivered what is before.
 
 from __future__ import annotations
 
+import errno
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ __all__ = ["OBSERVES", "Broken", "LogEvent", "TextHistory", "phase_text", "read_
 
 OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
+ENDLESS = 1 << 26  # bytes of a line that no log has: the file is no text
+LARGEST = 1 << 36  # bytes of a log: it takes minutes to read so many
 ZXID = r"0x([0-9a-fA-F]{1,16})"
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
 MYID = re.compile(r"\[?myid[:=](\d{1,9})\b")
@@ -120,20 +123,26 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers; raw bytes are escaped, and what is too long is cut.
 
     Raises:
-        Unreadable: it cannot be read.
+        Unreadable: it cannot be read, is too large, or has a line without an end.
     """
     with opened(path) as fd:
         import os
 
+        if os.fstat(fd).st_size > LARGEST:
+            raise Unreadable(errno.EFBIG, f"larger than {LARGEST:,} bytes")
         with os.fdopen(os.dup(fd), "rb") as source:
             number = 0
             try:
                 while line := source.readline(LONGEST):
-                    number += 1
+                    number, length = number + 1, len(line)
                     while line and not line.endswith(b"\n") and (rest := source.readline(LONGEST)):
                         if rest.endswith(b"\n"):
                             break
+                        if (length := length + len(rest)) > ENDLESS:
+                            raise Unreadable(errno.EFBIG, f"line {number} is longer than {ENDLESS:,} bytes")
                     yield number, line.decode("utf-8", "backslashreplace").rstrip("\n")
+            except Unreadable:
+                raise
             except OSError as problem:
                 raise Unreadable(problem.errno, reason(problem)) from None
 
