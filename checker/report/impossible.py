@@ -13,6 +13,7 @@ from typing import Any
 from checker.explore.result import NOT_ASKED, Exploration, Limits
 from checker.explore.stuttering import EVERY_STEP, why_every_receipt
 from checker.explore.symmetry import asymmetry
+from checker.requests.exploration import ExploreRequest
 from checker.requests.restart import SMALL, not_begun, reduction_off
 from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property
@@ -224,8 +225,8 @@ def unlike_reduction(report: Claim, model: Model) -> Iterator[str]:
     if said in ASKED_FOR:
         return
     asked = Limits(limits["depth"], limits["max_states"], limits["seconds"], limits["memory_bytes"])
-    options = {"reduction": "auto", "engine": report["engine"]["name"], "keep_going": limits["keep_going"]}
-    why = reduction_off(model, asked, options)
+    request = ExploreRequest(engine=report["engine"]["name"], keep_going=limits["keep_going"])
+    why = reduction_off(model, asked, request)
     if said is None and why:
         yield f"it was reduced, and cannot have been: {why}"
     follows = why or not_begun(Exploration((), levels=[*report["states"]["levels"]] or [0]))
