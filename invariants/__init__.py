@@ -1,9 +1,8 @@
-"""The properties, by the paper's names; each written once, in the language, over the observed
-history or over the state of the protocol.
+"""The properties, by the paper's names; each written once, in the language, over the observed history or the state.
 
-`PROPERTIES` has them all. A property is a function that says whether a state (or a step) keeps
-it, with the paper's statement as its docstring, a sentence beside each False, and a witness: whether its premise is
-true there. A file beside these that has PROPERTIES of its own is found by that: nothing else names it.
+Start with `core.py`. A property (`registry.py`) is a function that says whether a state or a step keeps it, with the
+paper's statement as its docstring and a witness: whether its premise is true there. `PROPERTIES` has them all; a file
+here that has PROPERTIES of its own is found by that.
 """
 
 from __future__ import annotations

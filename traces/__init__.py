@@ -1,5 +1,8 @@
-"""Traces: what a schedule did, as a file, a text, a diagram, and a sentence that says why it
-cannot be. Nothing is imported until it is asked for: an exploration that finds nothing draws nothing."""
+"""Recorded runs: as a file, a text, a picture, a replay; event tables of runs; logs of ZooKeeper servers.
+
+Start with `record/trace.py`, what a trace is, and `record/runner.py`, which makes one. Nothing is imported until it is
+used: an exploration that finds no violation draws nothing.
+"""
 
 from __future__ import annotations
 

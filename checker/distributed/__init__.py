@@ -1,6 +1,5 @@
-"""Breadth-first exploration distributed by the owners of fingerprints, on Spark.
+"""Breadth-first exploration on Spark; each fingerprint has an owner, which keeps the states it has not seen before.
 
-A level is expanded by tasks, one for each part of it, with the explorer's own kernel; every task
-sends what it found, each state once, to the owners of the fingerprints; an owner keeps what it has
-not seen before. What a level came to is in files, and is committed by one rename.
+Start with `explore.py`, which goes level by level. Tasks expand parts of a level with the explorer's own kernel
+(`expand.py`), and owners absorb what they are sent (`absorb.py`). A level is committed by one rename (`checkpoint.py`).
 """

@@ -1,5 +1,5 @@
 """What can be requested: a frozen dataclass for each kind of request, its validation, and `answer()`.
 
-Nothing here prints or knows a command line. A `Watch` follows a request while it is answered. The command line, the
-Python API, `zabcheck check` and the pytest plugin make requests and render answers.
+Start with `explore.py`. Nothing here prints or knows a command line. A `Watch` follows a request while it is answered.
+The command line, the Python API, `zabcheck check` and the pytest plugin make requests and render answers.
 """

@@ -1,1 +1,4 @@
-"""A model as a TLA+ module, so that TLC explores the very same model."""
+"""Export to TLA+: a model as a module, so that TLC explores the very same model.
+
+Start with `module.py`; `actions.py`, `statements.py` and `expressions.py` translate the parts. `tlc.py` runs TLC.
+"""

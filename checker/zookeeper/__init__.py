@@ -1,1 +1,5 @@
-"""The track record: what is known to be broken in ZooKeeper, found again (docs/zookeeper.md)."""
+"""The track record: known bugs of ZooKeeper, found again in the model of each release (docs/zookeeper.md).
+
+Start with `rows.py`, a row for each bug, then `record.py`, which checks a row. `matrix.py` checks every row against
+every release, `refinement.py` the coarse steps of the protocol against fine ones.
+"""

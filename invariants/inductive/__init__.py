@@ -1,11 +1,8 @@
-"""Clauses that together are inductive for `zab` on the paper's channels: true at first, and kept by
-every step from any state that satisfies them all, reachable or not.
+"""Clauses that together are inductive for `zab`: true initially, and kept by every step from states that satisfy all.
 
-They are the argument of DSN'11 (VI) with what it leaves unsaid of connections and of messages in
-flight. Each is written in the language, and the explorer confirms each on every reachable state; an
-induction never looks at how a state was reached, so what holds here holds at every depth.
-
-Of a text of somebody's own the clauses are its own (`argument.py`).
+Start with `argument.py`, what an induction is made of, for user protocols too; then `promises.py` and `histories.py`.
+The clauses are the argument of DSN'11 (VI), and what it does not say of connections and messages in flight. They do not
+depend on how a state is reached, so they hold at every depth; the explorer confirms each on every reachable state.
 """
 
 from __future__ import annotations

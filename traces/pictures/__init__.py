@@ -1,4 +1,7 @@
-"""A trace as a picture: a space-time diagram, as SVG, as a page of HTML to walk through, as PNG."""
+"""A trace as a picture: a space-time diagram as SVG or PNG, and a page of HTML to walk through.
+
+Start with `picture.py`, what there is to draw; then `geometry.py`, `svg.py` and `html.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""What happened: traces, their file, and what they are written down from."""
+"""Traces: how a schedule is run and recorded, the file of a trace, and its verification.
+
+Start with `trace.py`, then `runner.py` and `file.py`. `watched.py` is what a world provides to be recorded.
+"""

@@ -1,7 +1,7 @@
-"""What runs on Spark: its session here, sweeps and tables beside it.
+"""Spark sessions: start, failures, interrupts. What runs on Spark lies elsewhere (`traces/sweep/`, `traces/tables/`).
 
-Spark is an extra. Nothing outside this folder imports it, and here it is imported when a session is
-asked for, so that whoever has no Spark is told so in a sentence.
+Start with `session.py`. Spark is an extra: this folder imports it only when a session starts, so that a user without
+Spark gets a sentence.
 """
 
 from __future__ import annotations

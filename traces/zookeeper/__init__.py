@@ -1,1 +1,5 @@
-"""What ZooKeeper servers leave on their disks and in their text logs, read and held against ZAB."""
+"""`zabcheck audit`: the directories and text logs of ZooKeeper servers, checked against ZAB's promises.
+
+Start with `audit.py`. `logs.py` and `snapshots.py` read files, `replay.py` rebuilds the tree; `order.py`, `agree.py`
+and `digests.py` make the findings, whose codes are in `codes.py`.
+"""

@@ -1,1 +1,4 @@
-"""From a chosen moment on: what may happen then, and what must come of it (docs/live.md)."""
+"""Liveness, declared: the stable phase of each world, what is fair in it, and what should eventually happen.
+
+Start with `phase.py`, then `goals.py` and `zab.py`. `checker/live/` checks it (docs/live.md).
+"""

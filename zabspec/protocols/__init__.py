@@ -1,1 +1,4 @@
-"""The protocols of this project, and their variants."""
+"""The protocols of this project but for `zabspec/zab.py`, and the variants of all of them.
+
+Start with `registry.py`: which protocols there are, and what each is made of.
+"""

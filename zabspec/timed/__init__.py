@@ -1,1 +1,4 @@
-"""A world with a clock, a network interface and a disk a server: how fast Phase 3 is, and what bounds it."""
+"""A world with a clock, network interfaces and disks: how fast Phase 3 is, and what bounds it.
+
+Start with `world.py`; `run.py` plays it and measures, `theory.py` computes the same without a run.
+"""

@@ -1,1 +1,5 @@
-"""Apache ZooKeeper as it is built (docs/zookeeper.md): `text.py` is the whole, and the other files are its parts."""
+"""Apache ZooKeeper as it is built (docs/zookeeper.md).
+
+Start with `text.py`, the whole of the other files, which are named for what they model. `releases.py` has other
+releases and repairs as differences, `mutants.py` faults planted on purpose.
+"""
