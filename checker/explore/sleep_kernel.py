@@ -107,10 +107,10 @@ def may_sleep(work: Bytes, of: int) -> None:
 
 def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
     """Note the sleep set of a successor; then a step that is invisible, and has one alternative, may sleep itself."""
+    invisible = is_invisible(parent, child)
     note_sleep_set(work, slot, mine, perms)
-    if only and is_invisible(parent, child):
-        if not may_change_ample(parent, child, work):
-            may_sleep(work, mine)
+    if only and invisible and not may_change_ample(parent, child, work):
+        may_sleep(work, mine)
 
 
 def note_sleep_set(work: Bytes, slot: int, mine: int, perms: Bytes) -> None:
