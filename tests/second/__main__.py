@@ -31,6 +31,9 @@ def main() -> int:
     asks.add_argument("--shrink", action="store_true", help="make what differs smaller, as long as it differs")
     asks.add_argument("--show", action="store_true", help="print the protocol, and check nothing")
     asks.add_argument("--until-different", action="store_true", help="stop at the first difference")
+    asks.add_argument(
+        "--having", default="", metavar="REGEX", help="check only protocols whose source or request match"
+    )
     asks.add_argument("--coverage", action="store_true", help="print the whole table of what was covered")
     given = asks.parse_args()
     engines = ENGINES if given.engines == "all" else tuple(given.engines.split(","))
@@ -40,7 +43,9 @@ def main() -> int:
         made = protocol(given.seed)
         print(made.text, json.dumps(made.request, indent=1), sep="\n")
         return 0
-    outcomes = campaign(given.seed, given.count, engines, given.jobs, given.results, given.until_different)
+    outcomes = campaign(
+        given.seed, given.count, engines, given.jobs, given.results, given.until_different, given.having
+    )
     if given.shrink:
         from tests.second.harness.shrinking import shrunk
 

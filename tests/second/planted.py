@@ -39,14 +39,15 @@ def planted(plant: Plant, first: int, count: int) -> tuple[int, str]:
         if plant.old not in text:
             raise ValueError(f"{plant.file} has no {plant.old!r}")
         path.write_text(text.replace(plant.old, plant.new))
-        at, line, problem = campaign(Path(folder), plant.engines, first, count)
+        at, line, problem = campaign(Path(folder), plant, first, count)
     if not at:
         return 0, line or problem
-    return (0, f"without the fault too: {line}") if campaign(ROOT, plant.engines, first + at - 1, 1)[0] else (at, line)
+    return (0, f"without the fault too: {line}") if campaign(ROOT, plant, first + at - 1, 1)[0] else (at, line)
 
 
-def campaign(root: Path, engines: str, first: int, count: int) -> tuple[int, str, str]:
-    """Run the campaign of a tree until the first difference.
+def campaign(root: Path, plant: Plant, first: int, count: int) -> tuple[int, str, str]:
+    """Run the campaign of a tree until the first difference. Protocols in which the fault can not show are counted
+    without being run.
 
     Returns:
         How many protocols that took (0: there is none), the line of the last one, and the last line of standard error.
@@ -57,12 +58,14 @@ def campaign(root: Path, engines: str, first: int, count: int) -> tuple[int, str
             "ZABCHECK_TLC": str(tlc), **os.environ, "PYTHONPATH": str(root), "ZABCHECK_CACHE": cache,
         }  # fmt: skip
         command = [sys.executable, "-m", "tests.second", "--seed", str(first), "--count", str(count)]
-        command += ["--engines", engines, "--until-different"]
+        command += ["--engines", plant.engines, "--until-different", "--having", plant.needs]
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if ": " in line and line.partition(":")[0].isdigit()]
-    found = [k for k, line in enumerate(lines, 1) if ": differs" in line or ": failed" in line]
+    found = [line for line in lines if ": differs" in line or ": failed" in line]
     problem = (done.stderr.splitlines() or ["nothing"])[-1]
-    return (found[0], lines[found[0] - 1], problem) if found else (0, (lines or [""])[-1], problem)
+    if found:
+        return 1 + int(found[0].partition(":")[0]) - first, found[0], problem
+    return 0, f"{len(lines)} of {count} can show it, the last: {lines[-1]}" if lines else "", problem
 
 
 def main() -> int:

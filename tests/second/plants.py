@@ -18,6 +18,7 @@ class Plant:
         old: a text in that file.
         new: the text in its place.
         part: the part of the product that it stands in.
+        needs: a regular expression that the source or the request of a protocol matches if the fault can show in it.
     """
 
     what: str
@@ -26,6 +27,7 @@ class Plant:
     old: str
     new: str
     part: str = ""
+    needs: str = ""
 
 
 # Real faults: each gave a wrong answer once, and stands here with its fix taken back. Their author wrote the harness.
@@ -93,6 +95,7 @@ BY_ANOTHER = {
         "choices = max(choices, after.choices)",
         "choices = after.choices",
         "interpreter",
+        needs="choose\\(",
     ),
     "members-kept": Plant(
         "a loop through a set goes through the members that it had at first",
@@ -101,6 +104,7 @@ BY_ANOTHER = {
         "return (k for k in range(self.kind.count) if self.mask >> k & 1)  #",
         "return iter([k for k in range(self.kind.count) if self.mask >> k & 1])  #",
         "interpreter",
+        needs="for i\\w* in s\\.",
     ),
     "first-broken": Plant(
         "the first new state of a group of fingerprints breaks no property",
@@ -117,6 +121,7 @@ BY_ANOTHER = {
         "for k in range(0, size, 8)]",
         "for k in range(0, size - 8, 8)]",
         "compiled kernel",
+        needs='over="history"',
     ),
     "quotient": Plant(
         "machine code rounds a quotient towards zero",
@@ -125,6 +130,7 @@ BY_ANOTHER = {
         "return self.value(f\"sub i64 {quotient}, {self.value(f'zext i1 {inexact} to i64')}\")",
         "return quotient",
         "LLVM",
+        needs=" // ",
     ),
     "loop-name": Plant(
         "machine code gives a name that has a value before a loop that value after it, not the last round's",
@@ -133,6 +139,7 @@ BY_ANOTHER = {
         "if not own or s.name in self.live.head(s):  #",
         "if not own:  #",
         "LLVM",
+        needs="for j in range\\(",
     ),
     "sequence-names": Plant(
         "a renaming in machine code leaves the last process of a full sequence as it is",
@@ -143,6 +150,7 @@ BY_ANOTHER = {
         "elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):\n"
         "        for k in range(kind.capacity - 1):",
         "symmetry",
+        needs="Seq\\(NodeId",
     ),
     "order-of-rounds": Plant(
         "a loop over processes counts as symmetric although its rounds read what other rounds add up",
@@ -151,6 +159,7 @@ BY_ANOTHER = {
         "elif name in round_.names_read:",
         "elif False:",
         "symmetry",
+        needs="\\.NODES\\):",
     ),
     "silent-ghosts": Plant(
         "a receipt that only writes a ghost is left out as one that stutters",
@@ -159,6 +168,7 @@ BY_ANOTHER = {
         "        if f.role is Role.NETWORK:\n            places",
         "        if f.role in (Role.NETWORK, Role.GHOST):\n            places",
         "stuttering receipts",
+        needs='"network": "(datagrams|ordered)"',
     ),
     "mail-witness": Plant(
         "stuttering receipts are left out although a premise looks at messages in flight",
@@ -167,6 +177,7 @@ BY_ANOTHER = {
         "for name in (of_each.get(p.holds.__name__, p.holds.__name__), p.witness.__name__):",
         "for name in (of_each.get(p.holds.__name__, p.holds.__name__),):",
         "stuttering receipts",
+        needs="def claim_of_shape_wants",
     ),
     "unguarded": Plant(
         "what makes a step possible does not keep it from changing places with others",
@@ -175,6 +186,7 @@ BY_ANOTHER = {
         "x.label or taking.own_label(x.field)) for x in listed.touches}",
         "x.label or taking.own_label(x.field)) for x in ()}",
         "sleep sets",
+        needs='"world": "connections"',
     ),
     "closing-commutes": Plant(
         "a leader's receipt and the closing of its connections may change places",
@@ -183,6 +195,7 @@ BY_ANOTHER = {
         '    ("to_leader", "disconnect"),  #',
         '    ("to_leader", "close_accepted"),\n    ("to_leader", "disconnect"),  #',
         "sleep sets",
+        needs='"world": "connections"',
     ),
     "sleeping-peers": Plant(
         "a step that sleeps keeps the name of its peer in a state that is renamed",
@@ -191,6 +204,7 @@ BY_ANOTHER = {
         "                    if b < NODES:\n                        b = perms[at + b] - 1\n",
         "",
         "sleep sets",
+        needs='"world": "connections"',
     ),
     "visible-ample": Plant(
         "an ample set may consist of steps that properties of states see",
@@ -199,6 +213,7 @@ BY_ANOTHER = {
         "unseen = unseen or not seen_changed(parent, child)",
         "unseen = True",
         "ample sets",
+        needs='"world": "connections"',
     ),
     "forgotten-deliveries": Plant(
         "an abcast drops what its primary had delivered of other instances too",
@@ -207,6 +222,7 @@ BY_ANOTHER = {
         "        if same_instance(s, j, k):\n            s.abcast_after",
         "        if j < k:\n            s.abcast_after",
         "ghost abstraction",
+        needs='"world": "connections"',
     ),
     "last-fingerprint": Plant(
         "an owner does not look at the last fingerprint of a run",
@@ -231,6 +247,7 @@ BY_ANOTHER = {
         "    lo, hi = _corners(x, y, lambda p, q: p * q)\n    return _result",
         "    lo, hi = span(x)[0] * span(y)[0], span(x)[1] * span(y)[1]\n    return _result",
         "z3",
+        needs=" \\* ",
     ),
     "division": Plant(
         "z3 rounds a quotient towards zero",
@@ -239,6 +256,7 @@ BY_ANOTHER = {
         "return b.signed_div(b.sub(n, b.signed_mod(n, d, w), w), d, w)",
         "return b.signed_div(n, d, w)",
         "z3",
+        needs=" // ",
     ),
     "fifo-arrival": Plant(
         "a message of the simulator may arrive before one that was sent earlier, on a network in order",
@@ -247,6 +265,7 @@ BY_ANOTHER = {
         "            arrival = max(s.arrives[p][q], arrival)\n",
         "",
         "simulator",
+        needs='"network": "fifo".*"world": "datagrams"',
     ),
     "records-by-last": Plant(
         "the TLA+ export compares records by their last field first",
@@ -255,6 +274,7 @@ BY_ANOTHER = {
         "for f in reversed(list(record.fields)):",
         "for f in record.fields:",
         "TLA+ export",
+        needs="ordered=True",
     ),
     "old-prints": Plant(
         "a resumed search knows the fingerprints of the last level only",
@@ -279,6 +299,7 @@ BY_ANOTHER = {
         "            if more == head:\n",
         "            if True:\n",
         "front end",
+        needs="for ",
     ),
     "last-in-bag": Plant(
         "what a loop through messages in flight leaves may depend on their order",
@@ -287,6 +308,7 @@ BY_ANOTHER = {
         "        self.through.append(s)\n",
         "",
         "front end",
+        needs='"order": true',
     ),
     "one-way-cut": Plant(
         "a partition loses only the connections whose leader is on the side that is named",
@@ -295,6 +317,7 @@ BY_ANOTHER = {
         "((side >> f) & 1) != ((side >> l) & 1):\n                lose(s, f, l)",
         "((side >> f) & 1) < ((side >> l) & 1):\n                lose(s, f, l)",
         "shared world rule",
+        needs='"partitions": [1-9]',
     ),
     "half-closed": Plant(
         "a leader that closes its connections leaves those that their followers have closed half open",
@@ -303,6 +326,7 @@ BY_ANOTHER = {
         "            elif s.link[f][l] == LEADER_OPEN:\n                s.link[f][l] = NONE",
         "            elif s.link[f][l] == LOST:\n                s.link[f][l] = NONE",
         "shared world rule",
+        needs='"world": "connections"',
     ),
     "repeated-ahead": Plant(
         "a message of which a copy stays in flight counts as ahead of it those that it overtook",
@@ -311,6 +335,7 @@ BY_ANOTHER = {
         "                    s.in_flight[k].ahead = ahead - lost\n                elif",
         "                    s.in_flight[k].ahead = ahead\n                elif",
         "shared world rule",
+        needs='"network": "ordered"',
     ),
     "came-back": Plant(
         "what came back after loss of power is not on the disk when power is lost again",
@@ -319,6 +344,7 @@ BY_ANOTHER = {
         "    clear_images(s, p, 1)\n    keep_image(s, p, 0)\n    if s.power_losses_left == 0:",
         "    clear_images(s, p, 1)\n    if s.power_losses_left == 0:",
         "shared world rule",
+        needs='"power_losses": [1-9]',
     ),
     "deaf-repeats": Plant(
         "a follower that does not read its connection receives repeated messages from it",
@@ -327,15 +353,7 @@ BY_ANOTHER = {
         "if s.duplicates_left > 0 and may_receive(s, f):",
         "if s.duplicates_left > 0:",
         "shared world rule",
-    ),
-    "twice-spent": Plant(
-        "a message that is repeated to a leader costs a repetition only where none was lost yet",
-        "interpreted",
-        "zabspec/worlds/connections.py",
-        "            s.to_leader[b][a].remove(c)\n        else:\n            s.duplicates_left = s.duplicates_left - 1",
-        "            s.to_leader[b][a].remove(c)\n        elif s.drops_left == s.DROPS:\n"
-        "            s.duplicates_left = s.duplicates_left - 1",
-        "shared world rule",
+        needs='def may_receive.*"network": "duplicating"',
     ),
 }
 
