@@ -188,14 +188,14 @@ BY_ANOTHER = {
         "sleep sets",
         needs='"world": "connections"',
     ),
-    "closing-commutes": Plant(
-        "a leader's receipt and the closing of its connections may change places",
+    "lost-sends": Plant(
+        "what a leader sends and the loss of the connection that it is sent over may change places",
         "sleeping",
         "zabspec/worlds/connections.py",
         '    ("to_leader", "disconnect"),  #',
-        '    ("to_leader", "close_accepted"),\n    ("to_leader", "disconnect"),  #',
+        '    ("send_to_follower", "lose"),\n    ("to_leader", "disconnect"),  #',
         "sleep sets",
-        needs='"world": "connections"',
+        needs='"losses": .*"world": "connections"',
     ),
     "sleeping-peers": Plant(
         "a step that sleeps keeps the name of its peer in a state that is renamed",
@@ -213,15 +213,6 @@ BY_ANOTHER = {
         "unseen = unseen or not seen_changed(parent, child)",
         "unseen = True",
         "ample sets",
-        needs='"world": "connections"',
-    ),
-    "forgotten-deliveries": Plant(
-        "an abcast drops what its primary had delivered of other instances too",
-        "ample",
-        "checker/explore/forget_kernel.py",
-        "        if same_instance(s, j, k):\n            s.abcast_after",
-        "        if j < k:\n            s.abcast_after",
-        "ghost abstraction",
         needs='"world": "connections"',
     ),
     "last-fingerprint": Plant(

@@ -153,8 +153,8 @@ class Shapes:
         n = kind.count
         change = self.random.choice((f"discard((i + 1) % {n})", f"add((i + 1) % {n})", f"discard({n - 1})"))
         counted = self.number()
-        rest = [f"    {counted[0]} = min({counted[0]} + 1, {counted[1]})"] if counted is not None else []
-        return [f"{place}.add(0)", f"for i in {place}:", f"    {place}.{change}", *rest]
+        rest = [f"    {counted[0]} = min(i, {counted[1]})"] if counted is not None else []
+        return [f"{place}.add(0)", f"{place}.add(1)", f"for i in {place}:", f"    {place}.{change}", *rest]
 
     def summed(self) -> Lines:
         """Two names that hand values to each other from round to round, behind an if."""
