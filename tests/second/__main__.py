@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.second.generator import protocol
 from tests.second.harness.campaign import campaign, coverage_lines, summary
-from tests.second.harness.checking import ENGINES, USUAL
+from tests.second.harness.checking import ENGINES, REDUCTIONS, USUAL
 
 
 def main() -> int:
@@ -25,22 +25,27 @@ def main() -> int:
     asks = argparse.ArgumentParser(prog="python -m tests.second", description=__doc__.split("\n")[0])
     asks.add_argument("--seed", type=int, default=0, help="the first seed")
     asks.add_argument("--count", type=int, default=1, help="how many")
-    asks.add_argument("--engines", default=",".join(USUAL), help=f"of {', '.join(ENGINES)}, or all")
+    asks.add_argument("--engines", default=",".join(USUAL), help=f"of {', '.join((*ENGINES, *REDUCTIONS))}, or all")
     asks.add_argument("--jobs", type=int, default=1, help="processes")
     asks.add_argument("--results", type=Path, help="a file, a line each, from which it is resumed")
     asks.add_argument("--shrink", action="store_true", help="make what differs smaller, as long as it differs")
     asks.add_argument("--show", action="store_true", help="print the protocol, and check nothing")
     asks.add_argument("--until-different", action="store_true", help="stop at the first difference")
+    asks.add_argument(
+        "--having", default="", metavar="REGEX", help="check only protocols whose source or request match"
+    )
     asks.add_argument("--coverage", action="store_true", help="print the whole table of what was covered")
     given = asks.parse_args()
     engines = ENGINES if given.engines == "all" else tuple(given.engines.split(","))
-    if unknown := set(engines) - set(ENGINES):
+    if unknown := set(engines) - {*ENGINES, *REDUCTIONS}:
         asks.error(f"there is no engine {', '.join(sorted(unknown))}")
     if given.show:
         made = protocol(given.seed)
         print(made.text, json.dumps(made.request, indent=1), sep="\n")
         return 0
-    outcomes = campaign(given.seed, given.count, engines, given.jobs, given.results, given.until_different)
+    outcomes = campaign(
+        given.seed, given.count, engines, given.jobs, given.results, given.until_different, given.having
+    )
     if given.shrink:
         from tests.second.harness.shrinking import shrunk
 

@@ -8,23 +8,28 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checker.explore.result import Exploration, Limits
+from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
 from tests.second.generator.coverage import CONSTRUCTS, constructs, table
-from tests.second.harness.book import Book, Reference
+from tests.second.harness.book import ROOT, Book, Reference
 from tests.second.harness.campaign import done_before, summary, write
-from tests.second.harness.checking import USUAL, Outcome, check
+from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check
 from tests.second.harness.differences import stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
+from tests.second.harness.searching import runs_differ
 from tests.second.harness.shrinking import shrunk_while
 from tests.second.harness.stepping import Interpreted, Steps
 from tests.second.harness.tlc import parsed
+from tests.second.plants import PLANTS
 from zabspec.language import LanguageError
 
 FAST = (17, 201, 204)
@@ -61,7 +66,7 @@ def test_every_protocol_is_one_that_the_product_takes(tmp_path: Path) -> None:
         path.write_text(made.text)
         question = Question({**made.request, "protocol": str(path)})
         if made.features["order"]:
-            with pytest.raises(LanguageError, match="place"):
+            with pytest.raises(LanguageError, match=ORDER):
                 question.check()
         else:
             question.check()
@@ -71,6 +76,14 @@ def test_the_generator_uses_the_whole_language() -> None:
     used = Counter(name for seed in range(40) for name in constructs(protocol(seed).text))
     assert len([name for name in CONSTRUCTS if not used[name]]) < len(CONSTRUCTS) // 12
     assert any("LOW" in line for line in table(Counter(), 40, 1))
+
+
+def test_seldom_shapes_are_drawn_too() -> None:
+    """They have random numbers of their own: a protocol without them is what it was before there were any."""
+    texts = [protocol(seed).text for seed in range(120)]
+    for shape in ("for j in range(", "e = choose(s, ", "for i in s.", "x = y", "of_shape_premise"):
+        assert any(shape in text for text in texts), shape
+    assert 0 < sum("acts_in_shape" in text for text in texts) < 60
 
 
 # --- engines against the second explorer -------------------------------------------------------------------
@@ -123,6 +136,54 @@ def test_a_step_that_is_left_out_is_shown_with_the_run_that_leads_to_it(tmp_path
     assert found is not None
     assert "missing" in found.what
     assert f"the state: {book.keys[k]}" in found.lines
+
+
+def test_a_run_that_violates_nothing_is_shown(tmp_path: Path, reference: Reference) -> None:
+    """A search that names the right properties, with a run that does not break one or that is none."""
+    question, book, r = violated(tmp_path, reference)
+    assert runs_differ("compiled", question, book, r) is None
+    name, found = next(iter(r.violations.items()))
+    shorter = replace(r, violations={name: replace(found, schedule=found.schedule[:-1])})
+    assert "violates no property" in str(runs_differ("compiled", question, book, shorter))
+    twice = replace(r, violations={name: replace(found, schedule=found.schedule[:1] * 2)})
+    assert runs_differ("compiled", question, book, twice) is not None
+
+
+def violated(folder: Path, reference: Reference) -> tuple[Question, Book, Exploration]:
+    """A question of which a property of states is violated beyond the first step, and its search."""
+    path = folder / "random_372.py"
+    path.write_text(protocol(372).text)
+    request = {**protocol(372).request, "protocol": str(path)}
+    question = Question(request)
+    book = reference.explore(request)
+    r = Interpreted(question).search(Limits(depth=4))
+    deep = {name: found for name, found in r.violations.items() if found.depth > 1 and found.property.of != STEP}
+    assert deep
+    return question, book, replace(r, violations=deep)
+
+
+def test_answers_are_kept_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kept answer is that of the same protocol and request."""
+    monkeypatch.setenv("ZABCHECK_SECOND_BOOKS", str(tmp_path / "books"))
+    path = tmp_path / "random.py"
+    path.write_text(protocol(17).text)
+    request = {**protocol(17).request, "protocol": str(path), "max_states": 10, "properties": []}
+    with Reference() as asked:
+        first = asked.explore(request)
+        asked.stop()
+        again = asked.explore(request)
+        assert asked.process is None
+        assert again.answer == first.answer
+        path.write_text(protocol(17).text + "\n")
+        asked.explore(request)
+        assert asked.process is not None
+
+
+def test_faults_are_planted_in_texts_that_stand_there() -> None:
+    for name, plant in PLANTS.items():
+        assert plant.old in (ROOT / plant.file).read_text(), name
+        assert plant.old != plant.new
+        assert set(plant.engines.split(",")) <= {*ENGINES, *REDUCTIONS}
 
 
 def test_renaming_is_of_processes_alone(tmp_path_factory: Any) -> None:

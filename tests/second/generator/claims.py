@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from tests.second.generator.kinds import Flag, Function, Mail, Members, Number, Numbers, Process, Record, Row
 from tests.second.generator.scope import CLAIM, HISTORY, Scope
 from tests.second.generator.statements import INDENT, Lines, Statements, indented
@@ -250,6 +252,16 @@ class Claims(Statements):
             ["k = 0", f"for j in range({size}):", "    k = j", f"return {size} == 0 or {at}.source == 0"],
             [f"return {size} == 0 or {name}_at(s, 0)"],
         )  # fmt: skip
+        apart = Random(f"{name} {' '.join(self.words.constants)} {len(self.words.cells)} {'; '.join(body)}")
+        if apart.random() < 0.5:  # nor may what a loop leaves: it goes through the bag in an order that there is not
+            body = apart.choice(
+                (
+                    ["found = NOBODY", f"for k in range({size}):", f"    found = {at}.source", "return found != 0"],
+                    ["n = 0", f"for k in range({size}):", f"    n = 2 * n + (1 if {at}.source == {at}.target else 0)",
+                     "return n < 3"],
+                    [f"for k in range({size}):", f"    return {at}.source == {at}.target", "return True"],
+                )
+            )  # fmt: skip
         head = ["@invariant", f"def {name}(s: State) -> bool:", '    """It is so of the first message in flight."""']
         looks = [f"def {name}_at(s: State, k: int) -> bool:", f"    return {at}.source == {at}.target"]
         return [*([looks] if f"{name}_at" in body[0] else []), [*head, *indented(body)]]

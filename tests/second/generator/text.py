@@ -33,6 +33,7 @@ from tests.second.generator.scope import (
     Scope,
     Vocabulary,
 )
+from tests.second.generator.shapes import Shapes
 from tests.second.generator.statements import INDENT, Lines, indented
 from tests.second.generator.worlds import over_connections, over_datagrams
 
@@ -440,6 +441,9 @@ class Builder:
         self.add_environment()
         self.add_actions()
         self.add_start()
+        shapes = Shapes(self)
+        if (action := shapes.action()) is not None:
+            self.parts.append(action)
         self.parts += self.draw.judges(self.between(0, 1))
         claims, names = self.draw.claims(self.between(1, 3))
         self.parts += claims
@@ -447,6 +451,9 @@ class Builder:
         if self.order:
             self.parts += self.draw.of_order("first_of_all")
             names.append("first-of-all")
+        if (shaped := shapes.claim("claim_of_shape")) is not None:
+            self.parts += shaped
+            names.append("claim-of-shape")
         goals, goal_names = self.draw.goals(1 if self.chance(0.15) else 0)
         self.parts += goals
         self.add_variant()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import select
 import subprocess
 import sys
+import zlib
 from collections import deque
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,7 @@ from tests.second.harness.plain import canonical
 __all__ = ["Book", "Reference", "ReferenceFailed"]
 
 ROOT = Path(__file__).parents[3]
+NOT_OF_IT = ("__main__", "planted", "plants", "solvers", "test_reference", "test_second")
 
 
 class ReferenceFailed(RuntimeError):
@@ -81,7 +86,11 @@ def named(label: str) -> str:
 
 
 class Reference:
-    """A process that answers requests, one after the other; it is started again when one takes too long."""
+    """A process that answers requests, one after the other; it is started again when one takes too long.
+
+    Answers are kept in the folder that ZABCHECK_SECOND_BOOKS names, if it is set: campaigns that compare different
+    products on the same protocols explore each once.
+    """
 
     def __init__(self, seconds: float = 60.0) -> None:
         self.seconds = seconds
@@ -107,6 +116,25 @@ class Reference:
         Raises:
             ReferenceFailed: it took too long, or failed; with its last line.
         """
+        kept = kept_at(request)
+        if kept is not None and kept.is_file():
+            return Book(json.loads(zlib.decompress(kept.read_bytes())))
+        line = self.answer(request)
+        answer = json.loads(line)
+        if "failed" in answer:
+            raise ReferenceFailed(answer["failed"])
+        if kept is not None:
+            part = kept.with_name(f"{kept.name}.{os.getpid()}")
+            part.write_bytes(zlib.compress(line.encode(), 1))
+            part.replace(kept)
+        return Book(answer)
+
+    def answer(self, request: Mapping[str, Any]) -> str:
+        """Return the line that the process answers with.
+
+        Raises:
+            ReferenceFailed: it took too long, or ended.
+        """
         if self.process is None:
             command = [sys.executable, "-m", "tests.second.harness.server"]
             self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -122,7 +150,26 @@ class Reference:
         if not line:
             self.stop()
             raise ReferenceFailed("it ended")
-        answer = json.loads(line)
-        if "failed" in answer:
-            raise ReferenceFailed(answer["failed"])
-        return Book(answer)
+        return line
+
+
+def kept_at(request: Mapping[str, Any]) -> Path | None:
+    """Return the file that an answer is kept in, named by the request, the protocol's source and the reference's; None
+    if answers are not kept."""
+    folder = os.environ.get("ZABCHECK_SECOND_BOOKS")
+    if not folder:
+        return None
+    path = Path(str(request["protocol"]))
+    if not path.is_file():
+        return None  # a protocol that comes with zabcheck has its source in more than one file
+    text = json.dumps({**request, "protocol": path.read_text()}, sort_keys=True) + reference_text()
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder) / hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def reference_text() -> str:
+    """The source of the second explorer."""
+    return "\n".join(
+        path.read_text() for path in sorted((ROOT / "tests" / "second").glob("*.py")) if path.stem not in NOT_OF_IT
+    )

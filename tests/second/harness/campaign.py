@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -136,13 +137,19 @@ def coverage_lines(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def campaign(
-    first: int, count: int, engines: Collection[str], jobs: int, results: Path | None, until_different: bool = False
-) -> list[Outcome]:
-    """Check protocols, those apart that a file of results has already; prints a line for each."""
+    first: int, count: int, engines: Collection[str], jobs: int, results: Path | None, until_different: bool = False,
+    having: str = "",
+) -> list[Outcome]:  # fmt: skip
+    """Check protocols, those apart that a file of results has already; prints a line for each.
+
+    Args:
+        having: a regular expression; a protocol is checked only if its source, with the request behind it, matches.
+    """
     before = done_before(results) if results is not None else []
     known = {o.seed for o in before if 0 <= o.seed - first < count}
     outcomes = [o for o in before if o.seed in known]
-    for outcome in ran((s for s in range(first, first + count) if s not in known), engines, jobs):
+    seeds = (s for s in range(first, first + count) if s not in known and (not having or has(s, having)))
+    for outcome in ran(seeds, engines, jobs):
         if results is not None:
             write(results, outcome)
         outcomes.append(outcome)
@@ -152,3 +159,10 @@ def campaign(
         if until_different and outcome.status in ("differs", "failed"):
             break
     return outcomes
+
+
+def has(seed: int, having: str) -> bool:
+    """Return whether the source of a protocol, with the request behind it, matches a regular expression."""
+    made = protocol(seed)
+    text = f"{made.text}{json.dumps(made.request)}{json.dumps(dict(made.features))}"
+    return re.search(having, text, re.DOTALL) is not None

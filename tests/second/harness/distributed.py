@@ -58,4 +58,4 @@ def compared(question: Question, book: Book) -> Difference | str | None:
     levels: list[Any] = [wanted[d] for d in range(max(wanted) + 1)]
     if list(r.levels) != levels:
         return Difference("distributed", "states of each level", [str(list(r.levels)), f"for {levels}"])
-    return judged("distributed", book, r)
+    return judged("distributed", question, book, r)

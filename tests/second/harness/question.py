@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from invariants import properties_of
-from invariants.binding import full_namespace
+from invariants.binding import bound, full_namespace
 from invariants.registry import Property
 from tests.second.harness.plain import Plain
 from zabspec.language.frontend import FrontEnd
@@ -60,6 +60,11 @@ class Question:
     def plain(self) -> Plain:
         disks = tuple(f.name for f in self.model.parts.fields if f.disk) if self.model.fails else ()
         return Plain(self.model.program.layout, disks)
+
+    @cached_property
+    def names(self) -> Mapping[str, Any]:
+        """The functions of the program and of the properties, as CPython runs them."""
+        return bound(self.model)
 
     @property
     def initial(self) -> bytes:

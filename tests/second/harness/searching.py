@@ -5,31 +5,37 @@ from __future__ import annotations
 import ctypes
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer, LevelGroup
 from checker.explore.checkpointed import Kept
 from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
-from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import NotRenamings
+from invariants.registry import keeps
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.harness.stepping import InMachineCode, Interpreted
+from zabspec.language.reference import ERRORS, StateView
 
 __all__ = [
-    "ample", "checkpointed", "explored", "interpreted", "sleeping", "symmetric", "verdicts_of", "without_stuttering",
+    "ample", "checkpointed", "explored", "interpreted", "runs_differ", "sleeping", "symmetric", "verdicts_of",
+    "without_stuttering",
 ]  # fmt: skip
 
 HELD, VIOLATED, VACUOUS = "held", "violated", "premise not reached"
 RUNTIME = "no-runtime-error"
+NOT_ON_FIFO = ("partitions", "drops", "duplicates")  # budgets of which the world does not say that steps commute
+
+Explore = Callable[[Mapping[str, Any]], Book]
 
 
 class Recording(Explorer):
@@ -81,25 +87,53 @@ def verdicts_of(r: Exploration, depths: bool = True) -> dict[str, tuple[str, int
     return out
 
 
-def judged(engine: str, book: Book, r: Exploration, depths: bool = True) -> Difference | None:
-    """Hold an exploration's verdicts against the reference's. One that met a run-time error ended with that level: of
-    the reference's verdicts those count that it had come to by then, and whether the author's text met the error."""
+def judged(engine: str, question: Question, book: Book, r: Exploration, depths: bool = True) -> Difference | None:
+    """Hold an exploration's verdicts, and the runs that violate a property, against the reference's.
+
+    An exploration that met a run-time error ended with that level. Of the reference's verdicts those count that it had
+    come to by then, and whether the author's text met the error.
+    """
     if book.answer["property_errors"]:
         return None  # what else is said of a state whose property errs is not compared
     if not book.errors:
         if r.error:
             return Difference(engine, "an error that the reference does not meet", [r.error])
-        return verdicts_differ(engine, book, verdicts_of(r, depths))
+        return verdicts_differ(engine, book, verdicts_of(r, depths)) or runs_differ(engine, question, book, r)
     first = 1 + min(book.depth[k] for k in book.errors)
     ours = {name: v for name, v in verdicts_of(r, depths).items() if v[0] == VIOLATED}
-    wanted = {n: v for n, v in book.verdicts.items() if v["result"] == VIOLATED and v["depth"] <= first}
-    wanted.pop(RUNTIME, None)
+    asked = {p.name for p in r.properties}  # a search that leaves out stuttering receipts may judge none of them
+    wanted = {n: v for n, v in book.verdicts.items() if n in asked and v["result"] == VIOLATED and v["depth"] <= first}
     lines = [f"{name}: {ours.get(name)} for {wanted.get(name)}" for name in sorted(ours.keys() ^ wanted.keys())]
     capacity = {(i, label) for i, label, _ in book.answer["capacity_errors"]}
     by_author = any(book.depth[i] + 1 == first and (i, label) not in capacity for i, label, _ in book.answer["errors"])
     if not r.error or r.failed != by_author:
         lines.append(f"{RUNTIME}: {r.error or 'no error'}, {r.failed}, for {by_author} at {first}")
     return Difference(engine, "verdicts beside a run-time error", lines) if lines else None
+
+
+def runs_differ(engine: str, question: Question, book: Book, r: Exploration) -> Difference | None:
+    """Take each run that violates a property: its steps are edges of the reference, and the last one violates it."""
+    plain, names = question.plain, question.names
+    for name, found in r.violations.items():
+        before = after = StateView(plain.layout, question.initial)
+        k: int | None = 0
+        for word in found.schedule:
+            if k is None or k not in book.expanded_set:
+                return None  # it goes on beyond what the reference has explored
+            before, after = after, StateView(plain.layout, after.key())
+            try:
+                names["apply"](after, word)
+            except ERRORS as problem:
+                return Difference(engine, "a run that violates a property errs", [str(problem), *run_to(book, k)])
+            text = plain.text(bytes(after.key()))
+            if text not in book.steps(k):
+                lines = [question.label(word), *apart(book.keys[k], text), *run_to(book, k)]
+                return Difference(engine, "a run that violates a property has a step that is not an edge", lines)
+            k = book.number.get(text)
+        assert k is not None
+        if keeps(found.property, names, after, before):
+            return Difference(engine, "a run violates no property", [name, *run_to(book, k)])
+    return None
 
 
 def sets_differ(engine: str, book: Book, wanted: Mapping[str, int], found: Mapping[str, int]) -> Difference | None:
@@ -126,7 +160,7 @@ def sets_differ(engine: str, book: Book, wanted: Mapping[str, int], found: Mappi
 def interpreted(question: Question, book: Book, engine: Interpreted) -> Difference | None:
     """The interpreter's search, and the successors of each state."""
     r = engine.search(limits_of(question))
-    return stepwise(question, book, engine) or judged("interpreted", book, r)
+    return stepwise(question, book, engine) or judged("interpreted", question, book, r)
 
 
 def explored(question: Question, book: Book, code: Compiled) -> Difference | None:
@@ -137,14 +171,14 @@ def explored(question: Question, book: Book, code: Compiled) -> Difference | Non
     explorer = Recording(code)
     r = explorer.run(limits_of(question), keep_going=True)
     if r.error or book.errors:
-        return judged("compiled", book, r)
+        return judged("compiled", question, book, r)
     found: dict[str, int] = {}
     for depth, state in explorer.found:
         found.setdefault(question.plain.text(state), depth)
     if len(found) < len(explorer.found):
         return Difference("compiled", "one state counted twice", [])
     wanted = {book.keys[k]: k for k in range(len(book.keys))}
-    return sets_differ("compiled", book, wanted, found) or judged("compiled", book, r)
+    return sets_differ("compiled", book, wanted, found) or judged("compiled", question, book, r)
 
 
 def symmetric(question: Question, book: Book, code: Compiled) -> Difference | None:
@@ -155,7 +189,7 @@ def symmetric(question: Question, book: Book, code: Compiled) -> Difference | No
     except NotRenamings as problem:
         return Difference("symmetric", "renaming does not commute with stepping", [str(problem)])
     if r.error or book.errors:
-        return judged("symmetric", book, r)
+        return judged("symmetric", question, book, r)
     renamer = Renamer(question.plain)
     wanted: dict[str, int] = {}
     for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
@@ -166,7 +200,7 @@ def symmetric(question: Question, book: Book, code: Compiled) -> Difference | No
         if orbit in found:
             return Difference("symmetric", "one orbit counted twice", apart(question.plain.text(state), orbit))
         found[orbit] = depth
-    return sets_differ("symmetric", book, wanted, found) or judged("symmetric", book, r)
+    return sets_differ("symmetric", book, wanted, found) or judged("symmetric", question, book, r)
 
 
 def without_stuttering(question: Question, book: Book) -> Difference | str | None:
@@ -187,7 +221,7 @@ def without_stuttering(question: Question, book: Book) -> Difference | str | Non
         if missing:
             what = "states are missing that differ in more than messages in flight"
             return Difference("stuttering left out", what, [f"{len(missing)}, the first:", *run_to(book, missing[0])])
-    return judged("stuttering left out", book, r, depths=False)
+    return judged("stuttering left out", question, book, r, depths=False)
 
 
 def beside_the_mail(text: str) -> str:
@@ -195,21 +229,49 @@ def beside_the_mail(text: str) -> str:
     return canonical({**json.loads(text), "network": {}})
 
 
-def sleeping(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
-    """The search with sleep sets; or why there is none."""
-    why = why_not_reduced(question.model)
-    if why:
-        return why
+def over_fifo(question: Question, book: Book, explore: Explore) -> tuple[Question, Book] | str:
+    """The same protocol where steps may change places, which the world says on FIFO channels without partitions alone;
+    or why there is none."""
+    if "link" not in question.plain.layout.fields:
+        return "over datagrams no two steps are known to commute"
+    if question.model.world.conventions(question.configuration, question.model.union) is not None:
+        return question, book
+    budgets = {name: 0 if name in NOT_ON_FIFO else n for name, n in question.request["budgets"].items()}
+    request = {**question.request, "network": "fifo", "budgets": budgets}
+    found = explore(request)
+    if not found.complete:
+        request = {**request, "max_depth": max(1, found.last_level()), "max_states": None}
+        found = explore(request)
+    return Question(request), found
+
+
+def sleeping(question: Question, book: Book, symmetry: bool, explore: Explore) -> Difference | str | None:
+    """The search with sleep sets; or why there is none. The product does not reduce a user protocol: what steps touch
+    is derived from its text all the same, and is compared here."""
+    asked = over_fifo(question, book, explore)
+    if isinstance(asked, str):
+        return asked
+    question, book = asked
     code = Reducing(question.model, question.properties, symmetry)
     r = ReducedExplorer(code, 1).run(limits_of(question), keep_going=True)
-    return judged("sleep sets", book, r)
+    levels: Counter[int] = Counter()
+    renamer, seen = Renamer(question.plain), set()
+    for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
+        state = renamer.orbit(book.keys[k])[0] if symmetry else book.keys[k]
+        levels[book.depth[k]] += state not in seen
+        seen.add(state)
+    wanted = [levels[d] for d in range(max(levels) + 1)]
+    if not r.error and not book.errors and list(r.levels) != wanted:
+        return Difference("sleep sets", "states of each level", [str(list(r.levels)), f"for {wanted}"])
+    return judged("sleep sets", question, book, r)
 
 
-def ample(question: Question, book: Book, symmetry: bool) -> Difference | str | None:
-    """The search with ample sets: whether anything is violated, and which premises are reached."""
-    why = why_not_reduced(question.model) or why_not_narrowed(question.model)
-    if why:
-        return why
+def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> Difference | str | None:
+    """The search with ample sets: whether anything is violated, and which premises are reached. As `sleeping`."""
+    asked = over_fifo(question, book, explore)
+    if isinstance(asked, str):
+        return asked
+    question, book = asked
     if question.request.get("max_depth") is not None:
         return "the request has a depth"
     code = Narrowing(question.model, question.properties, symmetry)
@@ -218,13 +280,12 @@ def ample(question: Question, book: Book, symmetry: bool) -> Difference | str | 
         return None
     broken = {name for name, v in book.verdicts.items() if v["result"] == VIOLATED}
     lines = [f"{name}: violated, and not in the reference" for name in sorted(r.violations.keys() - broken)]
-    if conclusive(r):
-        if broken and not r.violations:
-            lines.append(f"nothing is violated, for {', '.join(sorted(broken))}")
-        known = {name for name, v in book.verdicts.items() if v["result"] != VACUOUS}
-        missed = {n for n, v in book.verdicts.items() if v["result"] == HELD} - set(r.witnessed)
-        lines += [f"{name}: premise not reached, for reached" for name in sorted(missed) if not r.violations]
-        lines += [f"{name}: premise reached, for not" for name in sorted(set(r.witnessed) - known)]
+    known = {name for name, v in book.verdicts.items() if v["result"] != VACUOUS}
+    if (
+        broken and r.complete and not r.violations
+    ):  # what is violated beside that is found by a search that leaves out no states
+        lines.append(f"nothing is violated, for {', '.join(sorted(broken))}")
+    lines += [f"{name}: premise reached, for not" for name in sorted(set(r.witnessed) - known)]
     return Difference("ample sets", "verdicts", lines) if lines else None
 
 
@@ -245,4 +306,4 @@ def checkpointed(question: Question, book: Book, code: Compiled) -> Difference |
 
     if figures(whole) != figures(last):
         return Difference("checkpointed", "figures", [str(figures(last)), f"for {figures(whole)}"])
-    return judged("checkpointed", book, last)
+    return judged("checkpointed", question, book, last)
