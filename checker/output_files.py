@@ -35,7 +35,7 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
         raise RequestError(f"{option} {path}: {reason}") from None
     if stat.S_ISDIR(mode):
         raise RequestError(f"{option} {path}: this is a folder")
-    if regular and not stat.S_ISREG(mode):
+    if stat.S_ISSOCK(mode) or (regular and not stat.S_ISREG(mode)):
         raise RequestError(f"{option} {path}: this is not a regular file")
     if not os.access(path, os.W_OK):
         raise RequestError(f"{option} {path}: permission denied")

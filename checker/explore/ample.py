@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 from checker.explore import forget_kernel, kernel, narrow_kernel, sleep_kernel
@@ -163,6 +164,12 @@ class Narrowing(Reducing):
     also_modules = (sleep_kernel, narrow_kernel, forget_kernel)
     exports: Mapping[str, tuple[Any, ...]] = {**Reducing.exports, "abstract_ghosts": (None, PTR, PTR)}
     abstract_ghosts: Any
+
+    @property
+    def kernels(self) -> tuple[ModuleType, ...]:
+        """The modules of kernels: that of ghost abstraction only where ghosts are abstracted."""
+        abstracts = forgets(self.layout, self.properties)
+        return tuple(m for m in super().kernels if abstracts or m is not forget_kernel)
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()

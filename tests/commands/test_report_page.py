@@ -302,6 +302,7 @@ def exhausted(r: dict[str, Any]) -> None:
     r["engine"].update(reduction_off="at most 500,000 states")
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_forged_report_that_agrees_with_itself_is_found_out_by_exploring_again(
     larger: dict[str, Any], folder: Path
 ) -> None:
@@ -313,6 +314,7 @@ def test_a_forged_report_that_agrees_with_itself_is_found_out_by_exploring_again
     assert "and the report says 14" in result.stderr
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_was_left_out_is_part_of_the_outcome(bounded: dict[str, Any], folder: Path) -> None:
     """Another mode, and the counts were not compared: forged ones came to the same outcome."""
 
@@ -413,6 +415,7 @@ def drop_levels(r: dict[str, Any], depth: int) -> None:
     r["steps"].update({name: min(n, 6) for name, n in r["steps"].items()})
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", AGREEING)
 def test_a_forged_report_that_agrees_with_itself_is_refused_where_it_is_of_few_states(
     name: str, whole: dict[str, Any], folder: Path
@@ -454,6 +457,7 @@ def test_a_number_that_no_float_holds_is_refused(number: str, whole: dict[str, A
     assert "is not JSON: it has" in result.stderr
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_first_states_are_explored_again_where_a_violation_was_hidden(folder: Path) -> None:
     """A report of a variant that breaks, forged to hold: the first states show the violation."""
     report = json.loads(run(*BROKEN, "--no-trace", "--json", "--keep-going").stdout)

@@ -91,3 +91,20 @@ def test_the_groups_of_what_holds_say_the_same(text: Path) -> None:
     r = CliRunner().invoke(main, ["--protocol", str(text), "--checkpoint", str(text.parent / "kept")])
     assert r.exit_code == 2
     assert "--checkpoint goes with at most 56 properties" in r.output
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_limit_of_time_is_named_as_it_was_asked_for(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was what the groups before had left of it: `--time-limit 48.9713 s reached`."""
+    asked: list[float] = []
+
+    def ready(model: object, judged: object, seconds: float, options: object) -> bool:
+        asked.append(seconds)
+        return len(asked) == 1
+
+    monkeypatch.setattr("checker.commands.explore.ready_in_time", ready)
+    words = ["--protocol", str(text), "--nodes", "2", "--no-trace", "--time-limit", "500", "--depth", "2", "--json"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 3, result.output
+    assert json.loads(result.stdout)["coverage"]["stopped"] == "--time-limit 500 s reached before the model was ready"
+    assert asked[0] == 500 > asked[1], "what the first group took is spent"

@@ -56,11 +56,16 @@ FOR_ARGUMENTS = "zab.trace.json"
 NAMED = {"--protocol": "./{}.py", "--from": "{}:1", "servers": "{}", "--matrix": "{}"}
 # More words in which a file is named.
 BESIDE = ("audit {} --logs", f"{TINY} --checkpoint {{}} --resume --json")
+# Parameters that name a folder, or a file that is there.
+FOLDERS = ("checkpoint", "smt2", "folder", "traces", "out", "matrix")
+PAGES = (("check", "--html"), ("gallery", "--html"))  # a page for each check
 LONG = "x" * 300
 # Names under which no file is read; and files that are read and are not what they should be.
 NO_FILES = ("fifo", "socket", "/dev/zero", "/dev/full", LONG, "loop", "none/at/all", "zoo.cfg/below", "/proc/self/mem")
 BAD_FILES = ("empty", "binary", "huge", "/proc/self/pagemap", "/proc/self/maps")
-KINDS = ("file", "content", "time", "memory", "folder", "stream", "signal")
+# Names under which nothing can be written.
+NO_OUTPUT = ("fifo", "socket", LONG, "loop", "none/at/all", "zoo.cfg/below", "swept")
+KINDS = ("file", "content", "output", "time", "memory", "folder", "stream", "signal")
 STREAMS = (
     {0: "closed"}, {1: "closed"}, {2: "closed"}, {1: "full"}, {2: "full"}, {1: "unread"}, {2: "unread"},
     {0: "closed", 1: "closed", 2: "closed"},
@@ -117,6 +122,25 @@ def inputs(name: str) -> Iterator[list[str]]:
         yield [name, form, *flags]
 
 
+def outputs(name: str) -> Iterator[list[str]]:
+    """For every option of a command that names a file to write: its words, with `{}` for that name."""
+    words = words_of(name)
+    for p in command(name).params:
+        folder = p.name in FOLDERS or (name, p.opts[0]) in PAGES
+        if isinstance(p.type, click.Path) and not isinstance(p.type, InputPath) and not folder:
+            yield [name, "{}"] if isinstance(p, click.Argument) else [*without(words, p), p.opts[0], "{}"]
+
+
+def without(words: list[str], p: click.Parameter) -> list[str]:
+    """The words without an option, and without those that contradict it."""
+    if p.opts[0] == "--trace":
+        words = [w for w in words if w != "--no-trace"]
+    if p.opts[0] not in words:
+        return words
+    at = words.index(p.opts[0])
+    return words[:at] + words[at + 1 + (at + 1 < len(words) and not words[at + 1].startswith("-")) :]
+
+
 def has(name: str, flag: str) -> bool:
     return any(flag in p.opts for p in command(name).params)
 
@@ -130,6 +154,9 @@ def cases(name: str, source: random.Random) -> Iterator[Case]:
             for file in files:
                 own = tuple(w.replace("{}", file) if "{}" in w else w for w in given)
                 yield Case(kind, own, (2, 3) if "/proc/" in file or kind == "content" else (2,))
+    for given in outputs(name):
+        for file in NO_OUTPUT:
+            yield Case("output", tuple(w.replace("{}", file) for w in given), (2,))
     if has(name, "--time-limit"):
         at = words.index("--time-limit") if "--time-limit" in words else len(words)
         json_too = ("--json",) if has(name, "--json") and "--json" not in words and name != "zookeeper" else ()
