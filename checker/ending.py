@@ -16,13 +16,12 @@ from typing import TextIO
 
 import click
 
-from checker.errors import NoVerdict as Cannot
-from checker.errors import RequestError
+from checker.errors import NoVerdict, RequestError
 from checker.plain_text import one_line, plain, sentence
 from zabspec.files import is_cwd_gone
 
 __all__ = [
-    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Cannot", "complain", "cut_short", "end_where_it_stands",
+    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "NoVerdict", "complain", "cut_short", "end_where_it_stands",
     "ended", "hush", "one_line", "open_streams", "plain", "say", "say_error", "settle",
 ]  # fmt: skip
 
@@ -174,10 +173,10 @@ def ended(work: Callable[[], object], words: Sequence[str]) -> int:
             complain(said)
             point(problem)
             return WRONG
-        cut = cut_short(problem) or Cannot(unforeseen(problem, words), foreseen=False)
+        cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
         if "--json" in words and not _written.is_set():
             say_error(cut.message, NO_VERDICT)
-        if not isinstance(problem, Cannot | KeyboardInterrupt | click.Abort):
+        if not isinstance(problem, NoVerdict | KeyboardInterrupt | click.Abort):
             hush()
         complain(cut.message)
         return NO_VERDICT
@@ -193,14 +192,14 @@ def say_error(sentence: str, code: int) -> None:
         say(json.dumps(answer, indent=1), code)
 
 
-def cut_short(problem: BaseException) -> Cannot | None:
+def cut_short(problem: BaseException) -> NoVerdict | None:
     """Return in which way a command was cut short; None: it was not, and the problem is another one."""
-    if isinstance(problem, Cannot):
+    if isinstance(problem, NoVerdict):
         return problem
     if isinstance(problem, KeyboardInterrupt | click.Abort):
-        return Cannot(INTERRUPTED)
+        return NoVerdict(INTERRUPTED)
     said = spent(problem)
-    return Cannot(said) if said else None
+    return NoVerdict(said) if said else None
 
 
 def wrong_text(problem: BaseException) -> str:

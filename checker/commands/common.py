@@ -19,7 +19,7 @@ from checker.ending import (
     NO_VERDICT,
     VIOLATED,
     WRONG,
-    Cannot,
+    NoVerdict,
     complain,
     end_where_it_stands,
     ended,
@@ -51,8 +51,8 @@ __all__ = [
     "PROTOCOL_HELP",
     "VIOLATED",
     "WRONG",
-    "Cannot",
     "Commands",
+    "NoVerdict",
     "Subcommand",
     "at_least",
     "budget_options",
@@ -107,13 +107,13 @@ class Commands(click.Group):
         try:
             return super().make_context(*args, **extra)
         except KeyboardInterrupt:
-            raise Cannot(INTERRUPTED) from None
+            raise NoVerdict(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Cannot(INTERRUPTED) from None
+            raise NoVerdict(INTERRUPTED) from None
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run the command; ends the process."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, VIOLATED, Cannot, check_writable, complain, say, write_file
+from checker.commands.common import NO_VERDICT, VIOLATED, NoVerdict, check_writable, complain, say, write_file
 from checker.commands.drawn import check_page, draw
 from checker.commands.requested import requested
 from checker.requests import explore as exploring
@@ -59,7 +59,7 @@ def explore(**flags: Any) -> int:
 
     Raises:
         RequestError, UsageError: the request is wrong.
-        Cannot: there is no answer.
+        NoVerdict: there is no answer.
     """
     request = requested(**flags)
     outputs = Outputs(flags["as_json"], flags["trace"], flags["junit"], flags["html"])
@@ -105,14 +105,14 @@ def as_junit(report: Report) -> bytes:
 def as_page(report: Report) -> bytes:
     """
     Raises:
-        Cannot: a counterexample does not replay.
+        NoVerdict: a counterexample does not replay.
     """
     from checker.report.page import ReportError, page_of
 
     try:
         return page_of(report.as_json()).encode()
     except ReportError as problem:
-        raise Cannot(str(problem)) from None
+        raise NoVerdict(str(problem)) from None
 
 
 def publish_live(report: LiveReport, outputs: Outputs) -> int:

@@ -12,7 +12,7 @@ from checker.commands.common import (
     INPUT,
     PATH,
     PROTOCOL_HELP,
-    Cannot,
+    NoVerdict,
     Subcommand,
     at_least,
     budget_options,
@@ -110,7 +110,7 @@ def export(trace: Path | None, form: str, output: Path | None, model: bool, **fl
         return say(data.decode(), HELD)
     trouble = write_file(output, data)
     if trouble:
-        raise Cannot(trouble)
+        raise NoVerdict(trouble)
     return HELD
 
 
@@ -119,7 +119,7 @@ def write_table(trace: Trace, output: Path) -> int:
 
     Raises:
         UsageError: what writes tables is not installed.
-        Cannot: the table cannot be written.
+        NoVerdict: the table cannot be written.
     """
     from traces.tables.own import write_own_trace
     from traces.tables.recorded import observes, rows_of_trace
@@ -129,12 +129,12 @@ def write_table(trace: Trace, output: Path) -> int:
         if trace.model.protocol.text is not None:
             trouble = write_own_trace(trace, output)
             if trouble:
-                raise Cannot(trouble)
+                raise NoVerdict(trouble)
             return HELD
         with TableWriter(output, observes(trace.configuration.protocol)) as table:
             table.add(rows_of_trace(trace))
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
     except OSError as problem:
-        raise Cannot(f"cannot write {output}: {problem.strerror}") from None
+        raise NoVerdict(f"cannot write {output}: {problem.strerror}") from None
     return HELD

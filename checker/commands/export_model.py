@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, Cannot, check_writable, say, write_file
+from checker.commands.common import HELD, NoVerdict, check_writable, say, write_file
 from checker.commands.requested import model_request
 from checker.requests.properties import chosen_properties
 
@@ -19,7 +19,7 @@ def export_model(trace: Path | None, form: str, output: Path | None, **flags: An
 
     Raises:
         UsageError: there is no such model, or no module says it.
-        Cannot: a file cannot be written.
+        NoVerdict: a file cannot be written.
     """
     if trace is not None:
         raise click.UsageError("--model writes a model, and a trace is given: one of the two")
@@ -47,5 +47,5 @@ def export_model(trace: Path | None, form: str, output: Path | None, **flags: An
     for path, text in ((output, module.text), (output.with_suffix(".cfg"), beside)):
         trouble = write_file(path, text.encode())
         if trouble:
-            raise Cannot(trouble)
+            raise NoVerdict(trouble)
     return HELD

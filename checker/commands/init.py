@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, PATH, Cannot, Subcommand, say, write_file
+from checker.commands.common import HELD, PATH, NoVerdict, Subcommand, say, write_file
 
 __all__ = ["START", "init"]
 
@@ -33,7 +33,7 @@ def init(path: Path) -> int:
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
     trouble = write_file(path, text.encode())
     if trouble:
-        raise Cannot(trouble)
+        raise NoVerdict(trouble)
     return say(
         f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it", HELD
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Cannot, Subcommand, check_writable, say, seconds, verified_trace
+from checker.commands.common import INPUT, PATH, NoVerdict, Subcommand, check_writable, say, seconds, verified_trace
 from checker.commands.drawn import HTML, check_page, draw
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
         replay(short)
         write_trace(short, target)
     except TraceError as problem:
-        raise Cannot(str(problem)) from None
+        raise NoVerdict(str(problem)) from None
     code = draw(page, short)
     before, after = len(given.steps), len(short.steps)
     if as_json:

@@ -12,7 +12,18 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Cannot, Subcommand, complain, near, say, seconds, tell
+from checker.commands.common import (
+    HELD,
+    NO_VERDICT,
+    VIOLATED,
+    NoVerdict,
+    Subcommand,
+    complain,
+    near,
+    say,
+    seconds,
+    tell,
+)
 from checker.commands.smt2 import SMT2, queries_into
 
 __all__ = ["prove"]
@@ -55,7 +66,7 @@ def prove(
         with queries_into(smt2):
             return proved(seeds or (0,), query_limit, as_json)
     except SearchError as problem:
-        raise Cannot(f"{problem}: a bug of zabcheck, please report it") from None
+        raise NoVerdict(f"{problem}: a bug of zabcheck, please report it") from None
 
 
 def proved(seeds: tuple[int, ...], limit: float, as_json: bool) -> int:

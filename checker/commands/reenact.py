@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Cannot, Subcommand, at_least, seconds, table, verified_trace
+from checker.commands.common import INPUT, PATH, NoVerdict, Subcommand, at_least, seconds, table, verified_trace
 from checker.ending import HELD, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def reenact(**words: Any) -> int:
     try:
         return play_drawn(asked) if asked.trace is None else play_trace(asked, asked.trace)
     except servers.Cannot as problem:
-        raise Cannot(str(problem)) from None
+        raise NoVerdict(str(problem)) from None
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def of_row(name: str) -> Trace:
     try:
         return trace_of_row(issue)
     except TraceError as problem:
-        raise Cannot(f"the text has the run of {name} no more: {problem}") from None
+        raise NoVerdict(f"the text has the run of {name} no more: {problem}") from None
 
 
 def leave(folder: Path, tries: int, trace: Trace, plan: Plan, run: Run, name: str) -> None:

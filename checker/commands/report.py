@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Cannot, Subcommand, check_writable, complain, say, write_file
+from checker.commands.common import INPUT, PATH, NoVerdict, Subcommand, check_writable, complain, say, write_file
 
 __all__ = ["report"]
 
@@ -47,7 +47,7 @@ def report(run: Path, page: Path | None, again: bool) -> int:
         return say(text, code)
     trouble = write_file(page, text.encode())
     if trouble:
-        raise Cannot(trouble)
+        raise NoVerdict(trouble)
     return code
 
 
@@ -56,7 +56,7 @@ def compared(run: Path, given: Mapping[str, Any]) -> int:
 
     Raises:
         UsageError: what it asks cannot be asked here.
-        Cannot: there is no outcome.
+        NoVerdict: there is no outcome.
     """
     from checker.errors import RequestError
     from checker.requests.rerun import differences

@@ -18,7 +18,7 @@ from checker.commands.common import (
     INPUT_OR_FOLDER,
     NO_VERDICT,
     VIOLATED,
-    Cannot,
+    NoVerdict,
     Subcommand,
     at_least,
     say,
@@ -128,11 +128,11 @@ def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
         except (ConfigError, StoreError) as problem:
             raise click.UsageError(str(problem)) from None
         except NotRepeated as problem:
-            raise Cannot(str(problem)) from None
+            raise NoVerdict(str(problem)) from None
     except NoSpark as problem:
         raise click.UsageError(str(problem)) from None
     except SparkFailed as problem:
-        raise Cannot(f"{problem}; what is finished is in {folder}, and the same command goes on") from None
+        raise NoVerdict(f"{problem}; what is finished is in {folder}, and the same command goes on") from None
 
 
 def asked(**flags: Any) -> Grid | None:
@@ -174,7 +174,7 @@ class Sweep:
         """Run it, write its report and print what it came to; returns the exit code.
 
         Raises:
-            NoSpark, SparkFailed, NotRepeated, Cannot: there is no answer, or only a part of it.
+            NoSpark, SparkFailed, NotRepeated, NoVerdict: there is no answer, or only a part of it.
         """
         from traces.sweep.again import run_again
         from traces.sweep.findings import NotRepeated, findings
@@ -192,7 +192,7 @@ class Sweep:
         try:
             files = write_report(self.store, summary, found, again)
         except OSError as problem:
-            raise Cannot(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
+            raise NoVerdict(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
         self.bar.stop()
         code = VIOLATED if summary.every.broken else NO_VERDICT if summary.every.unfinished else HELD
         if as_json:
@@ -203,7 +203,7 @@ class Sweep:
         """Every block that is missing, the summary, and what each block has.
 
         Raises:
-            NoSpark, SparkFailed, Cannot: it is not finished.
+            NoSpark, SparkFailed, NoVerdict: it is not finished.
         """
         from traces.spark import NoSpark, SparkFailed
         from traces.spark.session import session
@@ -231,7 +231,7 @@ class Sweep:
             raise
         except KeyboardInterrupt:
             done = sum(len(self.store.numbers(block)) for block in self.store.finished())
-            raise Cannot(
+            raise NoVerdict(
                 f"interrupted with {done:,} of {self.store.question.count:,} configurations finished; "
                 f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` goes on"
             ) from None

@@ -176,7 +176,7 @@ def answers(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Fou
     """What each of a group found.
 
     Raises:
-        Cannot: there is no answer.
+        NoVerdict: there is no answer.
         MatrixError: the text is wrong.
     """
     from zabspec.language import LanguageError

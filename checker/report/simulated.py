@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from checker.ending import HELD, VIOLATED, Cannot, hush, say
+from checker.ending import HELD, VIOLATED, NoVerdict, hush, say
 from checker.output import table
 from checker.output_files import write_file
 from checker.report.outputs import SimulationOutputs
@@ -235,7 +235,7 @@ def print_digest(sha256: str) -> int:
     """The digest alone. The lab's program prints no newline after it; a terminal wants one.
 
     Raises:
-        Cannot: it cannot be written.
+        NoVerdict: it cannot be written.
     """
     try:
         sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
@@ -244,7 +244,7 @@ def print_digest(sha256: str) -> int:
         hush()  # a reader that has gone away changes nothing
     except OSError as problem:
         hush()
-        raise Cannot(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
+        raise NoVerdict(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
     return HELD
 
 

@@ -142,7 +142,7 @@ def test_where_the_stack_of_python_finds_no_memory_that_is_out_of_memory(
 
 def test_only_what_could_not_be_answered_is_3_and_a_wrong_question_always_2(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fails(monkeypatch, click.FileError("here", "no such file")).exit_code == 2  # 1 by click's own reckoning
-    assert fails(monkeypatch, ending.Cannot("here is no room")).exit_code == 3
+    assert fails(monkeypatch, ending.NoVerdict("here is no room")).exit_code == 3
     assert fails(monkeypatch, SystemExit(7)).exit_code == 3
 
 

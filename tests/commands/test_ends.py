@@ -227,7 +227,7 @@ def test_no_time_is_no_verdict_and_json_says_so(words: tuple[str, ...]) -> None:
 
 
 CUTS = (
-    KeyboardInterrupt(), MemoryError(), ending.Cannot("no room"), KeyError("who"), OSError(errno.ENOSPC, "full"),
+    KeyboardInterrupt(), MemoryError(), ending.NoVerdict("no room"), KeyError("who"), OSError(errno.ENOSPC, "full"),
 )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest
 
 
 def test_who_catches_wrong_questions_catches_no_end() -> None:
-    assert not issubclass(ending.Cannot, click.ClickException)
+    assert not issubclass(ending.NoVerdict, click.ClickException)
 
 
 def test_where_no_memory_is_left_no_library_is_called() -> None:
