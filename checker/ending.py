@@ -21,8 +21,8 @@ from checker.plain_text import one_line, plain, sentence
 from zabspec.files import is_cwd_gone
 
 __all__ = [
-    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "NoVerdict", "complain", "cut_short", "end_where_it_stands",
-    "ended", "hush", "one_line", "open_streams", "plain", "say", "say_error", "settle",
+    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "NoVerdict", "complain", "cut_short",
+    "end_where_it_stands", "ended", "hush", "one_line", "open_streams", "plain", "say", "say_error", "settle",
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
