@@ -47,7 +47,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from traces import build_trace
 from traces.judging.judge import judge_plainly, read_units
-from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of
+from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, needs
 from traces.judging.simulated import judge
 from traces.judging.single_run import judge_rows
 from traces.judging.tally import COUNTS, Unit, judge_unit
@@ -63,6 +63,20 @@ NAMES = tuple(p.name for p in JUDGED)
 def test_every_property_of_histories_is_judged() -> None:
     assert set(BITS) == set(NAMES) == {*KERNEL, "durability"}
     assert judgeable(OBSERVED) == mask_of(list(KERNEL))
+
+
+def test_of_what_no_event_says_nothing_is_judged() -> None:
+    def told(h: Any) -> bool:
+        return bool(h.delivered or h.revised)
+
+    def untold(h: Any) -> bool:
+        return bool(h.delivered or h.abcast_in_pass)
+
+    def of_nothing(h: Any) -> bool:
+        return bool(h)
+
+    assert needs(told) == {"abdeliver", "revise"}
+    assert needs(untold) is needs(of_nothing) is None
 
 
 # --- histories made up at random -----------------------------------------------------------------

@@ -16,7 +16,7 @@ from histories import Abcast, Accept, Deliver, Establish, Event, History, Instan
 from judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
 
 from checker.cli import main
-from traces.judging import numbers
+from traces.judging import careful, numbers
 from traces.judging.careful import judge_carefully, judged_by_care
 from traces.judging.facts import completions, united
 from traces.judging.gaps import ALWAYS_SAID, EVERY, GAPS, TRANSACTIONS, Where, affected, among, merged, sentence
@@ -222,6 +222,19 @@ def test_what_is_judged_with_care_comes_to_what_the_kernel_says() -> None:
             if word == "violated" and "integrity" not in kernel:
                 by = [int(batch.columns["time"][rows[0]]) for rows in (care[name].rows, kernel[name])]
                 assert by[0] == by[1], (seed, name, "in which moment")
+
+
+@pytest.mark.parametrize("most", ["MOST_ROWS", "MOST_BROADCASTS"])
+def test_a_run_with_too_many_rows_or_too_many_broadcasts_is_not_judged_with_care(
+    most: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Either is enough: it would take too long."""
+    source = random.Random(1)
+    h = made_up(source, 30, 3, txns=6)
+    batch = Batch(rows_of(h, 0, some_moments(source, h)).as_table().select(list(COLUMNS)), "one")
+    assert judge_carefully(batch, 0, judged_by_care) is not None
+    monkeypatch.setattr(careful, most, 0)
+    assert judge_carefully(batch, 0, judged_by_care) is None
 
 
 # --- the command ---------------------------------------------------------------------------------

@@ -188,6 +188,14 @@ def test_one_clause_is_asked_about_as_well_as_all() -> None:
             assert {f.clause: f.answer for f in alone} == {n: a for n, a in every.items() if n == c.name}
 
 
+def test_a_move_has_the_names_that_the_protocol_gives() -> None:
+    labels = [m.label for m in Induction(model(configured()), clauses()).moves]
+    assert len(labels) == len(set(labels))
+    kinds = [f"receive(process={p}, source={q}) {name}" for p in (0, 1) for q in (0, 1) for name in ("TICK", "STOP")]
+    own = [f"rise(process={p}){choice}" for p in (0, 1) for choice in ("", " choice 1")]
+    assert set(labels) == {*kinds, *own, "stop(process=0)", "stop(process=1)", "strike()"}
+
+
 def test_what_holds_at_first_and_what_follows() -> None:
     made = model(configured())
     names, first = python_names(configured()), made.program.initial()

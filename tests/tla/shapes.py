@@ -422,13 +422,13 @@ def a_value_of_an_enumeration(s: State) -> None:
 
 def claimed(s: State, p: Node) -> Node:
     s.level[p] += 1
-    return p
+    return NOBODY if s.level[p] > 2 else p
 
 
 @environment_step(when=ready, everywhere=True)
 def a_process_from_a_call(s: State) -> None:
     s.chief = claimed(s, 1)
-    s.out = s.level[claimed(s, 2)] + (10 if claimed(s, 0) == s.chief else 20)
+    s.out = (1 if claimed(s, 2) == NOBODY else 2) + (10 if claimed(s, 0) == s.chief else 20)
     s.turn = 26
 
 
