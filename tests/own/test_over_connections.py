@@ -18,6 +18,7 @@ from checker.explore.result import Exploration, Limits
 from invariants import properties_of
 from traces import Runner, Trace, build_trace
 from traces.record.file import read_trace, write_trace
+from traces.record.simulated import simulated_trace
 from traces.replay.replay import replay
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -106,6 +107,15 @@ def test_a_crash_forgets_what_is_volatile_of_every_pair() -> None:
     after.step(word)
     assert after.state.key() == steps[word][: len(data)]
     assert list(after.state.heard[0]) == [False, False, False]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_simulated_run_that_elects_is_a_trace(seed: int) -> None:
+    """An election and its voters' following are one step, as in the explorer, with the voters named."""
+    trace = simulated_trace(Run(seed, rounds=120, protocol=str(TEXT)))
+    elections = [step.word.operands for step in trace.steps if step.word.kind == "elect"]
+    assert elections
+    assert all(o["quorum"].bit_count() == 1 and not o["quorum"] >> o["leader"] & 1 for o in elections)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])

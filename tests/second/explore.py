@@ -26,7 +26,8 @@ class Graph:
 
     def author_error(self) -> int | None:
         """Return the depth at which `no-runtime-error` is violated (P8), or None."""
-        return min((self.depth[i] + 1 for i, _, _, capacity in self.errors if not capacity), default=None)
+        depths = (self.depth[i] + 1 if i >= 0 else 0 for i, _, _, capacity in self.errors if not capacity)  # -1: R5
+        return min(depths, default=None)
 
 
 def explore(world: World, properties: list[Property], max_states: int, max_depth: int) -> tuple[Graph, Judge]:

@@ -65,6 +65,7 @@ class StepListener(Listener):
         self.again: set[Key] = set()
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
+        self.voters = 0  # that have yet to follow the leader whom they elect, all in one step
         self.notes_down = cluster.parts_of.text is not None
         if self.notes_down:
             names["went_down"] = self.went_down(names["went_down"])
@@ -72,11 +73,14 @@ class StepListener(Listener):
 
     def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
         super().begins(s, name, p, rest)
+        if self.voters:
+            self.voters -= 1
+            return
         s.choices, s.steps, s.accepts, s.accept_epoch = 1, 0, 0, 0
         self.word = self.said(s, name, p, rest)
 
     def ends(self, s: StateView) -> None:
-        if self.word is None or (self.notes_down and self.word.kind == "crash"):
+        if self.word is None or self.voters or (self.notes_down and self.word.kind == "crash"):
             return  # a crash ends when the world has noted that the process is down
         self.happens(s, replace(self.word, choice=s.choice if s.choices > 1 else 0))
 
@@ -112,6 +116,9 @@ class StepListener(Listener):
             ends = {"leader": l, "follower": f} if up else {"follower": f, "leader": l}
             kind = "_".join(filter(None, (kind, "to_leader" if up else "to_follower")))
             return StepWord(kind, {**ends, "place": self.place(up, m)})
+        if name == "on_elected":
+            self.voters = int(s.quorum).bit_count()
+            return StepWord("elect", {"leader": p, "quorum": int(s.quorum)})
         if name == "on_message":
             assert m is not None
             if s.order == ORDERED:

@@ -44,11 +44,13 @@ def ask_oracle(s: State, p: Node) -> None:
     if (quorum > 0 or s.MAJORITY == 1) and elects(s, p, quorum):  # who is alone elects itself
         spend_election(s)
         its_turn_in(s, p)
+        s.quorum = quorum  # whoever listens is told who elects p
         on_elected(s, p)
         for f in range(s.NODES):
             if (quorum >> f) & 1 == 1:
                 its_turn_in(s, f)
                 follow(s, f, p)
+        s.quorum = 0
     elif quorum == 0 and l >= 0 and looks(s, p) and is_followed(s, l) and reaches(s, p, l):
         follow(s, p, l)
     after_event(s)

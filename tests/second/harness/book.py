@@ -56,7 +56,9 @@ class Book:
 
     def last_level(self) -> int:
         """The first depth of which some state is not expanded."""
-        return self.depth[len(self.expanded)] if len(self.expanded) < len(self.keys) else max(self.depth) + 1
+        return (
+            self.depth[len(self.expanded)] if len(self.expanded) < len(self.keys) else max(self.depth, default=-1) + 1
+        )
 
     def path(self, k: int) -> list[tuple[str, int]]:
         """A shortest run to a state: labels, and the states that they lead to."""

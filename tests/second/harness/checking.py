@@ -152,7 +152,7 @@ def check(generated: Generated, folder: Path, engines: Collection[str], referenc
 def describe(outcome: Outcome, generated: Generated, request: dict[str, Any], book: Book) -> None:
     """What a protocol is, and how large."""
     outcome.request = request
-    outcome.states, outcome.edges, outcome.depth = len(book.keys), len(book.answer["edges"]), max(book.depth)
+    outcome.states, outcome.edges, outcome.depth = len(book.keys), len(book.answer["edges"]), max(book.depth, default=0)
     outcome.complete, outcome.errors = book.complete, len(book.errors)
     outcome.violated = [name for name, v in book.verdicts.items() if v["result"] == "violated"]
     outcome.properties = len(book.verdicts)
@@ -178,6 +178,9 @@ def compare(
         if found is not None:
             differences.append(found)
 
+    if not book.keys:
+        note("no initial state", lambda: searching.without_initial(question, book))
+        return differences
     if "interpreted" in engines:
         note("interpreted", lambda: searching.interpreted(question, book, Interpreted(question)))
     machine = {"compiled", "checkpointed"} & set(engines)

@@ -18,6 +18,7 @@ from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import NotRenamings
+from checker.requests.running import failed_at_start
 from invariants.registry import keeps
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ
@@ -28,7 +29,7 @@ from zabspec.language.reference import ERRORS, StateView
 
 __all__ = [
     "ample", "checkpointed", "explored", "interpreted", "runs_differ", "sleeping", "symmetric", "verdicts_of",
-    "without_stuttering",
+    "without_initial", "without_stuttering",
 ]  # fmt: skip
 
 HELD, VIOLATED, VACUOUS = "held", "violated", "premise not reached"
@@ -155,6 +156,17 @@ def sets_differ(engine: str, book: Book, wanted: Mapping[str, int], found: Mappi
 
 
 # --- the engines --------------------------------------------------------------------------------------
+
+
+def without_initial(question: Question, book: Book) -> Difference | None:
+    """Hold a model whose initial state meets an error (R5) against the reference."""
+    found = failed_at_start(question.model, question.properties, "compiled")
+    if found is None:
+        return Difference("initial", "only the product has an initial state", list(map(str, book.errors)))
+    authors = book.answer["verdicts"][RUNTIME]["result"] == VIOLATED
+    if found.failed != authors:
+        return Difference("initial", "whose error it is", [found.error, *map(str, book.errors)])
+    return None
 
 
 def interpreted(question: Question, book: Book, engine: Interpreted) -> Difference | None:

@@ -22,10 +22,10 @@ __all__ = ["compared"]
 
 RUNS = 4
 ROUNDS = 120
-# What is no difference; the last: a user protocol's timers fire more often than the budgets allow, which stay as asked.
+# What is no difference; the last: a user protocol whose timers or crashes exceed the budgets, which stay as asked.
 BEYOND = re.compile(
     "the run is larger than any configuration|the simulated run ends in an error"
-    r"|step \d+, word: (heartbeat|election_timeout|timeout)\(.* is not possible there"
+    r"|step \d+, word: (heartbeat|election_timeout|timeout|crash)\(.* is not possible there"
 )
 ENOUGH = 500  # states of a request with what a run has spent: the steps in those beyond are not held
 
