@@ -134,15 +134,15 @@ class Transition:
         """A step word with each of its choices."""
         guard = self.guards[word]
         out: list[Action] = []
-        most = 1
-        while len(out) < most:
-            choice = len(out)
+        choice, most = 0, 1
+        while choice < most:
             action = self.action(word | choice << CHOICE, guard)
             choices = self.scalar(action.after, "choices")
-            if choice:
-                action = self.action(word | choice << CHOICE, and_(guard, n.less(choice, choices)))
             most = max(most, n.span(choices)[1])
-            out.append(action)
+            taken = and_(guard, n.less(choice, choices)) if choice else guard
+            if taken is not False:  # else what was chosen before leaves no alternative with this number
+                out.append(self.action(word | choice << CHOICE, taken) if choice else action)
+            choice += 1
         return out
 
     def action(self, word: int, guard: Truth, more: Mapping[int, int | bool] | None = None) -> Action:

@@ -752,7 +752,7 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
         assert interrupted + 3 <= checkpoint.depths()[-1] < FAR, "it was to be ended before its end"
 
     output, trouble = command(*options, "--resume", question_words=LONGER).communicate(timeout=HANG)
-    assert not trouble
+    assert not [line for line in trouble.splitlines() if not line.startswith("zabcheck: level ")]  # progress, if slow
     same_as_local(output, True, MEDIUM, FAR)
 
 

@@ -181,7 +181,7 @@ def test_what_names_a_process_is_no_part_of_a_colour_as_it_is() -> None:
 
 
 POINTERS = (None, ctypes.c_void_p, ctypes.c_void_p)
-WITH_COLOURS = {**Compiled.exports, "own_colours": POINTERS, "shared_colours": POINTERS}
+WITH_COLOURS = {**Compiled.exports, "_own_colours": POINTERS, "_shared_colours": POINTERS}
 
 
 class Coloured(Compiled):
@@ -191,8 +191,8 @@ class Coloured(Compiled):
 
     def colours(self, data: bytes) -> list[int]:
         room = (ctypes.c_int64 * 16)()
-        self.own_colours(self.state(data), room)  # type: ignore[attr-defined]
-        self.shared_colours(self.state(data), room)  # type: ignore[attr-defined]
+        self._own_colours(self.state(data), room)  # type: ignore[attr-defined]
+        self._shared_colours(self.state(data), room)  # type: ignore[attr-defined]
         return list(room[:NODES])
 
 
