@@ -102,6 +102,15 @@ def test_more_engines_say_it_too(seed: int, tmp_path: Path, reference: Reference
     held(seed, tmp_path, reference, *USUAL, "checkpointed", "simulated", "symbolic", "distributed")
 
 
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("seed", [61003, 61010])
+def test_simulated_runs_that_were_none_of_the_model(seed: int, tmp_path: Path, reference: Reference) -> None:
+    """61003: an election and its voters' following are one step. 61010: a message to a leader that is down was received
+    by its handler."""
+    outcome = held(seed, tmp_path, reference, "simulated")
+    assert outcome.compared == ["simulated"]
+
+
 # --- what the harness sees -----------------------------------------------------------------------------------
 
 

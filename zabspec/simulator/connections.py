@@ -260,6 +260,8 @@ def deliver_due(s: State) -> None:
             deliver_down(s, word, f, l)
         elif way == NOTICE_DOWN and s.follower_end[f][l] and not may_receive(s, f):
             push(s, word + TICK)
+        elif way == NOTICE_UP and s.leader_end[f][l] and is_down(s, l):  # whoever is down learns nothing
+            push(s, word + TICK)
         else:
             release(s, slot)
             if way == NOTICE_UP and s.leader_end[f][l]:
@@ -276,7 +278,8 @@ def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
     """A message for the leader's end."""
     slot = slot_of(word)
     number = s.flight[slot].number
-    if s.role[l] == LEADING and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
+    hears = s.role[l] == LEADING and not is_down(s, l)
+    if hears and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
         s.taken_up[f][l] = max(number, s.taken_up[f][l])
         receive_as_leader(s, l, f, s.flight[slot])
         after_event(s)
