@@ -114,6 +114,7 @@ def test_a_mutant_is_judged_and_the_tree_is_as_it_was(tree: Tree, before: str, a
     assert (ROOT / path).read_text(encoding="utf-8") == whole
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_mutant_that_never_ends_is_out_of_time(tree: Tree) -> None:
     path = "zabspec/zab.py"
     whole = (ROOT / path).read_text(encoding="utf-8")

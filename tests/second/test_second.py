@@ -57,6 +57,7 @@ def test_a_seed_gives_one_protocol() -> None:
     assert protocol(5).text != protocol(6).text
 
 
+@pytest.mark.slow(seconds=1)
 def test_every_protocol_is_one_that_the_product_takes(tmp_path: Path) -> None:
     """A protocol that is refused says nothing: the generator knows what the language is."""
     ordered = next(seed for seed in range(100, 1000) if protocol(seed).features["order"])
@@ -72,12 +73,14 @@ def test_every_protocol_is_one_that_the_product_takes(tmp_path: Path) -> None:
             question.check()
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_generator_uses_the_whole_language() -> None:
     used = Counter(name for seed in range(40) for name in constructs(protocol(seed).text))
     assert len([name for name in CONSTRUCTS if not used[name]]) < len(CONSTRUCTS) // 12
     assert any("LOW" in line for line in table(Counter(), 40, 1))
 
 
+@pytest.mark.slow(seconds=3)
 def test_seldom_shapes_are_drawn_too() -> None:
     """They have random numbers of their own: a protocol without them is what it was before there were any."""
     texts = [protocol(seed).text for seed in range(120)]

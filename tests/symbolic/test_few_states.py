@@ -179,6 +179,7 @@ def test_each_answer_is_that_of_all_states(without: set[str], split: bool) -> No
     assert set(wanted) <= {m.label for m in induction.moves}, "a step that is taken is asked about"
 
 
+@pytest.mark.slow(seconds=1)
 def test_one_clause_is_asked_about_as_well_as_all() -> None:
     induction = Induction(model(configured()), clauses(), targets=targets())
     for move in induction.moves:

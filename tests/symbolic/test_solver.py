@@ -145,7 +145,7 @@ def free():
         time.sleep(0)
 
 threading.Thread(target=free, daemon=True).start()
-for n in range(400):
+for n in range(150):
     solver = Solver()
     solver.add(z3.Or(p, q))
     dropped.extend(z3.And(z3.Bool(f"a{n % 7}_{k}"), p) for k in range(50))
@@ -155,6 +155,7 @@ over.append(True)
 """
 
 
+@pytest.mark.slow(seconds=2)
 def test_terms_freed_by_another_thread_change_no_answer():
     """As Python's garbage collector does it, in whichever thread it runs. z3 crashed, or gave a wrong answer."""
     command = [sys.executable, "-c", FREED_BY_ANOTHER_THREAD]
@@ -188,6 +189,7 @@ print(threading.active_count())
 """
 
 
+@pytest.mark.slow(seconds=1)
 def test_after_an_interrupted_request_z3_is_used_by_one_thread_alone():
     """In a process that goes on, as a notebook does: what was interrupted has ended before the next query begins."""
     done = subprocess.run([sys.executable, "-c", ABANDONED], capture_output=True, text=True, timeout=HANG, check=False)
