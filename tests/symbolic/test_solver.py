@@ -130,36 +130,19 @@ def test_control_c_stops_work_that_builds_terms():
     assert float(done.stdout) < 5, "CPU seconds"
 
 
-FREED_BY_ANOTHER_THREAD = """
-import threading, time, z3
-from checker.symbolic import abandoned
-from checker.symbolic.solver import Answer, Solver
-
-p, q = z3.Bools("p q")
-dropped, over = [], []
-
-def free():
-    while not over:
-        while dropped:
-            dropped.pop()
-        time.sleep(0)
-
-threading.Thread(target=free, daemon=True).start()
-for n in range(150):
-    solver = Solver()
-    solver.add(z3.Or(p, q))
-    dropped.extend(z3.And(z3.Bool(f"a{n % 7}_{k}"), p) for k in range(50))
-    assert solver.check(z3.Not(p)).answer is Answer.COUNTEREXAMPLE
-    assert solver.check(z3.Not(p), z3.Not(q)).proved
-over.append(True)
+TOLD = """
+import z3
+told = []
+z3.Z3_enable_concurrent_dec_ref = told.append
+import checker.symbolic.solver
+assert [context.value for context in told] == [z3.main_ctx().ref().value]
 """
 
 
-@pytest.mark.slow(seconds=2)
-def test_terms_freed_by_another_thread_change_no_answer():
-    """As Python's garbage collector does it, in whichever thread it runs. z3 crashed, or gave a wrong answer."""
-    command = [sys.executable, "-c", FREED_BY_ANOTHER_THREAD]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
+def test_z3_is_told_that_other_threads_free_terms():
+    """Python's garbage collector frees terms in whichever thread it runs, while another is inside z3: that crashed z3
+    within seconds on two idle cores, and can change an answer. z3 queues what is freed if it is told to expect it."""
+    done = subprocess.run([sys.executable, "-c", TOLD], capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
