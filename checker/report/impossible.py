@@ -1,6 +1,6 @@
 """What no exploration comes to: figures of a report that contradict each other, its request or its protocol.
 
-Each generator yields sentences. A report of which none yields anything may still be forged: `--again` explores it anew.
+Each generator yields sentences. A report for which none yields anything may still be forged: `--again` explores it again.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def limited(report: Claim) -> Iterator[str]:
 
 
 def covered(report: Claim) -> Iterator[str]:
-    """Yield what contradicts how far the exploration is said to have gone, and why no further."""
+    """Yield contradictions between the figures and the reported coverage and end of the exploration."""
     coverage, depth, whole = report["coverage"], report["states"]["depth"], report["coverage"]["whole_depth"]
     narrowed, asked = report["engine"]["narrowed"], report["limits"]["depth"]
     broken = {p["name"] for p in report["properties"] if p["violation"]}
@@ -159,7 +159,7 @@ def ended(report: Claim) -> bool:
 
 
 def left_out(report: Claim) -> Iterator[str]:
-    """Yield what contradicts what is said to have been left out."""
+    """Yield contradictions between the figures and the reported reductions."""
     engine, states = report["engine"], report["states"]
     if engine["symmetry"] and engine["symmetry_off"]:
         yield f"it used symmetry, and did not: {engine['symmetry_off']}"
@@ -207,7 +207,7 @@ def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[
 
 
 def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[str]:
-    """Yield what is wrong with what is said of stuttering receipts."""
+    """Yield what is wrong with the report's mode of stuttering receipts."""
     program, said = model.program, report["engine"].get("stuttering_off")
     front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
     follows = why_every_receipt(model, judged, front)

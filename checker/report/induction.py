@@ -13,11 +13,11 @@ HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
 MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
 INSIDE = 78  # columns of what stands two farther in
 BROKEN = "violated"  # in a run, whatever was proved
-KEPT = "kept"  # what is proved of a clause that somebody named, the others being assumed
+KEPT = "kept"  # a clause that the request names is proved, the others being assumed
 
 
 def answer_of(outcome: Outcome) -> tuple[str, int]:
-    """The answer in a word, and the exit code. Of clauses that somebody named it is never the word for all."""
+    """Return the answer in a word, and the exit code. If the request names clauses, the word is never the one for all."""
     if outcome.refuted:
         return BROKEN, NOT_INDUCTIVE
     if any(v.word == "not inductive" for v in outcome.verdicts):
@@ -74,7 +74,7 @@ def premises_object(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def conclusion(outcome: Outcome) -> str:
-    """How many clauses are proved; of clauses that somebody named which they are, and that they are not all."""
+    """Return how many clauses are proved; if the request names clauses, also which, and that they are not all."""
     question, verdicts, kept = outcome.question, outcome.verdicts, proved_of(outcome)[0]
     within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
     empty = [name for name in outcome.unreached if name in kept]
@@ -220,7 +220,7 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
 
 
 def verdict_word(v: Verdict, outcome: Outcome) -> str:
-    """A verdict, for machines: whether its premise is reached is said beside it."""
+    """Return a verdict for machines; whether its premise is reached is a field of its own."""
     if v.word == "proved" or v.clause.name in outcome.refuted or (v.holds and outcome.groundless):
         return verdict_text(v, outcome).partition(",")[0]
     return v.word

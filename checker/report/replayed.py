@@ -13,7 +13,7 @@ __all__ = ["as_json", "as_text"]
 
 
 def as_text(result: Replayed) -> str:
-    """What is printed: a line a step, the verdict, the digest."""
+    """Return a line for each step, the verdict and the digest."""
     width = len(str(len(result.steps)))
     lines = [folded(happened(step), f"{step.number:>{width}}  ") for step in result.steps]
     return "\n".join(
@@ -22,7 +22,7 @@ def as_text(result: Replayed) -> str:
 
 
 def as_json(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:
-    """What a machine is told."""
+    """Return the replay as JSON values."""
     return {
         "format": 1,
         "trace": str(path),

@@ -39,7 +39,7 @@ class BmcRequest(Request):
         depth: all runs of so many steps, and some longer ones.
         source: `TRACE[:STEP]`, the state of a saved trace from which runs start; empty: the initial state.
         properties: names; none: all that are checked by default.
-        every: z3 is asked once in so many steps, and at the end.
+        every: steps between two queries; one more query follows at the end.
         time_limit: seconds in all; query_limit: of each query.
         seed: of the solver.
         trace: where the counterexample is saved; empty: a file named for it; None: nowhere.
