@@ -1,6 +1,7 @@
 """What no exploration comes to: figures of a report that contradict each other, its request or its protocol.
 
-Each generator yields sentences. A report for which none yields anything may still be forged: `--again` explores it again.
+Each generator yields sentences.
+A report for which none yields anything may still be forged; `--again` explores it again.
 """
 
 from __future__ import annotations

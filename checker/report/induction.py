@@ -17,7 +17,7 @@ KEPT = "kept"  # a clause that the request names is proved, the others being ass
 
 
 def answer_of(outcome: Outcome) -> tuple[str, int]:
-    """Return the answer in a word, and the exit code. If the request names clauses, the word is never the one for all."""
+    """Return the answer in a word, and the exit code. Where the request names clauses it is never the word for all."""
     if outcome.refuted:
         return BROKEN, NOT_INDUCTIVE
     if any(v.word == "not inductive" for v in outcome.verdicts):
