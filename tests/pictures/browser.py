@@ -26,10 +26,15 @@ KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35}
 
 
 class Browser:
-    """One page of a browser. Commands are those of the Chrome DevTools Protocol."""
+    """One page of a browser. Commands are those of the Chrome DevTools Protocol.
 
-    def __init__(self, ask: int, hear: int) -> None:
-        self.ask, self.hear = ask, hear
+    Args:
+        ask, hear: the ends of its debugging pipe.
+        pid: its process.
+    """
+
+    def __init__(self, ask: int, hear: int, pid: int) -> None:
+        self.ask, self.hear, self.pid = ask, hear, pid
         self.buffer = b""
         self.count = 0
         self.events: list[dict[str, Any]] = []
@@ -137,7 +142,7 @@ def browser(flags: Sequence[str] = FLAGS) -> Iterator[Browser]:
         for end in theirs:
             os.close(end)
         try:
-            yield Browser(ask, hear)
+            yield Browser(ask, hear, process.pid)
         finally:
             os.close(ask)
             os.close(hear)

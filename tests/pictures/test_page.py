@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from browser import CHROMIUM, Browser, browser
 from conftest import much
+from patience import cpu_of
 from test_pictures import NETWORKS, PICTURED, pictured, walk
 
 from traces import to_mermaid
@@ -130,10 +131,13 @@ def test_what_changed_is_shown_before_and_after(page: Browser, folder: Path) -> 
 
 
 @needs_chromium
-def test_sixty_steps_of_seven_processes_load_in_a_second(page: Browser, folder: Path) -> None:
+def test_sixty_steps_of_seven_processes_load_soon(page: Browser, folder: Path) -> None:
+    """In CPU seconds of the whole browser: how long a load takes says how busy the machine is."""
     page.open(folder / "long.html")
-    timing = "(t => t.loadEventEnd - t.startTime)(performance.getEntriesByType('navigation')[0])"
-    assert min(page.run(timing) for _ in [page.open(folder / "long.html") for _ in range(2)]) < 1000
+    before = cpu_of(page.pid)
+    page.open(folder / "long.html")
+    spent = cpu_of(page.pid) - before
+    assert spent < 1.5
     assert (folder / "long.html").stat().st_size < 1_000_000
     assert page.troubles() == []
 
