@@ -33,7 +33,9 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
     Raises:
         RequestError: a flag does not go with the others, or has no such value.
     """
-    given = {name for name, value in flags.items() if value not in (None, False, (), "")}
+    given = {
+        name for name, value in flags.items() if value is not None and value is not False and value not in ((), "")
+    }
     mode = next((name for name in MODES if name in given), "")
     kind = MODES.get(mode, ExploreRequest)
     for name, why in (("goals", "--goal is for --live"), ("seed", "--seed is for --search and --mutate")):

@@ -83,9 +83,9 @@ class InductRequest(Request):
         if protocol_named(model.protocol).text is None:
             model = replace(
                 model,
-                nodes=model.nodes or USUAL_NODES,
-                txns=model.txns or USUAL_TXNS,
-                max_epoch=model.max_epoch or USUAL_EPOCH,
+                nodes=USUAL_NODES if model.nodes is None else model.nodes,
+                txns=USUAL_TXNS if model.txns is None else model.txns,
+                max_epoch=USUAL_EPOCH if model.max_epoch is None else model.max_epoch,
                 budgets=USUAL_BUDGETS | dict(model.budgets),
             )
         return model.configuration()

@@ -18,6 +18,7 @@ from checker.commands.requested import requested
 from checker.errors import RequestError
 from checker.requests import exploration, explore
 from checker.requests.explore import ExploreRequest
+from checker.requests.induct import InductRequest
 from checker.requests.keywords import request_of
 from checker.requests.kinds import KINDS, from_json
 from checker.requests.live import LiveRequest
@@ -120,6 +121,13 @@ def test_an_exploration_that_cannot_be_is_no_request(values: dict[str, Any], sen
         ExploreRequest(TINY, **values)
 
 
+@pytest.mark.parametrize(("name", "sentence"), [("nodes", "--nodes must be 1 to 7"), ("txns", "--txns must be 1 to 7")])
+def test_zero_is_no_number_that_was_not_given(name: str, sentence: str) -> None:
+    """An induction about no process would have been answered about three."""
+    with pytest.raises(RequestError, match=sentence):
+        InductRequest(ModelRequest(**{name: 0})).question()
+
+
 # --- from flags and from keywords ------------------------------------------------------------------------
 
 
@@ -171,6 +179,12 @@ def test_what_a_request_has_no_field_for_does_not_go_with_it(mode: str) -> None:
             requested(**flags(mode, word))
         said += 1
     assert said >= 5
+
+
+@pytest.mark.parametrize("words", [("--seed=0",), ("--live", "--seed=0")])
+def test_a_flag_of_zero_is_given(words: tuple[str, ...]) -> None:
+    with pytest.raises(RequestError, match=r"^--seed (is for --search|does not go with --live)"):
+        requested(**flags(*words))
 
 
 def test_every_flag_of_the_command_is_a_field_or_an_output() -> None:
