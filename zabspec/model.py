@@ -70,19 +70,19 @@ class Configuration(Parameters):
         if not self.network:
             object.__setattr__(self, "network", found.network or networks[0])
         if self.network not in networks:
-            whose = "" if self.protocol == "zab" else f" for {self.protocol}"
+            whose = "" if self.protocol == Parameters.protocol else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
 
     def _check_budgets(self, found: Protocol) -> None:
         world = found.world
+        own = not found.declared.bounded_by_world
         for name, budget in BUDGETS.items():
             value, flag = getattr(self, name), f"--{name.replace('_', '-')}"
             if value is UNSET:
-                usual = budget.usual.get(world.name, 0) if found.text is None else found.budgets.get(name, 0)
-                object.__setattr__(self, name, usual)
+                object.__setattr__(self, name, found.usual(name))
             elif not 0 <= value <= 15:
                 raise ConfigError(f"{flag} must be 0 to 15, not {value}")
-            elif value and found.text is not None and name in OF_TIMERS and name not in found.budgets:
+            elif value and own and name in OF_TIMERS and name not in found.budgets:
                 raise ConfigError(f"{flag} is not for {self.protocol}, which declares no such budget")
             elif value and name == "power_losses" and not found.disks:
                 raise ConfigError(f"--power-losses is not for {self.protocol}, which has nothing on a disk")
@@ -151,7 +151,7 @@ class Model:
             which: of the protocol's own steps of that kind.
         """
         text = self.protocol.text
-        own = {"action": text.actions, "environment": text.changes}.get(kind.name, ()) if text is not None else ()
+        own = {"action": text.actions, "environment": text.changes}.get(kind.name, ())
         if kind is KINDS["elect"] and ELECTIONS in self.protocol.budgets:
             return ELECTIONS
         return own[which].budget if which < len(own) else kind.spends
@@ -164,11 +164,10 @@ class Model:
             return 0
         if c.max_epoch:
             return c.max_epoch
-        if self.protocol.text is not None:
-            return self.protocol.text.epochs(self.size(0))
-        if self.protocol.epochs is not None:
-            return self.protocol.epochs(c)
-        return self.world.epochs(c)
+        declared = self.protocol.declared
+        if declared.bounded_by_world and declared.epochs is None:
+            return self.world.epochs(c)
+        return self.protocol.text.epochs(self.size(0))
 
     @cached_property
     def channels(self) -> Capacity:
@@ -177,12 +176,10 @@ class Model:
         c = self.configuration
         if c.channel:
             return c.channel, c.channel
-        if self.protocol.text is not None:
-            flight = self.protocol.text.flight(self.size(self.epochs))
-            return flight, flight
-        if self.protocol.capacity is not None:
-            return self.protocol.capacity(c)
-        return self.world.capacity(c)
+        declared = self.protocol.declared
+        if declared.bounded_by_world and declared.flight is None:
+            return self.world.capacity(c)
+        return self.protocol.text.flight(self.size(self.epochs))
 
     @cached_property
     def most_steps(self) -> int:
@@ -195,8 +192,7 @@ class Model:
         if self.protocol.elects:
             who = 2 * self.majority if self.fails else 0  # fail inside an election
             most += c.nodes * ((1 + who) * (1 << c.nodes) + 3 * c.nodes)
-        chooses = self.protocol.text is not None and self.protocol.text.chooses
-        return most * MOST_CHOICES if chooses or self.fails else most
+        return most * MOST_CHOICES if self.protocol.text.chooses or self.fails else most
 
     @property
     def txn(self) -> Record:
@@ -217,23 +213,21 @@ class Model:
     def size(self, epochs: int) -> Sizes:
         """How large the question is."""
         c = self.configuration
-        return Sizes(c.nodes, c.txns, epochs, budgets=c.budget)
+        return Sizes(c.nodes, c.txns, epochs, budgets=c.budget, variant=c.variant)
 
     @cached_property
     def own_world(self) -> tuple[ModuleType, ...]:
-        """What stands between the world and a text of somebody's own."""
+        """What stands between the world and the protocol: the functions that follow from its marks."""
         text = self.protocol.text
-        if text is None:
-            return ()
         world = text.world(self.union, self.crashes, start=self.configuration.start)
         text.check_apart((actor, *self.observing, self.world.text, inside, scratch, world, *self.disks.modules))
         return (world, text.quantified)
 
     @property
     def crashes(self) -> bool:
-        """Whether the world says who is down: of a text of somebody's own, if processes crash."""
+        """Whether a field says which processes are down: where they crash, and the protocol does not keep that."""
         c = self.configuration
-        return self.protocol.text is not None and c.crashes + c.power_losses > 0
+        return not self.protocol.text.keeps_down and c.crashes + c.power_losses > 0
 
     @property
     def fails(self) -> bool:
@@ -244,7 +238,7 @@ class Model:
     def disks(self) -> Disks:
         """What stands over the world for what is on disks."""
         text = self.protocol.text
-        if text is None or not self.fails:
+        if not self.fails:
             return Disks()
         if why := self.world.why_not_inside(self.configuration, self.channels):
             raise ConfigError(why)
@@ -268,7 +262,7 @@ class Model:
         up, down = self.channels
         union = self.union
         epoch = Int(0, self.epochs, "--max-epoch")
-        seen = history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.revises)
+        seen = history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.declared.revises)
         spent = [
             name
             for name in dict.fromkeys((*self.world.budgets, *self.protocol.budgets))
@@ -306,9 +300,8 @@ class Model:
             **{name.upper(): n for name, n in c.budget.items()},
         }
         text = self.protocol.text
-        if text is not None:
-            mine = {id(f) for f in self.parts.fields}
-            check_fields(text.name, self.parts.fields, (*constants, *(f.name for f in fields if id(f) not in mine)), ())
+        mine = {id(f) for f in self.parts.fields}
+        check_fields(text.name, self.parts.fields, (*constants, *(f.name for f in fields if id(f) not in mine)), ())
         return Program(
             Schema(c.nodes, fields, constants),
             self.parts.types,
@@ -317,7 +310,7 @@ class Model:
             overrides=self.protocol.overrides(c.variant),
             actions=self.protocol.actions,
             changes=self.protocol.changes,
-            acting=text.handlers if text is not None else None,
-            apart=text.apart if text is not None else {},
+            acting=text.handlers,
+            apart=text.apart,
             extra=self.disks.over,
         )  # fmt: skip

@@ -10,7 +10,7 @@ stands here, and names the variant that takes the other.
 from __future__ import annotations
 
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq, SetOf
+from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
 from zabspec.language.lang import (
     NOBODY,
     AnyMessage,
@@ -22,7 +22,7 @@ from zabspec.language.lang import (
     forget,
     step,
 )
-from zabspec.own.authoring import OneOf
+from zabspec.own.authoring import OneOf, Processes, Size, declare
 from zabspec.worlds.actor import choose, connect, disconnect, send_to_follower, send_to_leader
 
 # The states of a process (V); DOWN while it is crashed (II).
@@ -48,20 +48,21 @@ COMMIT = MessageName("COMMIT")
 # --- the state of a process, and what it sends ---------------------------------------------------
 
 
-def node_fields(nodes: int, txns: int, epoch: Int, history: Seq) -> tuple[Field, ...]:
+def state(size: Size) -> tuple[Field, ...]:
     """Table 1, and what a process keeps in memory during one iteration."""
+    epoch, history = size.epoch, size.history
 
     def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int) -> Field:
         return Field(name, kind, role, (NODE, *axes), doc)
 
     log = Int(0, history.capacity, "--txns")
-    followers = SetOf(nodes, nodes=True)
+    followers = Processes(size.nodes)
     return (
         per_node("promised_epoch", epoch, "f.p: the last new epoch proposal f acknowledged", Role.PERSISTENT),
         per_node("current_epoch", epoch, "f.a: the last new leader proposal f acknowledged", Role.PERSISTENT),
         per_node("history", history, "h_f: the transactions f accepted", Role.PERSISTENT),
         per_node("role", OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN"), "its state (V); DOWN while it is crashed"),
-        per_node("leader", NodeId.of(nodes), "whom it follows in this iteration, itself if it leads"),
+        per_node("leader", NodeId.of(size.nodes), "whom it follows in this iteration, itself if it leads"),
         per_node("phase", OneOf("-", "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"), "as a follower"),
         per_node("delivered_length", log, "how much of h_f it has delivered in this iteration"),
         per_node("ready", Bool(), "ready(e) was invoked (f.3.1)"),
@@ -77,8 +78,9 @@ def node_fields(nodes: int, txns: int, epoch: Int, history: Seq) -> tuple[Field,
     )
 
 
-def messages(epoch: Int, txn: Record, history: Seq) -> tuple[Message, ...]:
+def messages(size: Size) -> tuple[Message, ...]:
     """The messages of Figure 5 and of Phase 3."""
+    epoch, txn, history = size.epoch, size.txn, size.history
     return (
         Message("CEPOCH", {"epoch": epoch}, to="leader"),
         Message("ACK_E", {"current_epoch": epoch, "history": history}, to="leader"),
@@ -530,3 +532,19 @@ __all__ = [
     "SYNCHRONIZATION",
     "SYNCHRONIZING",
 ]
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    variants="zabspec.protocols.zab_variants",
+    world="connections",
+    transactions=True,
+    bounded_by_world=True,
+    shared_names=True,
+    replicas=True,
+    released=True,
+    progress="zabspec.live.zab",
+    lab_oracle="zabspec.protocols.electing",
+)

@@ -172,15 +172,13 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
-    from zabspec.own.open import open_text
     from zabspec.own.sources import is_elsewhere
+    from zabspec.protocols.registry import NAMES, PROTOCOLS
 
     protocol = words[places[0] + 1]
-    from zabspec.protocols.registry import TEXTS
-
-    if not is_elsewhere(protocol) and protocol not in TEXTS:
+    if not is_elsewhere(protocol) and protocol not in NAMES:
         return list(args)
-    own = {f"--{name.replace('_', '-')}": name for name in open_text(TEXTS.get(protocol, protocol)).budgets}
+    own = {f"--{name.replace('_', '-')}": name for name in PROTOCOLS[protocol].budgets}
     out: list[str] = []
     ahead = list(args)
     while ahead:

@@ -126,7 +126,7 @@ def write_table(trace: Trace, output: Path) -> int:
     from traces.tables.table import TableError, TableWriter
 
     try:
-        if trace.model.protocol.text is not None:
+        if not trace.model.protocol.declared.replicas:
             trouble = write_own_trace(trace, output)
             if trouble:
                 raise NoVerdict(trouble)

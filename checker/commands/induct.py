@@ -18,7 +18,6 @@ from checker.commands.common import (
     at_least,
     budget_options,
     complain,
-    protocol_named,
     say,
     seconds,
 )
@@ -118,10 +117,11 @@ def request_of_flags(**flags: Any) -> InductRequest:
 def listing(request: InductRequest, as_json: bool) -> int:
     """Write what every clause says; return the exit code."""
     from checker.symbolic.granted import beside
+    from invariants.inductive.argument import is_whole
     from traces.explain.folding import folded
 
     clauses = [*argument(request.model.protocol).clauses]
-    if protocol_named(request.model.protocol).text is not None:
+    if not is_whole(request.model.protocol):
         clauses = [*beside(request.configuration()), *clauses]
     said = {c.name: f"{' '.join(c.statement.split())} ({c.source})" for c in clauses}
     if as_json:

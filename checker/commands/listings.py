@@ -18,13 +18,13 @@ def variants(protocol: str | None) -> int:
     rows = []
     for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
         for name, v in chosen.variants.items():
-            given = getattr(v, "budget", {}).items()
-            beside = [other for other in getattr(v, "beside", "").split(",") if other not in ("", name)]
+            given = v.budget.items()
+            beside = [other for other in v.beside.split(",") if other not in ("", name)]
             budget = " ".join(
                 [f"--repair {','.join(beside)}"] * bool(beside)
                 + [f"--{field.replace('_', '-')} {value}" for field, value in given]
             )
-            breaks = "holds" if v.safe else ", ".join(getattr(v, "breaks", ())) or NOBODY_SAID[chosen.text is None]
+            breaks = "holds" if v.safe else ", ".join(v.breaks) or NOBODY_SAID[bool(v.budget)]
             rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
     return table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)
 
@@ -38,7 +38,7 @@ def properties(protocol: str | None) -> int:
     """The properties, where the papers state them, and the premise that puts each to the test."""
     from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of
 
-    own = protocol is not None and protocol_named(protocol).text is not None
+    own = protocol is not None and not protocol_named(protocol).declared.bounded_by_world
     rows = []
     for p in PROPERTIES if protocol is None else (*properties_of(protocol), *([NO_RUNTIME_ERROR] if own else [])):
         if protocol is not None and not p.judges(protocol):

@@ -60,9 +60,8 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
                 status.show(f"looking for a run of {c.protocol} that breaks {given.property_name}")
             found = search(wanted, attempts, limit, threads or os.cpu_count() or 1)
     except KeyError:
-        judged = (
-            "of histories" if PROTOCOLS[c.protocol].text is None else "of histories, or of states without their mail"
-        )
+        replicas = PROTOCOLS[c.protocol].declared.replicas
+        judged = "of histories" if replicas else "of histories, or of states without their mail"
         raise click.UsageError(
             f"{given.property_name} is not a property {judged}, which simulated runs are judged by"
         ) from None

@@ -165,7 +165,7 @@ def check_table(run: Run) -> None:
     try:
         check_arrow()
         refuse_start(run.start)
-        if protocol_named(run.protocol).text is None:
+        if protocol_named(run.protocol).declared.replicas:
             ready_field(run.protocol)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
@@ -173,7 +173,7 @@ def check_table(run: Run) -> None:
 
 def write_table(run: Run, path: Path) -> str:
     """Play a run once more, listened to, and write what happens as an event table; what went wrong."""
-    if protocol_named(run.protocol).text is not None:
+    if not protocol_named(run.protocol).declared.replicas:
         from traces.tables.own import write_own
 
         return write_own(run, path)

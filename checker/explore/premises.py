@@ -64,7 +64,7 @@ BOUNDS = ("nodes", "txns", "timeouts", "crashes", "losses", "partitions", "drops
 def stages(c: Configuration) -> Iterator[Configuration]:
     """The configurations that are explored for premises, the smaller first: of a protocol over connections one timeout
     reaches nearly all, and all of that is soon explored."""
-    if Model(c).protocol.text is None:
+    if Model(c).protocol.declared.bounded_by_world:
         few = replace(c, timeouts=min(1, c.timeouts), crashes=0, losses=0, partitions=0)
         if few != c:
             yield few

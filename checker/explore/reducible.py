@@ -17,8 +17,8 @@ def why_not_reduced(model: Model) -> str:
     if model.world.conventions(model.configuration, model.union) is None:
         c = model.configuration
         return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
-    if model.protocol.text is not None:  # elections, start states, budgets of its own: none was tried
-        return "a text of one's own"
+    if not model.protocol.declared.bounded_by_world:  # elections, start states, budgets of its own: none was tried
+        return "it declares its own budgets"
     world = model.world.conventions(model.configuration, model.union)
     names, fields = model.program.namespace, model.program.layout.fields
     if world is not None and not {world.follows, world.role} <= fields.keys():

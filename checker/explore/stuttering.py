@@ -10,7 +10,7 @@ the same there. So an exploration may leave stuttering receipts out, unless a pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from checker.explore.result import NONE_THERE
@@ -111,8 +111,7 @@ def reads_mail(model: Model, p: Property, front: FrontEnd) -> bool:
     less, and holds of the others if it held of them before. What it says of a message must not depend on others: how
     many are ahead of it does.
     """
-    text = model.protocol.text
-    of_each: Mapping[str, str] = text.through if text is not None else {}  # of every message, by what asks it
+    of_each = model.protocol.text.through  # of every message, by what asks it
     mail = {f.name for f in model.program.layout.schema.fields if f.role is Role.NETWORK}
     for name in (of_each.get(p.holds.__name__, p.holds.__name__), p.witness.__name__):
         front.function(name)

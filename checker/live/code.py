@@ -166,10 +166,9 @@ class LiveCode(Compiled):
         scratch = {f.name: "which is of a step, and no state has it" for f in self.scratch}
         text = self.model.protocol.text
         asked = [(goal.called, f"goal {goal.name}", spent | scratch) for goal in self.phase.goals]
-        if text is not None:
-            for change in text.changes:
-                for f in filter(None, (change.when, change.function)):
-                    asked.append((text.apart.get(f.__name__, f.__name__), f"environment step {change.name}", spent))
+        for change in text.changes:
+            for f in filter(None, (change.when, change.function)):
+                asked.append((text.apart.get(f.__name__, f.__name__), f"environment step {change.name}", spent))
         for name, what, gone in asked:
             for field in sorted(program.reads.get(name, ())):
                 if field in gone:

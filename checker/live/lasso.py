@@ -154,6 +154,6 @@ def roomy(run: LiveRun, prefix: Sequence[int], words: Sequence[int]) -> Configur
     room: dict[str, Any] = {}
     if model.protocol.transactions:
         room["max_epoch"] = model.epochs
-    if model.protocol.text is None:
+    if model.protocol.declared.bounded_by_world:
         room["channel"] = max(model.channels)
     return replace(c, **more, **room)

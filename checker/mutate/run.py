@@ -93,7 +93,6 @@ class Campaign:
 def mutants_in(model: Model) -> list[Mutant]:
     """Return every mutant of the functions of a protocol's own file that act under a configuration."""
     text = model.protocol.text
-    assert text is not None
     file = text.module.__file__ or ""
     names = model.program.namespace
     typed = model.program.typed(["initialize", "enabled", "apply"]).functions

@@ -58,7 +58,7 @@ def bounds_of(c: Configuration) -> str:
     protocol = PROTOCOLS[c.protocol]
     counts = {"node": c.nodes, **({"transaction": c.txns} if protocol.transactions else {})}
     for budget in protocol.world.budgets.values():
-        if (budget.always and protocol.text is None) or c.budget[budget.name]:
+        if (budget.always and protocol.declared.bounded_by_world) or c.budget[budget.name]:
             counts[budget.one] = c.budget[budget.name]
     bounds = [plural(v, k) for k, v in counts.items()]
     bounds += [f"{name} {n}" for name, n in c.budget.items() if name not in BUDGETS]
@@ -139,7 +139,7 @@ class Report:
         their ranges from the budgets, so it is listed for them only where it is violated."""
         r = self.exploration
         found = PROTOCOLS.get(self.configuration.protocol)
-        own = found is not None and found.text is not None
+        own = found is not None and not found.declared.bounded_by_world
         return (*r.properties, *([NO_RUNTIME_ERROR] if own or r.failed or not r.properties else []))
 
     @cached_property
@@ -380,7 +380,7 @@ class Report:
         """What of a text of somebody's own is there for nothing."""
         with suppress(ConfigError):  # its text may be another by now
             found = PROTOCOLS.get(self.configuration.protocol)
-            here = unused(Model(self.configuration)) if found is not None and found.text is not None else []
+            here = unused(Model(self.configuration)) if found is not None else []
             vain = [f"{name} is never False, whatever happens ({place})" for name, place in self.never_false.items()]
             return here + vain
         return []

@@ -48,7 +48,7 @@ class Simulation:
         self.verdicts: list[tuple[Verdict, str]] = []
         simulator = self.play(engine, listen, check)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
-        if self.protocol.text is not None:
+        if not self.protocol.declared.replicas:
             own = OwnDump(simulator.cluster.parts.fields, run.nodes)
             self.fields, self.own, self.bytes = own.of_processes, own.processes(self.state), own.canonical(self.state)
         else:
@@ -108,7 +108,7 @@ class Simulation:
         code = say(f"sha256 {self.sha256}", self.code)
         if outputs.show:
             head: tuple[str, ...] = ("process", "role", "epochs", "last zxid", "committed", "history")
-            if self.protocol.text is not None:
+            if not self.protocol.declared.replicas:
                 head = ("process", *(f.name for f in self.fields))
             code = max(code, show(head, self.rows()))
             code = max(code, say(self.summary(), HELD))
@@ -121,7 +121,7 @@ class Simulation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """The cluster, a process a row."""
-        if self.protocol.text is not None:
+        if not self.protocol.declared.replicas:
             return [
                 (f"p{p}", *(own_text(f.kind, x[f.name], len(f.axes) - 1) for f in self.fields))
                 for p, x in enumerate(self.own)
@@ -150,7 +150,7 @@ class Simulation:
 
     def as_objects(self) -> list[dict[str, Any]]:
         """The processes, for machines."""
-        if self.protocol.text is not None:
+        if not self.protocol.declared.replicas:
             return [{"id": p, **x} for p, x in enumerate(self.own)]
         return [
             {
@@ -190,7 +190,7 @@ def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict
     """The properties of terminal states, and of somebody's own protocol all that no simulated run is judged by."""
     seen = {v.of.name for v in verdicts}
     left = [p for p in properties_of(protocol) if p.default and p.judges(protocol) and p.name not in seen]
-    if PROTOCOLS[protocol].text is None:
+    if PROTOCOLS[protocol].declared.replicas:
         left = [p for p in left if p.of == TERMINAL]
     what = {
         STEP: "a simulated run is not judged step by step",

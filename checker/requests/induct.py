@@ -79,8 +79,10 @@ class InductRequest(Request):
         Raises:
             RequestError: there is no such configuration.
         """
+        from invariants.inductive.argument import is_whole
+
         model = self.model
-        if protocol_named(model.protocol).text is None:
+        if is_whole(model.protocol):
             model = replace(
                 model,
                 nodes=USUAL_NODES if model.nodes is None else model.nodes,
@@ -106,7 +108,9 @@ class InductRequest(Request):
         Raises:
             RequestError: the clauses are not of this network.
         """
-        if protocol_named(self.model.protocol).text is None and self.model.network not in ("", "fifo"):
+        from invariants.inductive.argument import is_whole
+
+        if is_whole(self.model.protocol) and self.model.network not in ("", "fifo"):
             raise RequestError("the clauses are of the paper's channels: --network fifo, or none given")
 
     def question(self) -> Question:

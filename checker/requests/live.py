@@ -184,7 +184,7 @@ def assumed(model: Model) -> list[str]:
     out = ["from the moment on no fault happens, and nothing that is sent is lost but with its connection"]
     if said_there := IN_WORLDS[model.world.name].assumed:
         out += said_there
-    elif text is None:
+    elif model.protocol.declared.progress:
         out += [
             "one process leads, and a quorum follows it, at the moment and for as long as the run counts",
             "what is in flight arrives, in the order of its channel where there is one, and before any timer runs out",
@@ -195,7 +195,7 @@ def assumed(model: Model) -> list[str]:
         own = [text.actions[k].name for k in fair_actions(model)]
         said = f"; each process does, where it can: {', '.join(own)}" if own else ""
         out += [f"sooner or later (weakly fair): what is in flight between two processes is received{said}"]
-    free = [a.name for k, a in enumerate(text.actions) if k not in fair_actions(model)] if text is not None else []
+    free = [a.name for k, a in enumerate(text.actions) if k not in fair_actions(model)]
     never = ["that a process that is down recovers", "that a client asks for anything"]
     never += [f"that a process does {', '.join(free)}"] if free else []
     return [*out, f"not assumed, and looked at both ways: {'; '.join(never)}"]

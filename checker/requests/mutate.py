@@ -61,7 +61,8 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
     from zabspec.model import Model
 
     name = request.model.protocol
-    if protocol_named(name).text is None or not name.endswith(".py"):
+    protocol_named(name)
+    if not name.endswith(".py"):
         raise RequestError("--mutate is for a protocol in a file of your own: --protocol FILE.py")
     judged = chosen_properties(request.properties, name)
     configuration = request.model.configuration(promises=True)

@@ -154,7 +154,7 @@ def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
     from zabspec.language.reference import ERRORS
     from zabspec.simulator.run import SimulationError, play
 
-    if problem.lacks_room or protocol_named(run.protocol).text is None:
+    if problem.lacks_room or protocol_named(run.protocol).declared.bounded_by_world:
         return None
     try:
         play(run, "interpret")

@@ -82,14 +82,13 @@ def inductive(
     from checker.symbolic.asking import Question, run
     from checker.symbolic.granted import beside, cut, sized
     from checker.symbolic.possible import EPOCHS as LAST_EPOCH
-    from invariants.inductive.argument import argument_of
+    from invariants.inductive.argument import argument_of, is_whole
 
     argument, nothing = argument_of(configuration.protocol), (set[str](), ())
     if argument is None or configuration.literal:
         return nothing
     asked = sized(replace(configuration, max_epoch=configuration.max_epoch or EPOCHS))
-    own = Model(asked).protocol.text is not None
-    if not own and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
+    if is_whole(configuration.protocol) and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
         return nothing  # a step that overflows a channel is not asked about: where most do, everything is inductive
     names = tuple(c.name for c in (*beside(asked), *argument.clauses))
     targets = tuple(p.name for p in properties if p.name not in names)

@@ -8,6 +8,7 @@ from types import FunctionType
 
 from checker.symbolic.possible import EPOCHS
 from invariants.inductive import datagrams
+from invariants.inductive.argument import is_whole
 from invariants.registry import Property
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
@@ -21,7 +22,7 @@ FLIGHT = 6  # messages in flight, of a text of somebody's own that does not say 
 def faults(model: Model) -> list[str]:
     """How many of the steps that spend a budget may be left."""
     c, protocol = model.configuration, model.protocol
-    if protocol.text is None:
+    if protocol.declared.bounded_by_world:
         there = (n for n, b in model.world.budgets.items() if not b.network and (n != "power_losses" or protocol.disks))
         never = [n for n in there if not c.budget[n]]
         out = ["any number of faults of the kinds that have a budget may be left: no clause reads a budget"]
@@ -51,7 +52,6 @@ def counts(model: Model, name: str) -> bool:
     """Whether it matters to a text of somebody's own how much is left of a budget beyond whether anything is: it, or
     what it claims, reads that, or its fields are as large as that says."""
     text = model.protocol.text
-    assert text is not None
     words = {f"{name}_left", name.upper()}
     own: list[FunctionType] = []
     ahead = [f for f in vars(text.module).values() if isinstance(f, FunctionType) and not is_ours(f)]
@@ -72,20 +72,20 @@ def counts(model: Model, name: str) -> bool:
 def beside(c: Configuration) -> tuple[Property, ...]:
     """The clauses about its network that the author of a text need not write, and that are asked with it."""
     model = Model(c)
-    return datagrams.beside(model.program.layout.fields) if model.protocol.text is not None else ()
+    return () if is_whole(c.protocol) else datagrams.beside(model.program.layout.fields)
 
 
 def sized(c: Configuration) -> Configuration:
     """A question as z3 is asked it: with room for few messages in flight, where nobody says how many there can be."""
-    text = Model(c).protocol.text
-    return replace(c, channel=FLIGHT) if text is not None and text.declared.flight is None and not c.channel else c
+    declared = Model(c).protocol.declared
+    unbounded = declared.flight is None and not declared.bounded_by_world
+    return replace(c, channel=FLIGHT) if unbounded and not c.channel else c
 
 
 def cut(c: Configuration) -> set[str]:
     """The flags of the ranges that a configuration cuts on purpose: the epochs always, channels where they
     are given less room than is enough for the protocol, and what a text of somebody's own says a flag widens."""
-    text = Model(c).protocol.text
-    if text is not None:
+    if not Model(c).protocol.declared.bounded_by_world:
         return {EPOCHS, "--channel", *widened(Model(c))}
     small = 0 < c.channel < max(Model(replace(c, channel=0)).channels)
     return {EPOCHS, *(["--channel"] if small else [])}

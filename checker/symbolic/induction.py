@@ -176,11 +176,9 @@ class Induction:
         layout, text = self.transition.layout, self.model.protocol.text
         bags = {n for n, f in layout.fields.items() if isinstance(f.kind, Seq) and f.kind.bag}
         looks = [c.holds.__name__ for c in (*self.every, *self.targets)]
-        through: Mapping[str, str] = {}
-        if text is not None:
-            through = text.through
-            changes = (f.__name__ for a in text.changes for f in (a.function, a.when) if f is not None)
-            looks += [text.apart.get(name, name) for name in changes]
+        through = text.through
+        changes = (f.__name__ for a in text.changes for f in (a.function, a.when) if f is not None)
+        looks += [text.apart.get(name, name) for name in changes]
         reads = self.transition.typed.reads
         return bool(bags) and not any(bags & reads[through.get(n, n)] for n in looks if n not in ALIKE)
 

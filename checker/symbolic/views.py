@@ -93,8 +93,8 @@ class Views:
 
     def of_properties(self, function: object) -> bool:
         """Whether a function is of the text of properties: of this project's, or of the text that claims them."""
-        text = self.transition.model.protocol.text
-        own = (text.module.__name__,) if text is not None else ()
+        protocol = self.transition.model.protocol
+        own = (protocol.text.module.__name__,) if protocol.claims else ()
         return isinstance(function, FunctionType) and (
             function.__module__.startswith("invariants.") or function.__module__ in own
         )

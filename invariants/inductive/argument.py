@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from invariants import PROPERTIES, properties_of
@@ -11,7 +11,7 @@ from invariants.inductive.impossible import impossible
 from invariants.registry import STEP, Property
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["Argument", "argument_of"]
+__all__ = ["Argument", "argument_of", "is_whole"]
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,33 @@ class Argument:
         return (*self.clauses, *self.targets)
 
 
-def argument_of(protocol: str) -> Argument | None:
-    """What an induction about a protocol is made of; None: nobody has written one.
+def of_zab() -> Argument:
+    """The induction of the proof (docs/induction.md)."""
+    judged = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
+    return Argument(CLAUSES, judged, shapes=SHAPES, cases=CASES, impossible=impossible())
 
-    Of somebody's own its properties of states and histories are clauses beside those that it calls so: what must hold
-    may help to show that it does.
+
+WRITTEN: Mapping[str, Callable[[], Argument]] = {"zab": of_zab}  # by protocol: those written by hand, for FIFO channels
+
+
+def is_whole(protocol: str) -> bool:
+    """Whether the clauses of an induction are about the paper's network too: no others are asked with them."""
+    return protocol in WRITTEN
+
+
+def argument_of(protocol: str) -> Argument | None:
+    """Return what an induction about a protocol is made of; None: nobody has written one.
+
+    Of a protocol that states its properties itself these are clauses beside those that it marks as such: what must
+    hold may help to show that it does.
     """
-    if protocol == "zab":
-        judged = tuple(p for p in PROPERTIES if p.default and p.judges(protocol))
-        return Argument(CLAUSES, judged, shapes=SHAPES, cases=CASES, impossible=impossible())
-    if PROTOCOLS[protocol].text is None:
+    if protocol in WRITTEN:
+        return WRITTEN[protocol]()
+    found = PROTOCOLS[protocol]
+    own = {c.name for c in found.claims}
+    if found.declared.replicas and not own:
         return None
     claimed = properties_of(protocol)
-    own = {c.name for c in PROTOCOLS[protocol].claims}
     helping = [p for p in claimed if p.of != STEP and (p.name in own or not own)]
     clauses = (*(p for p in helping if not p.default), *(p for p in helping if p.default))
     return Argument(clauses, tuple(p for p in claimed if p not in helping))

@@ -152,7 +152,7 @@ def _gone_and_come(kind: Kind, old: Any, new: Any) -> frozenset[str]:
 
 def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
     """The process that lost everything it kept in memory, as it does with its iteration."""
-    if trace.model.protocol.text is not None:
+    if not trace.model.protocol.declared.replicas:
         return step.process if step.word.kind.startswith("crash") else None
     roles = (s.get("role", []) for s in (before, step.state))
     for p, (old, new) in enumerate(zip(*roles, strict=True)):

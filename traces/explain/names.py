@@ -83,11 +83,10 @@ def headline(step: Step) -> str:
 
 def observation_text(model: Model, x: Observation) -> str:
     """What a process showed the outside: `decided(p0, commit=true)`."""
-    text = model.protocol.text
-    shown = text.observations[x.name] if text is not None else None
+    shown = model.protocol.text.observations[x.name]
     said = [process_name(x.process)] if x.process is not None else []
     for name, value in x.fields.items():
-        kind = shown.fields[name] if shown is not None else ""
+        kind = shown.fields[name]
         word = process_name(value) if kind == "Node" else str(value).lower() if kind == "bool" else str(value)
         said.append(f"{name}={word}")
     return f"{x.name}({', '.join(said)})"

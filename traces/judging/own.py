@@ -298,7 +298,6 @@ class Judging:
     def __init__(self, source: Source, asked: Sequence[Property]) -> None:
         model = Model(source.configuration)
         text = model.protocol.text
-        assert text is not None
         self.nodes, self.observations = source.configuration.nodes, text.observations
         self.names, self.layout = bound(model), model.program.layout
         self.every = asked

@@ -66,7 +66,7 @@ def judged_properties(protocol: str) -> tuple[Property, ...]:
     """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
     the observed history and each process's stable one; of somebody's own protocol, what it says of histories and
     states, but for what asks of messages in flight."""
-    if PROTOCOLS[protocol].text is not None:
+    if not PROTOCOLS[protocol].declared.replicas:
         asks = asks_of_network(protocol)
         return tuple(p for p in properties_of(protocol) if p.default and p.of != STEP and not asks(p))
     return tuple(
@@ -128,7 +128,7 @@ class Judged(Simulator):
 
     def namespace(self) -> dict[str, Any]:
         """The program, the properties, and what judges."""
-        text = judging_text(self.properties, self.cluster.parts_of.text is not None)
+        text = judging_text(self.properties, not self.cluster.parts_of.declared.replicas)
         made: dict[str, Any] = {}
         exec(frontend.register_source(GENERATED, text).code, made)
         names = full_namespace(self.cluster)

@@ -21,7 +21,7 @@ def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
     said, row = _said(model), step.word.row
     names = dict.fromkeys(step.label.removeprefix(row.called).strip(" ,()").split(", "))
     out = [(name, said[name]) for name in names if said.get(name)]
-    if step.message is not None and row.receives and model.protocol.text is not None:
+    if step.message is not None and row.receives:
         function = model.protocol.text.receipts.get(step.message.kind)
         if function is not None and function.__doc__:
             out.append((step.message.kind, first(function.__doc__)))

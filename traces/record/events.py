@@ -137,7 +137,7 @@ class Listener:
 
     def note_observations(self) -> None:
         """Note what is shown by the protocol's own words."""
-        for name, shown in self.protocol.text.observations.items() if self.protocol.text is not None else ():
+        for name, shown in self.protocol.text.observations.items():
             self.names[name] = self.showing(name, shown, self.names[name])
 
     def showing(self, name: str, shown: ObservationKind, inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,7 +160,7 @@ class Listener:
             outer, self.process = self.process, p
             result = inner(s, p, *rest)
             self.process = outer
-            if self.protocol.text is not None:
+            if not self.protocol.declared.replicas:
                 return result
             role = s.role[p]
             if role != self.roles[p]:

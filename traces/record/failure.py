@@ -133,7 +133,7 @@ def named_from(model: Model, file: str) -> str:
     from zabspec.language.source import said_file
 
     text = model.protocol.text
-    own = None if text is None else getattr(sys.modules.get(text.module.__name__, text.module), "__file__", None)
+    own = getattr(sys.modules.get(text.module.__name__, text.module), "__file__", None)
     if own is None or file.startswith("<") or (is_own_file(file) and not is_own_file(own)):
         return said_file(file)
     return os.path.relpath(file, os.path.dirname(own))

@@ -312,7 +312,7 @@ class _Reader:
         layout = model.program.layout
         self.nodes = layout.schema.nodes
         self.epochs = layout.schema.constants["EPOCHS"]
-        self.observes = model.protocol.text.observations if model.protocol.text is not None else {}
+        self.observes = model.protocol.text.observations
         txn, log = model.txn, model.parts.types.get("History", Seq(model.txn, 0))
         union = layout.fields["event_message"].kind
         assert isinstance(union, MessageUnion)

@@ -74,9 +74,9 @@ class Notes:
 
         names.update(zip(keys, (on_abcast, on_abdeliver, on_accept, on_establish), strict=True))
 
-    def listen_to(self, names: dict[str, Any], text: OpenText | None) -> None:
+    def listen_to(self, names: dict[str, Any], text: OpenText) -> None:
         """Note every observation that a protocol of somebody's own declares."""
-        for name, shown in text.observations.items() if text is not None else ():
+        for name, shown in text.observations.items():
             key = done(names, name)
             names[key] = self.noting(names[key], name, shown)
 

@@ -66,7 +66,7 @@ class StepListener(Listener):
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
         self.voters = 0  # that have yet to follow the leader whom they elect, all in one step
-        self.notes_down = cluster.parts_of.text is not None
+        self.notes_down = not cluster.parts_of.text.keeps_down
         if self.notes_down:
             names["went_down"] = self.went_down(names["went_down"])
         self.watched.hear(self, names)
@@ -201,7 +201,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
             raise TraceError(f"the run is larger than any configuration: {error}") from None
 
     try:
-        room = {"max_epoch": MOST_EPOCHS} if protocol.text is None else dict(run.table_budget)
+        room = {"max_epoch": MOST_EPOCHS} if protocol.declared.bounded_by_world else dict(run.table_budget)
         cluster = TraceCluster.of(model_of(sized(**room)), run.oracle, run.proposals)
         played(run, until, cluster, happens, begun)
     except TraceError:
@@ -214,7 +214,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     spent["duplicates"] = len(again)
     usual = sized()
     there = {name: count for name, count in spent.items() if count or getattr(usual, name)}
-    if protocol.text is not None:  # the ranges of its fields follow from them
+    if not protocol.declared.bounded_by_world:  # the ranges of its fields follow from them
         there |= dict(run.table_budget)
     return sized(**there, **watched_as(protocol.world).room(flight)), again
 

@@ -106,9 +106,8 @@ class StepWord:
 
 
 def text_of(protocol: str) -> str:
-    """The digest of the text of a protocol of somebody's own; empty: it is of this project."""
-    text = PROTOCOLS[protocol].text
-    return text.digest if text is not None else ""
+    """The digest of a protocol's source; empty: it changes with releases only."""
+    return PROTOCOLS[protocol].text.digest
 
 
 def model_of(configuration: Configuration) -> Model:

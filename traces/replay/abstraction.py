@@ -78,8 +78,8 @@ class TraceCluster(Cluster):
         """
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
-        budgets = tuple(c.budget.items()) if model.protocol.text is not None else ()
-        text = model.protocol.text.digest if model.protocol.text is not None else ""
+        budgets = () if model.protocol.declared.bounded_by_world else tuple(c.budget.items())
+        text = model.protocol.text.digest
         return TraceCluster(
             c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, log,
             c.literal, due,

@@ -184,7 +184,7 @@ def hold_same(said: Failure, met: Failure) -> None:
 
 def canonical(scripted: ScriptedSimulator) -> bytes:
     """The canonical dump of a stage's state: the lab's, or of a protocol of somebody's own its state as JSON."""
-    if scripted.model.protocol.text is not None:
+    if not scripted.model.protocol.declared.replicas:
         return json.dumps(scripted.abstract, sort_keys=True, separators=(",", ":")).encode()
     return Dump(scripted.program.layout).canonical(scripted.state)
 

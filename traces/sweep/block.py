@@ -64,7 +64,7 @@ class Reader:
 
     def __init__(self, judged: Judged) -> None:
         layout, cluster = judged.layout, judged.cluster
-        self.own = cluster.parts_of.text is not None
+        self.own = not cluster.parts_of.declared.replicas
         self.dump: Dump | OwnDump
         if self.own:  # what is counted besides messages only an atomic broadcast has
             self.dump = OwnDump(cluster.parts.fields, cluster.nodes)

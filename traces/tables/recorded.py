@@ -51,7 +51,7 @@ OF_PROCESS = {
 
 def observes(protocol: str) -> tuple[str, ...]:
     """Which kinds of event runs of a protocol note."""
-    return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].revises)
+    return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].declared.revises)
 
 
 def ready_field(protocol: str) -> str:

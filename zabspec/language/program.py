@@ -87,7 +87,7 @@ class Program:
     def helpers(self) -> dict[str, FunctionType]:
         """The functions beside the overrides, in their modules, that these may call."""
         found: dict[str, FunctionType] = {}
-        if self.acting is not None:  # they are of its text
+        if self.apart:  # they are of its text
             return found
         for function in self.overrides.values():
             for name, value in function.__globals__.items():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import FunctionType, ModuleType
 
 from zabspec.language.program import own_names
-from zabspec.live import connections, db19, ladis, zab
 from zabspec.live.goals import Goal
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
@@ -99,14 +99,11 @@ def stable_phase(model: Model) -> StablePhase:
         raise ConfigError(
             f"--live: --network {network}: one message may be overtaken for ever there, and no fairness is said of that"
         )
-    if protocol.name == "zab":
-        return StablePhase(connections, (zab,), zab.GOALS, True)
-    if protocol.name == "db19":
-        return StablePhase(db19, (), db19.GOALS, True)
-    if protocol.name == "ladis":
-        return StablePhase(ladis, (), ladis.GOALS, True)
-    if protocol.text is None or not protocol.text.goals:
-        said = "mark a function of its text with @goal" if protocol.text is not None else "there are zab, ladis, db19"
+    if protocol.declared.progress:
+        stated = import_module(protocol.declared.progress)
+        return StablePhase(getattr(stated, "RULES", stated), (stated,), stated.GOALS, True)
+    if not protocol.text.goals:
+        said = "mark a function of its text with @goal"
         raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
     if protocol.elects:
         raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
@@ -133,8 +130,7 @@ def fair_classes(model: Model) -> list[FairClass]:
 def fair_actions(model: Model) -> list[int]:
     """The internal steps of a process that it takes sooner or later: those that cost no budget, unless the text says
     otherwise."""
-    text = model.protocol.text
-    return [k for k, a in enumerate(text.actions) if a.fair and not a.budget] if text is not None else []
+    return [k for k, a in enumerate(model.protocol.text.actions) if a.fair and not a.budget]
 
 
 def class_of(model: Model, word: int) -> FairClass | None:

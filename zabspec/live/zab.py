@@ -7,8 +7,13 @@ received in time. A goal says of one process p whether it still waits.
 from __future__ import annotations
 
 from zabspec.language.lang import Node, State
+from zabspec.live import connections
 from zabspec.live.goals import Goal
 from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
+
+__all__ = ["GOALS", "RULES"]
+
+RULES = connections  # of its stable phase
 
 
 def quorum_is_up(s: State) -> bool:

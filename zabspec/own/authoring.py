@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
+from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
     "Action",
@@ -87,6 +88,7 @@ class Size:
         envelope: what the world writes on every message.
         budgets: how often each budgeted step may be taken, by the budget's name; `size.crashes` is short for
             `size.budgets["crashes"]`.
+        variant: the variant; empty: none.
     """
 
     nodes: int
@@ -95,6 +97,7 @@ class Size:
     log: int = 0
     envelope: Mapping[str, Int] = field(default_factory=dict)
     budgets: Mapping[str, int] = field(default_factory=dict)
+    variant: str = ""
 
     def __getattr__(self, name: str) -> int:
         budgets: Mapping[str, int] = self.__dict__.get("budgets", {})
@@ -121,6 +124,16 @@ class Size:
     def txn(self) -> Record:
         """A transaction <v, z>: zxid z = <epoch, counter>, and an identity standing for v (DSN'11 III)."""
         return Record("Txn", {"epoch": self.epoch, "counter": self.count, "value": self.count})
+
+    @property
+    def history(self) -> Seq:
+        """A history: a sequence of transactions."""
+        return Seq(self.txn, self.log, "--txns")
+
+    @property
+    def faults(self) -> int:
+        """The faults that can make a process begin another iteration: what the budgets of worlds add up to."""
+        return sum(self.budgets.get(name, 0) for name in BUDGETS)
 
 
 def OneOf(*names: str) -> Int:
@@ -360,10 +373,17 @@ class Variant:
         name: as on the command line.
         summary: what is different, in a phrase.
         overrides: the functions that stand in, by the name of what they stand in for.
-        rule: which rule it changes.
+        rule: which rule it changes: the paper's step or section.
         safe: whether every property is expected to hold.
         over: variants of which it takes the place where both change one function, if they are asked for together.
         repairs: it mends a rule: `--repair` takes it.
+        budget: the fields of a `Configuration` in which it is shown: the fewest transactions and faults that break it,
+            or one in which a safe one was exhausted; empty: none is on record.
+        breaks: the properties that are violated in that budget, by the length of the shortest counterexample and then
+            in the order of `invariants.PROPERTIES`.
+        depth: the length of the first one's shortest counterexample; 0 if safe.
+        why: why it breaks, or why it does not matter.
+        beside: the variants that are taken with it where it is shown, between commas.
     """
 
     name: str
@@ -373,6 +393,11 @@ class Variant:
     safe: bool = False
     over: tuple[str, ...] = ()
     repairs: bool = False
+    budget: Mapping[str, int | str] = field(default_factory=dict)
+    breaks: tuple[str, ...] = ()
+    depth: int = 0
+    why: str = ""
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -403,10 +428,11 @@ class Declaration:
         budgets: how much there is of each budget unless a question says otherwise.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
-        variants: the protocol with one rule changed.
+        variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
-        epochs: of such a protocol, from a size to the largest epoch.
-        flight: from a size to how many messages can be in flight at once.
+        epochs: of such a protocol, from a size to the largest epoch; None: as many as there are processes.
+        flight: from a size to how many messages can be in flight at once: in a channel, over connections, or as two
+            numbers in a channel to a leader and in one to a follower. None: 32.
         unforced: how many writes to its disk a process may have made since it forced them.
         world: what it speaks over: `datagrams`, or `connections`, in which a field `role` says where each process
             stands (0: it looks for a leader, 1: it follows `leader`, 2: it leads).
@@ -414,6 +440,20 @@ class Declaration:
             and costs one of the budget `elections`, if there is one. None: a leader oracle names anybody (`on_oracle`).
         starts: further states that a run may begin in; a question names one.
         ignored: messages that are sent and that nothing receives, on purpose.
+        bounded_by_world: it has every budget of its world, as much of each as is usual there, and from these follow
+            the largest epoch and the room in channels, where `epochs` and `flight` do not say.
+        revises: a process may replace what it has delivered.
+        replicas: every process has the fields of a replica (`role`, `history`, `current_epoch`, ...): simulated runs
+            and tables show these, a change of `role` is an event, and properties of states read `history`.
+        shared_names: functions in other modules (properties, variants, progress properties) call its functions and
+            constants by their names.
+        released: its rules change with a release of zabcheck only: it is read once, and a trace does not say which
+            text it is of.
+        oracle: the name of a module that stands in the world's place: whom a leader oracle may name.
+        progress: the name of a module with its progress properties (`GOALS`), and with the rules of its stable phase
+            where they differ from its world's (`RULES`).
+        lab_oracle: the name of the module that declares it with the db-19 lab's election as its leader oracle.
+        extends: the names of modules whose functions are its own too; its own functions stand over theirs.
     """
 
     module: str
@@ -424,21 +464,30 @@ class Declaration:
     budgets: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 3
     network: str = ""
-    variants: Sequence[Variant] = ()
+    variants: Sequence[Variant] | str = ()
     transactions: bool = False
-    epochs: Callable[[Size], int] = lambda size: size.nodes
-    flight: Callable[[Size], int] | None = None
+    epochs: Callable[[Size], int] | None = None
+    flight: Callable[[Size], int | tuple[int, int]] | None = None
     unforced: int = 4
     world: str = "datagrams"
     elects: Sequence[str] = ()
     starts: Sequence[Start] = ()
     ignored: Sequence[str] = ()
-    hidden: Mapping[str, Any] = field(default_factory=dict)
+    bounded_by_world: bool = False
+    revises: bool = False
+    replicas: bool = False
+    shared_names: bool = False
+    released: bool = False
+    oracle: str = ""
+    progress: str = ""
+    lab_oracle: str = ""
+    extends: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budgets", dict(self.budgets or {}))
-        for name in ("variants", "elects", "starts", "ignored"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("variants", "elects", "starts", "ignored", "extends"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, given if isinstance(given, str) else tuple(given))
 
     @property
     def text(self) -> ModuleType:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import dis
 import hashlib
+import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -58,7 +59,6 @@ WRITTEN = frozenset(
         "on_act",
         "may_change",
         "on_change",
-        "is_down",
         "went_down",
         "after_event",
         "came_up",
@@ -81,6 +81,8 @@ HOOKS = (
 )
 # Hooks that look, and write nothing.
 LOOKING = ORDERING | {"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"}
+# Hooks that are of the world: they may look at every process, as no handler does.
+OVERSEEING = {"oracle_may_name"}
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
 USUAL_FLIGHT = 32  # messages in flight
@@ -134,6 +136,9 @@ class OpenText:
             is asked.
         quantified: where these functions are.
         elects_by_choice: where what a process does in an election that is one step chooses; empty: it does not.
+        variants: the protocol with one rule changed, by name.
+        keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
+            crash.
     """
 
     name: str
@@ -153,10 +158,15 @@ class OpenText:
     elects_by_choice: str = ""
     goals: tuple[Aim, ...] = ()
     unheard: str = ""
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    keeps_down: bool = False
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
-        """The modules of its package, of a text of this project of several files, whose functions it has."""
+        """The modules that it extends; of a protocol of this project of several files, those of its package whose
+        functions it has."""
+        if self.declared.extends:
+            return tuple(sys.modules[name] for name in self.declared.extends)
         package = self.module.__name__.rpartition(".")[0] + "."
         given = {v.__module__ for v in vars(self.module).values() if isinstance(v, FunctionType)}
         own = sorted(given - {self.module.__name__}) if package.startswith(OWN_TEXTS) else []
@@ -259,25 +269,35 @@ class OpenText:
 
     def epochs(self, size: Size) -> int:
         """The largest epoch there can be."""
-        return self._number("epochs", self.declared.epochs, size)
+        return self._numbers("epochs", self.declared.epochs or (lambda size: size.nodes), size)[0]
 
-    def flight(self, size: Size) -> int:
-        """The most messages in flight at once."""
-        return self._number("flight", self.declared.flight or (lambda _: USUAL_FLIGHT), size)
+    def flight(self, size: Size) -> tuple[int, int]:
+        """The most messages in a channel to a leader and in one to a follower; over datagrams both are the most in
+        flight at once."""
+        found = self._numbers("flight", self.declared.flight or (lambda _: USUAL_FLIGHT), size, 1 + self.over_channels)
+        return found[0], found[-1]
 
-    def _number(self, what: str, make: Callable[[Size], object], size: Size) -> int:
+    @property
+    def over_channels(self) -> bool:
+        """Whether it speaks over connections, whose channels have two ends."""
+        return self.declared.world == CONNECTIONS
+
+    def _numbers(self, what: str, make: Callable[[Size], object], size: Size, most: int = 1) -> tuple[int, ...]:
+        """What a bound is at a size: one number, or a tuple of several."""
         try:
             value = make(size)
         except (Exception, SystemExit) as problem:
             raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
-        if not isinstance(value, int) or not 1 <= value <= 200:
-            raise misdeclared(self.name, ("argument", what), f"{what}(size) must be 1 to 200, not {value!r}")
-        return value
+        found = value if isinstance(value, tuple) and len(value) == most else (value,)
+        for number in found:
+            if not isinstance(number, int) or not 1 <= number <= 200:
+                raise misdeclared(self.name, ("argument", what), f"{what}(size) must be 1 to 200, not {value!r}")
+        return found
 
     @cached_property
     def chooses(self) -> bool:
         """Whether a step of it may have alternatives."""
-        stand_in = [f for v in self.declared.variants for f in v.overrides.values()]
+        stand_in = [f for v in self.variants.values() for f in v.overrides.values()]
         modules = [vars(self.module), *(f.__globals__ for f in stand_in)]
         given = (v for names in modules for v in names.values() if isinstance(v, FunctionType))
         return any("choose" in f.__code__.co_names for f in given)
@@ -303,7 +323,7 @@ class OpenText:
 
         Args:
             union: its messages.
-            down: whether processes crash.
+            down: whether processes crash, and the protocol does not keep by itself which are down.
             filled: the budgets to begin with; none: those that the world does not know itself.
             start: the state that runs begin in; empty: the one that the fields begin with.
         """
@@ -352,11 +372,16 @@ class _Reader:
 
     def __init__(self, name: str, read: Read) -> None:
         self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
-        self.functions = {n: v for n, v in vars(self.module).items() if isinstance(v, FunctionType) and self.own(v)}
-        for name, function in self.functions.items():
-            if vars(function).get("apart") is not None:  # of another text too: each has its own, marked as it is used
-                self.functions[name] = vars(self.module)[name] = copied(function)
+        self.functions: dict[str, FunctionType] = {}
+        for module in (*(sys.modules[n] for n in self.declared.extends), self.module):
+            given = vars(module).items()
+            self.functions |= {n: v for n, v in given if isinstance(v, FunctionType) and self.own(v)}
+        if not self.declared.shared_names:
+            for n, function in self.functions.items():
+                if vars(function).get("apart") is not None:  # of another protocol too: each has its own, marked by use
+                    self.functions[n] = vars(self.module)[n] = copied(function)
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
+        self.variants = self.declared_variants()
         self.check_variants()
 
     def own(self, function: FunctionType) -> bool:
@@ -365,7 +390,7 @@ class _Reader:
         return (
             not is_ours(function)
             or self.beside(function)
-            or function.__module__ == self.module.__name__
+            or function.__module__ in (self.module.__name__, *self.declared.extends)
             or any(hasattr(function, mark) for mark in marks)
         )
 
@@ -380,17 +405,26 @@ class _Reader:
         own = code.co_filename == (self.module.__file__ or "")
         return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
 
-    def check_variants(self) -> None:
-        names: set[str] = set()
-        for variant in self.declared.variants:
+    def declared_variants(self) -> Mapping[str, Variant]:
+        """The variants by name: of a module that is named, the mapping that it has."""
+        given = self.declared.variants
+        if isinstance(given, str):
+            found: Mapping[str, Variant] = importlib.import_module(given).VARIANTS
+            return found
+        out: dict[str, Variant] = {}
+        for variant in given:
             if not isinstance(variant, Variant):
                 raise misdeclared(
                     self.name, ("argument", "variants"), f"variants are Variant(...), and {variant!r} is none"
                 )
-            if variant.name in names:
+            if variant.name in out:
                 said = f"two variants are called {variant.name}"
                 raise misdeclared(self.name, ("variant", variant.name), said)
-            names.add(variant.name)
+            out[variant.name] = variant
+        return out
+
+    def check_variants(self) -> None:
+        for variant in self.variants.values():
             for stood, function in variant.overrides.items():
                 what = f"variant {variant.name}"
                 if not isinstance(function, FunctionType):
@@ -436,12 +470,13 @@ class _Reader:
         judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals)]
         for f in (*receipts.values(), *steps, *judging, *observations):
             self.check_itself(f)
-        stand_in = {n for n in self.instead if n in HOOKS}  # hooks that a variant alone says
-        roots = [f for n, f in self.functions.items() if n in HOOKS]
+        acting = HOOKS - OVERSEEING
+        stand_in = {n for n in self.instead if n in acting}  # hooks that a variant alone says
+        roots = [f for n, f in self.functions.items() if n in acting]
         roots += [f for n in stand_in for f in self.instead[n]]
         roots += [*receipts.values(), *(a.function for a in actions)]
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
-        looks += [f for n, f in self.functions.items() if n in LOOKING]
+        looks += [f for n, f in self.functions.items() if n in LOOKING | OVERSEEING]
         starts = [s.function for s in self.declared.starts]
         for f in starts:
             self.check_itself(f)
@@ -449,6 +484,8 @@ class _Reader:
                 raise self.fail(f, "a start takes (s: State)")
         unheard = self.unheard([*roots, *(a.function for a in changes), *starts], receipts)
         handlers = self.reached([*roots, *(a.when for a in actions if a.when is not None)])
+        if self.declared.shared_names:  # what modules of its world call by its name acts for a process too
+            handlers = list(dict.fromkeys([*handlers, *self.functions.values(), *self.helpers.values()]))
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
             (self.reached(roots), may_write),
@@ -458,7 +495,9 @@ class _Reader:
             (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),
             (self.reached([*looks, *judging]), set()),
         ):
-            check_one_meaning(self.name, self.module, functions)
+            check_one_meaning(
+                self.name, self.module, (f for f in functions if f.__module__ not in self.declared.extends)
+            )
             for f in functions:
                 vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
         for f in self.reached(f for a in changes for f in (a.function, a.when) if f is not None):
@@ -477,7 +516,18 @@ class _Reader:
         return OpenText(
             self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
+            self.variants, "is_down" in self.functions,
         )  # fmt: skip
+
+    @cached_property
+    def helpers(self) -> dict[str, FunctionType]:
+        """The functions beside those of variants, in modules of their own."""
+        out: dict[str, FunctionType] = {}
+        for function in (f for functions in self.instead.values() for f in functions):
+            for name, value in function.__globals__.items():
+                if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+                    out.setdefault(name, value)
+        return out
 
     def elects_by_choice(self) -> str:
         """Where what a process does in an election chooses. In such a step the others go on when one has failed, and
@@ -492,6 +542,8 @@ class _Reader:
     def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
         """The names that mean something in the text alone: its constants, its messages, and its functions but for those
         that are called by their names from elsewhere."""
+        if self.declared.shared_names:
+            return {}
         called = {f.__name__ for f in observations} | {f.__name__ for c in claims for f in (c.holds, c.witness)}
         out = {}
         for name, value in vars(self.module).items():
@@ -682,7 +734,7 @@ class _Reader:
             found.append(function)
             ahead += self.instead.get(function.__name__, [])
             for name in read_by(function.__code__):
-                called = self.functions.get(name)
+                called = self.functions.get(name, self.helpers.get(name))
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found

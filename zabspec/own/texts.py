@@ -47,7 +47,15 @@ def read_text(name: str) -> Read:
     if len(own) != 1:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"
         raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
+    if is_released(module):
+        return Read(own[0], module, ((files[0], ""),))
     return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files)))
+
+
+def is_released(module: ModuleType) -> bool:
+    """Whether a module is of this project, and declares a protocol that changes with its releases only."""
+    declared = getattr(module, "PROTOCOL", None)
+    return isinstance(declared, Declaration) and declared.released and module.__name__.partition(".")[0] in OURS
 
 
 _times = 0  # how often a file was read
@@ -177,6 +185,8 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
         sys.path.remove(os.getcwd())
     first = name.partition(".")[0]
     own = module.__file__ or ""
+    if is_released(module):
+        return module, [own]
     loaded = [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == first]
     inside = {file for m in loaded if (file := getattr(m, "__file__", None))}
     folder = os.path.dirname(own) + os.sep

@@ -16,14 +16,14 @@ def unused(model: Model) -> list[str]:
     """The messages of a protocol that nothing sends and the functions of its own file that take a state and that
     nothing calls, each with its line; none, of a protocol of this project."""
     text = model.protocol.text
-    if text is None:
+    if text.declared.released:
         return []
     own = {n: f for n, f in vars(text.module).items() if isinstance(f, FunctionType) and not is_ours(f)}
     world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]
     called = {name for f in (*own.values(), *world) for name in f.__code__.co_names}
     called |= {f.__name__ for f in text.receipts.values()}
     called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
-    called |= {f.__name__ for v in text.declared.variants for f in v.overrides.values()}
+    called |= {f.__name__ for v in text.variants.values() for f in v.overrides.values()}
     called |= {start.function.__name__ for start in text.declared.starts}
     called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
     called |= {g.waits.__name__ for g in text.goals}

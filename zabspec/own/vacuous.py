@@ -29,8 +29,6 @@ def never_false(model: Model, functions: Iterable[str], front: FrontEnd) -> dict
         LanguageError: one is outside the language.
     """
     text, out = model.protocol.text, {}
-    if text is None:
-        return {}
     for name in functions:
         front.function(name)
         asked = text.through.get(name, name)  # of a claim about messages, what is asked of each

@@ -175,8 +175,6 @@ def check_world(name: str, declared: Declaration, functions: Mapping[str, Functi
     over = declared.world
     if over not in WORLDS:
         raise misdeclared(name, ("argument", "world"), f"there is no world {over!r}; there are {' and '.join(WORLDS)}")
-    if over == CONNECTIONS and declared.transactions:
-        raise misdeclared(name, ("argument", "world"), "a protocol with transactions speaks over datagrams")
     if over == CONNECTIONS and "on_message" in functions:
         said = "over connections a message is received at one end: mark what does with @receives"
         raise misdeclared(name, ("function", "on_message"), said)

@@ -13,14 +13,16 @@ leader, and after every handler a process delivers, in the order of its history,
 from __future__ import annotations
 
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq, SetOf
+from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Txn, Zxid, forget, step
-from zabspec.own.authoring import OneOf
+from zabspec.own.authoring import OneOf, Processes, Size, declare
 from zabspec.protocols.election import (
     LookForLeader,
     Vote,
     broadcast,
     campaign,
+    election_fields,
+    election_messages,
     forget_votes,
     on_look_for_leader,
     on_vote,
@@ -44,34 +46,44 @@ Commit = MessageName("Commit")
 # --- the state of a node, and what it sends ------------------------------------------------------
 
 
-def node_fields(nodes: int, epoch: Int, counter: Int, zxid: Record, history: Seq, pending: int) -> tuple[Field, ...]:
-    """The lab's "State (per node)"; timers are the world's. `pending`: zxids with an ack set."""
+def types(size: Size) -> dict[str, Record]:
+    """A zxid, which the lab has by itself."""
+    return {"Zxid": Record("Zxid", {"epoch": size.epoch, "counter": size.count})}
+
+
+def state(size: Size) -> tuple[Field, ...]:
+    """The lab's "State (per node)", and that of its election; timers are the world's."""
+    epoch, counter, history = size.epoch, size.count, size.history
+    zxid, pending = types(size)["Zxid"], max(1, size.txns)  # zxids with an ack set
 
     def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int) -> Field:
         return Field(name, kind, role, (NODE, *axes), doc)
 
-    nodes_set = SetOf(nodes, nodes=True)
+    nodes_set = Processes(size.nodes)
     return (
         per_node("current_epoch", epoch, "epoch of the leader it accepted into sync", Role.PERSISTENT),
         per_node("accepted_epoch", epoch, "epoch it acknowledged via NewEpoch", Role.PERSISTENT),
         per_node("history", history, "the transactions it accepted", Role.PERSISTENT),
         per_node("last_committed", zxid, "the last zxid it knows to be committed", Role.PERSISTENT),
         per_node("role", OneOf("LOOKING", "FOLLOWING", "LEADING", "DOWN"), "Looking, Following, Leading, or down"),
-        per_node("leader_id", NodeId.of(nodes), "whom it follows, itself if it leads"),
+        per_node("leader_id", NodeId.of(size.nodes), "whom it follows, itself if it leads"),
         per_node("pending_new_epoch", epoch, "as a leader: the epoch it proposes"),
         per_node("epoch_acks", nodes_set, "as a leader: who sent AckEpoch"),
         per_node("leader_acks", nodes_set, "as a leader: who sent AckLeader"),
         per_node("synced", Bool(), "as a leader: a quorum has sent AckLeader"),
         per_node("next_counter", counter, "as a leader: the counter of the last proposal"),
-        per_node("ack_zxids", Seq(zxid, pending, "--history"), "as a leader: zxids that may still be committed"),
+        per_node("ack_zxids", Seq(zxid, pending, "--txns"), "as a leader: zxids that may still be committed"),
         per_node("ack_sets", nodes_set, "as a leader: who acknowledged each of them", Role.VOLATILE, pending),
-        per_node("delivered_length", Int(0, history.capacity, "--history"), "how much of its history it delivered"),
+        per_node("delivered_length", Int(0, history.capacity, "--txns"), "how much of its history it delivered"),
+        *election_fields(size.nodes, zxid),
     )
 
 
-def messages(nodes: int, epoch: Int, zxid: Record, txn: Record, history: Seq) -> tuple[Message, ...]:
+def messages(size: Size) -> tuple[Message, ...]:
     """The lab's "Wire format"; LookForLeader and Vote are the election's."""
+    epoch, txn, history, zxid = size.epoch, size.txn, size.history, types(size)["Zxid"]
     return (
+        *election_messages(size.nodes, zxid, {"peer_epoch": epoch}),
         Message("NewEpoch", {"new_epoch": epoch}),
         # new_epoch is not the lab's, whose AckEpoch does not say which epoch it acknowledges: always 0
         Message("AckEpoch", {"current_epoch": epoch, "last_zxid": zxid, "new_epoch": epoch}),
@@ -549,3 +561,21 @@ def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:
     elif m.kind == Commit:
         on_commit(s, p, source, m)
     deliver(s, p)
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    types=types,
+    variants="zabspec.protocols.db19_variants",
+    world="datagrams",
+    transactions=True,
+    bounded_by_world=True,
+    revises=True,
+    shared_names=True,
+    replicas=True,
+    released=True,
+    progress="zabspec.live.db19",
+    extends=("zabspec.protocols.election",),
+)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType
 
 from zabspec.language.lang import Node, State
+from zabspec.own.authoring import Variant
 from zabspec.protocols.db19 import (
     FOLLOWING,
     Ack,
@@ -22,7 +23,6 @@ from zabspec.protocols.db19 import (
     last_zxid,
 )
 from zabspec.protocols.election import zxid_less
-from zabspec.protocols.zab_variants import Variant
 
 __all__ = ["VARIANTS"]
 

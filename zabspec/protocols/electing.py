@@ -6,17 +6,41 @@ is what the oracle names; the simulator's world then lets it answer (`simulator/
 
 from __future__ import annotations
 
-from zabspec.language import NODE, Field, NodeId, Role
+from dataclasses import replace
+
+from zabspec import zab
+from zabspec.language import NODE, Field, Message, NodeId, Record, Role
 from zabspec.language.lang import AnyMessage, Node, State, Zxid
-from zabspec.protocols.election import LookForLeader, Vote, forget_votes, on_look_for_leader, on_vote
+from zabspec.own.authoring import Size
+from zabspec.protocols.election import (
+    LookForLeader,
+    Vote,
+    election_fields,
+    election_messages,
+    forget_votes,
+    on_look_for_leader,
+    on_vote,
+)
 from zabspec.zab import ELECTION, last
 
-__all__ = ["electing_fields"]
+__all__ = ["PROTOCOL"]
 
 
-def electing_fields(nodes: int) -> tuple[Field, ...]:
+def types(size: Size) -> dict[str, Record]:
+    """A zxid, as votes have it."""
+    return {"Zxid": Record("Zxid", {"epoch": size.epoch, "counter": size.count})}
+
+
+def state(size: Size) -> tuple[Field, ...]:
+    """ZAB's, and those of the election."""
     doc = "whom the votes elected for the iteration to come, or under way"
-    return (Field("vote_winner", NodeId.of(nodes), Role.VOLATILE, (NODE,), doc),)
+    winner = Field("vote_winner", NodeId.of(size.nodes), Role.VOLATILE, (NODE,), doc)
+    return (*zab.state(size), *election_fields(size.nodes, types(size)["Zxid"]), winner)
+
+
+def messages(size: Size) -> tuple[Message, ...]:
+    """ZAB's, and those of the election."""
+    return (*zab.messages(size), *election_messages(size.nodes, types(size)["Zxid"], {"peer_epoch": size.epoch}))
 
 
 def last_zxid(s: State, p: Node) -> Zxid:
@@ -46,3 +70,13 @@ def on_election_message(s: State, p: Node, m: AnyMessage) -> None:
         on_look_for_leader(s, p, m)
     elif m.kind == Vote:
         on_vote(s, p, m)
+
+
+PROTOCOL = replace(
+    zab.PROTOCOL,
+    module=__name__,
+    state=state,
+    messages=messages,
+    types=types,
+    extends=("zabspec.protocols.election", "zabspec.zab"),
+)

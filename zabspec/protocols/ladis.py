@@ -10,9 +10,9 @@ nothing else: no promise and no epoch but those of the zxids in it. `promised_ep
 from __future__ import annotations
 
 from zabspec.history import abcast, abdeliver, accept, end_pass, establish
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq, SetOf
+from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
 from zabspec.language.lang import NOBODY, AnyMessage, History, MessageName, Node, State, Txn, forget, step
-from zabspec.own.authoring import OneOf
+from zabspec.own.authoring import OneOf, Processes, Size, declare
 from zabspec.worlds.actor import connect, disconnect, send_to_follower, send_to_leader
 
 # What a process is; DOWN while it is crashed.
@@ -37,20 +37,21 @@ ACK_E = MessageName("ACK_E")
 # --- the state of a process, and what it sends ---------------------------------------------------
 
 
-def node_fields(nodes: int, epoch: Int, txn: Record, history: Seq) -> tuple[Field, ...]:
+def state(size: Size) -> tuple[Field, ...]:
     """What a process has on its disk, and what it keeps in memory while it follows or leads."""
+    epoch, txn, history = size.epoch, size.txn, size.history
 
     def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int | str) -> Field:
         return Field(name, kind, role, (NODE, *axes), doc)
 
     log = Int(0, history.capacity, "--txns")
-    followers = SetOf(nodes, nodes=True)
+    followers = Processes(size.nodes)
     return (
         per_node("promised_epoch", epoch, "f.p of DSN'11, where a variant has that rule; else 0", Role.PERSISTENT),
         per_node("current_epoch", epoch, "f.a of DSN'11, where a variant has that rule; else 0", Role.PERSISTENT),
         per_node("history", history, "its transaction log", Role.PERSISTENT),
         per_node("role", OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN"), "what it is; DOWN while it is crashed"),
-        per_node("leader", NodeId.of(nodes), "whom it follows, itself if it leads"),
+        per_node("leader", NodeId.of(size.nodes), "whom it follows, itself if it leads"),
         per_node("synced", Bool(), "as a follower, it has recognised its leader, with the leader's log"),
         per_node("delivered_length", log, "how much of its log it has delivered since it last began to follow or lead"),
         per_node("stage", OneOf("-", "GATHERING", "PROMISING", "RECOVERY", "BROADCAST"), "as a leader"),
@@ -65,8 +66,9 @@ def node_fields(nodes: int, epoch: Int, txn: Record, history: Seq) -> tuple[Fiel
     )  # fmt: skip
 
 
-def messages(epoch: Int, txn: Record) -> tuple[Message, ...]:
+def messages(size: Size) -> tuple[Message, ...]:
     """PROPOSAL, ACK and COMMIT of Figure 2, and those of recovery."""
+    epoch, txn = size.epoch, size.txn
     return (
         Message("FOLLOW", {"epoch": epoch, "txn": txn}, to="leader"),
         Message("ACK", {"txn": txn}, to="leader"),
@@ -490,3 +492,38 @@ __all__ = [
     "PROMISING",
     "RECOVERY",
 ]
+
+
+# --- how large it gets -------------------------------------------------------------------------
+
+
+def epochs(size: Size) -> int:
+    """A later epoch takes a leader whose log has a proposal of the one before, which a quorum recognised: an iteration
+    each, and one of the new leader. Without a rule of DSN'11 every epoch but the last has a proposal of its own."""
+    iterations = size.nodes * (1 + size.faults)
+    recognized = (iterations - 1) // size.majority + 1
+    return recognized if size.variant else min(size.txns + 1, recognized)
+
+
+def channels(size: Size) -> tuple[int, int]:
+    """To a leader what begins an iteration, and an acknowledgement of each entry of its log and of NEWLEADER; to a
+    follower what begins one, every entry once, and a COMMIT each, of NEWLEADER and of what was committed before."""
+    return 3 + size.txns + 2 * size.duplicates, 5 + 2 * size.txns + 2 * size.duplicates
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    variants="zabspec.protocols.ladis_variants",
+    world="connections",
+    transactions=True,
+    bounded_by_world=True,
+    epochs=epochs,
+    flight=channels,
+    shared_names=True,
+    replicas=True,
+    released=True,
+    oracle="zabspec.protocols.ladis_oracle",
+    progress="zabspec.live.ladis",
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from zabspec.history import end_leadership
 from zabspec.language.lang import Node, State, Txn, forget
+from zabspec.own.authoring import Variant
 from zabspec.protocols.ladis import (
     ACK_E,
     BROADCAST,
@@ -29,7 +30,7 @@ from zabspec.protocols.ladis import (
     to_election,
     zxid_le,
 )
-from zabspec.protocols.zab_variants import Variant, within
+from zabspec.protocols.zab_variants import within
 from zabspec.worlds.actor import disconnect, send_to_follower
 
 __all__ = ["VARIANTS"]

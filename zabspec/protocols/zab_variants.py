@@ -10,11 +10,10 @@ of the paper each reading answers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import FunctionType
 
 from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
+from zabspec.own.authoring import Variant
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E,
@@ -44,7 +43,7 @@ from zabspec.zab import (
     zxid_le,
 )
 
-__all__ = ["VARIANTS", "Variant"]
+__all__ = ["VARIANTS"]
 
 
 # --- Phase 1: promises and epochs --------------------------------------------------------------
@@ -329,41 +328,6 @@ def forget_lost_follower(s: State, l: Node, f: Node) -> None:
 
 
 # --- the table ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A protocol that differs from ZAB in one rule.
-
-    Attributes:
-        name: as on the command line.
-        rule: the paper's step or section that is changed.
-        summary: what is changed.
-        safe: whether no property breaks.
-        overrides: the functions that stand in for those of `zabspec.zab`.
-        budget: the fields of a `Configuration` in which it is shown: the fewest transactions and faults that
-            break it, or one in which a safe one was exhausted.
-        breaks: the properties that break in that budget, by the length of the shortest counterexample
-            and then in the order of `invariants.PROPERTIES`.
-        depth: the length of the first one's shortest counterexample; 0 if safe.
-        why: why it breaks, or why it does not matter.
-        over: variants of which it takes the place where both change one function, if they are asked for together.
-        repairs: it mends a rule.
-        beside: the variants that are taken with it where it is shown.
-    """
-
-    name: str
-    rule: str
-    summary: str
-    safe: bool
-    overrides: Mapping[str, FunctionType]
-    budget: Mapping[str, int | str]
-    why: str
-    breaks: tuple[str, ...] = ()
-    depth: int = 0
-    over: tuple[str, ...] = ()
-    repairs: bool = False
-    beside: str = ""
 
 
 def within(nodes: int, txns: int, timeouts: int = 0, crashes: int = 0) -> Mapping[str, int | str]:

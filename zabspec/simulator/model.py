@@ -9,7 +9,7 @@ from types import ModuleType
 from zabspec import history
 from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
-from zabspec.protocols.registry import ELECTING, PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
@@ -71,7 +71,8 @@ class Cluster:
 
     @property
     def parts_of(self) -> Protocol:
-        return ELECTING if self.oracle else PROTOCOLS[self.protocol]
+        found = PROTOCOLS[self.protocol]
+        return (found.electing or found) if self.oracle else found
 
     @cached_property
     def slots(self) -> int:
@@ -79,7 +80,7 @@ class Cluster:
         acknowledgement and its commit, and what elections send between any two processes."""
         n = self.nodes
         most: int = mail.MOST_SLOTS
-        if self.parts_of.text is not None:
+        if not self.parts_of.declared.bounded_by_world:
             return min(most, OWN_SLOTS)
         return min(most, n * (3 * self.proposals + 24 * n))
 
@@ -99,16 +100,14 @@ class Cluster:
             return (), ()
         if not self.observed:
             return (unobserved,), unobserved.unobserved_fields(k)
-        epoch, revises = parts.txn.fields["epoch"], self.parts_of.revises
+        epoch, revises = parts.txn.fields["epoch"], self.parts_of.declared.revises
         kept = history.history_fields(self.nodes, k, epoch, parts.txn, self.literal, revises)
         return (history, observed), (*kept, *observed.observed_fields(self.nodes, parts.types["History"]))
 
     @property
     def own(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
-        """What stands between the simulator and a text of somebody's own, and the fields that takes."""
+        """What stands between the simulator and the protocol, and the fields that takes."""
         text = self.parts_of.text
-        if text is None:
-            return (), ()
         left = (
             Field(f"{name}_left", Int(0, n), Role.BUDGET, (), f"how many {name} are left")
             for name, n in self.budgets
@@ -120,15 +119,16 @@ class Cluster:
             Field("met_within", seen, Role.SCRATCH, (), "properties whose premise an event of the tick met"),
         )
         down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
-        world = text.world(self.parts.union, True, tuple(text.budgets), self.start)
+        world = text.world(self.parts.union, not text.keeps_down, tuple(text.budgets), self.start)
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
-        return (world,), (down, *left, *(judged if self.observed else ()))
+        kept = (*(() if text.keeps_down else (down,)), *left)
+        return (world,), (*kept, *(judged if self.observed and not text.declared.replicas else ()))
 
     @cached_property
     def disks(self) -> tuple[Disks, tuple[Field, ...]]:
         """What stands over the simulator for what is on disks, and the fields that takes; nothing, if nobody fails."""
         text, budgets = self.parts_of.text, dict(self.budgets)
-        if text is None or not self.parts_of.disks or not budgets.get("crashes", 0) + budgets.get("power_losses", 0):
+        if not self.parts_of.disks or not budgets.get("crashes", 0) + budgets.get("power_losses", 0):
             return Disks(), ()
         fields, unforced = self.parts.fields, self.parts_of.unforced
         left = Field("power_losses_left", Int(0, budgets["power_losses"]), Role.BUDGET, (), "how many are left")
@@ -174,7 +174,7 @@ class Cluster:
             overrides=self.parts_of.overrides(self.variant),
             actions=self.parts_of.actions,
             changes=self.parts_of.changes,
-            acting=text.handlers if text is not None else None,
-            apart=text.apart if text is not None else {},
+            acting=text.handlers,
+            apart=text.apart,
             extra=self.disks[0].over,
         )

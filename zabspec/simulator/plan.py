@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from zabspec.configuration import Parameters
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import NAMES, PROTOCOLS
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
@@ -97,16 +98,16 @@ class Run:
             )
         networks = found.world.networks
         if self.network and self.network not in networks:
-            whose = "" if self.protocol == "zab" else f" for {self.protocol}"
+            whose = "" if self.protocol == Parameters.protocol else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
         if self.oracle and self.oracle != "lab":
             raise ConfigError(f"there is no oracle {self.oracle!r}; there is lab, and unless it is named the seed")
-        if self.oracle and (not found.world.asks_oracle or found.text is not None):
-            raise ConfigError(f"--oracle is for zab; {self.protocol} elects by itself")
-        if self.oracle and not found.lab_oracle:
-            raise ConfigError(
-                f"--oracle {self.oracle} is for zab; {self.protocol} says itself whom its oracle may name"
-            )
+        if self.oracle and not found.declared.lab_oracle:
+            some = ", ".join(name for name in NAMES if PROTOCOLS[name].declared.lab_oracle)
+            if found.declared.oracle:
+                said = f"{self.protocol} says itself whom its oracle may name"
+                raise ConfigError(f"--oracle {self.oracle} is for {some}; {said}")
+            raise ConfigError(f"--oracle is for {some}; {self.protocol} elects by itself")
         for a, b in self.blocked:
             if not (0 <= a < self.nodes and 0 <= b < self.nodes):
                 raise ConfigError(f"blocked {a},{b}: processes are 0 to {self.nodes - 1}")
@@ -130,10 +131,10 @@ class Run:
 
     @property
     def budget(self) -> tuple[tuple[str, int], ...]:
-        """How much there is of every budget, of a protocol of somebody's own: what happens on the schedule is what is
-        spent of the others."""
+        """How much there is of every budget, where the protocol declares them: of those of its world what happens on
+        the schedule is what is spent."""
         found = PROTOCOLS[self.protocol]
-        if found.text is None:
+        if found.declared.bounded_by_world:
             return ()
         own = {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
         crashes = sum(fault.kind == "crash" for fault in self.faults)
@@ -142,9 +143,8 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The digest of the text of a protocol of somebody's own; empty: it is of this project."""
-        found = PROTOCOLS[self.protocol].text
-        return found.digest if found is not None else ""
+        """The digest of the protocol's source; empty: it changes with releases only."""
+        return PROTOCOLS[self.protocol].text.digest
 
     @property
     def table_budget(self) -> dict[str, int]:

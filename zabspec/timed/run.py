@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from zabspec import zab
-from zabspec.language import MessageUnion, Schema, Seq, llvm_text
+from zabspec.language import MessageUnion, Schema, llvm_text
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.loaded import compiler_digest, digest_of, program_digest
@@ -63,16 +63,15 @@ class Measured:
 @cache
 def program(nodes: int = MOST_SERVERS, operations: int = MOST_OPERATIONS) -> Program:
     """`zab` in the timed world, with room for so many processes and operations."""
-    size = Size(nodes, operations, world.EPOCH)
-    log = Seq(size.txn, operations)
-    messages = (m for m in zab.messages(size.epoch, size.txn, log) if m.name in PHASE_3)
+    size = Size(nodes, operations, world.EPOCH, operations)
+    messages = (m for m in zab.messages(size) if m.name in PHASE_3)
     union = MessageUnion(tuple(messages))
     fields = (
-        *zab.node_fields(nodes, operations, size.epoch, log),
+        *zab.state(size),
         *world.timed_fields(nodes, union, operations),
         *(f for f in step_fields(union, nodes) if f.name != "event_process"),
     )
-    types = {"Txn": size.txn, "History": log, "AnyMessage": union}
+    types = {"Txn": size.txn, "History": size.history, "AnyMessage": union}
     return Program(Schema(nodes, fields, {"NODES": nodes}), types, world=(actor, mail, world), protocol=(zab,))
 
 
