@@ -51,7 +51,7 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
         return PROPERTIES
     return (
         *(p for p in PROPERTIES if found.transactions and p.of == HISTORY and not p.protocols),
-        *(Property.of_claim(c, found.text.source) for c in found.claims),
+        *found.claims,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from invariants import MODULES
 from invariants.inductive import datagrams
+from invariants.inductive.argument import is_whole
 from invariants.registry import STEP, Property
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
@@ -63,9 +64,9 @@ def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
 
 
 def speaks_of(module: ModuleType, protocol: str) -> bool:
-    """Whether a module has anything to say of one of this project's protocols; the inductive clauses are of zab."""
+    """Whether a module has anything to say of a protocol; the inductive clauses are written for one."""
     if "inductive" in module.__name__:
-        return protocol == "zab"
+        return is_whole(protocol)
     properties: tuple[Property, ...] = getattr(module, "PROPERTIES", ())
     return not properties or any(p.judges(protocol) for p in properties)
 
@@ -117,8 +118,7 @@ def check_language(model: Model, names: dict[str, Any]) -> None:
     judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
     for root in ("initialize", "enabled", "apply", *judging):
         front.function(root)
-    claims = (Property.of_claim(c, "") for c in model.protocol.claims)
-    refuse_scratch(model, claims, front.program.reads)
+    refuse_scratch(model, model.protocol.claims, front.program.reads)
 
 
 def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[str, frozenset[str]]) -> None:

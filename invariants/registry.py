@@ -1,13 +1,11 @@
-"""What a property is."""
+"""How properties are judged of one state, or of one step, in the CPython world; and the one that is built in."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zabspec.own.authoring import Claim
+from zabspec.properties import HISTORY, RUNTIME, STATE, STEP, TERMINAL, Property
 
 __all__ = [
     "HISTORY",
@@ -21,51 +19,6 @@ __all__ = [
     "meets",
     "property_named",
 ]
-
-HISTORY, STATE, STEP, TERMINAL = "history", "state", "step", "terminal"
-RUNTIME = "runtime"
-
-
-@dataclass(frozen=True)
-class Property:
-    """A property and its witness.
-
-    Attributes:
-        name: as on the command line.
-        of: `history` or `state` (holds(s), witness(s)), `terminal` (the same, asked only of a state in which no step
-            is possible: nothing more happens in that run) or `step` (holds(before, event, after)); `runtime`:
-            of whether a step can be taken at all (`NO_RUNTIME_ERROR`, which no function of the language judges).
-        source: where the paper states it.
-        premise: what the witness shows, in words.
-        default: whether it is judged unless named; a documented non-property is not.
-        protocols: those whose state it speaks of; none: it speaks of what every protocol has, which is the
-            observed history (`of` history) and beside it each process's stable `history` (`of` state).
-    """
-
-    name: str
-    of: str
-    source: str
-    premise: str
-    holds: Callable[..., Any]
-    witness: Callable[..., Any]
-    default: bool = True
-    protocols: tuple[str, ...] = ()
-
-    def judges(self, protocol: str) -> bool:
-        """Whether it can be judged of runs of a protocol."""
-        return not self.protocols or protocol in self.protocols
-
-    @staticmethod
-    def of_claim(claim: Claim, source: str) -> Property:
-        """What the text of a protocol claims of itself."""
-        return Property(
-            claim.name, claim.over, source, claim.premise, claim.holds, claim.witness, default=not claim.inductive
-        )
-
-    @property
-    def statement(self) -> str:
-        """The paper's statement: the function's docstring."""
-        return inspect.cleandoc(self.holds.__doc__ or "")
 
 
 def no_runtime_error() -> bool:

@@ -30,6 +30,7 @@ from zabspec.model import ConfigError, Configuration, Model
 
 __all__ = ["CLAUSE", "REFINES", "Bridged"]
 
+MAPPED = "zab"  # the protocol that `mapping.py` maps
 REFINES = "refines"
 CLAUSE = "clause "  # before a clause's name, where it stands among properties
 GENERATED = "<the abstract protocol>"
@@ -58,8 +59,10 @@ class Bridged(Model):
         overrides: Mapping[str, FunctionType] | None = None,
     ) -> None:
         super().__init__(configuration)
-        if configuration.protocol != "zab":
-            raise ConfigError(f"the bridge is from zab to abstract ZAB, and there is none for {configuration.protocol}")
+        if configuration.protocol != MAPPED:
+            raise ConfigError(
+                f"the bridge is from {MAPPED} to abstract ZAB, and there is none for {configuration.protocol}"
+            )
         if self.epochs > 60:
             raise ConfigError(f"the bridge takes at most 60 epochs, and these budgets make {self.epochs}")
         self.theory = theory

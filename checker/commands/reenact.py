@@ -98,7 +98,7 @@ def play_trace(asked: Asked, trace: Path) -> int:
     given = of_row(str(trace)) if row else verified_trace(trace)
     if not 0 <= asked.without <= len(given.steps):
         raise click.UsageError(f"there is no step {asked.without} in {trace}")
-    named, times = asked.release or release_of(given.configuration.variant), asked.times
+    named, times = asked.release or release_of("zookeeper", given.configuration.variant), asked.times
     left_out = (asked.without or decisive(given)) if asked.control else 0
     plan = plan_for(given, asked.text or variant_of("zookeeper", named), left_out)
     real = find_release(named, asked.zookeeper, asked.jar)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from zabspec.model import Configuration
+from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["TRIED", "Tried", "reaching"]
 
@@ -39,12 +40,12 @@ class Tried:
         """What reaches the premises of some of these properties, and goes no deeper than that takes."""
         c = self.configuration
         words = ["zabcheck"]
-        if c.protocol != "zab":
+        if c.protocol != Configuration.protocol:
             words.append(f"--protocol {c.protocol}")
         if c.network != Configuration(c.protocol).network:
             words.append(f"--network {c.network}")
         words.append(f"--nodes {c.nodes} --txns {c.txns} --timeouts {c.timeouts} --crashes {c.crashes}")
-        if c.protocol == "zab":
+        if "losses" in PROTOCOLS[c.protocol].world.budgets:
             words.append(f"--losses {c.losses}")
         if c.literal:
             words.append("--property invariant-5-literal")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.requests.model import near
+from zabspec.configuration import Parameters
 from zabspec.files import read_bytes
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     """
     name = given["name"]
     options = {k: v for k, v in ({**defaults, **given}).items() if k not in ABOUT}
-    options["protocol"] = located(str(options.get("protocol", "zab")), path)
+    options["protocol"] = located(str(options.get("protocol", Parameters.protocol)), path)
     mine = takes(str(options.get("engine", "")))  # defaults are for all
     options = {k: v for k, v in options.items() if k in given or k in mine}
     try:

@@ -14,8 +14,8 @@ from checker.live.graph import PLACE_AT, Components, Graph, Ways, all_waits, fai
 from checker.live.loop import Edge, Mail, NoMail, class_at, loop_at, overtaken
 from zabspec.language.kernels import machine
 from zabspec.language.reference import StateView
-from zabspec.live.goals import Goal
 from zabspec.live.worlds import IN_WORLDS
+from zabspec.properties import ProgressProperty
 
 __all__ = ["Bag", "FairRuns", "Waits"]
 
@@ -34,7 +34,7 @@ class Waits:
         mail: the messages of that graph.
     """
 
-    goal: Goal
+    goal: ProgressProperty
     process: int
     path: tuple[int, ...]
     loop: tuple[Edge, ...]
@@ -101,7 +101,7 @@ class FairRuns:
         self.found_for = 0  # the bit that the components are of
         self.ways: Ways | None = None
 
-    def of(self, goal: Goal, number: int) -> Iterator[Waits]:
+    def of(self, goal: ProgressProperty, number: int) -> Iterator[Waits]:
         """The fair runs in which somebody waits for a goal, those that are short to read first.
 
         Args:
@@ -117,7 +117,7 @@ class FairRuns:
         n = self.code.nodes
         return bool(self.waited >> (number * n) & (1 << n) - 1)
 
-    def of_process(self, goal: Goal, p: int, bit: int) -> Iterator[Waits]:
+    def of_process(self, goal: ProgressProperty, p: int, bit: int) -> Iterator[Waits]:
         """Those in which one process waits: of each fair component a loop at its nearest node, and each end."""
         if not self.fair_components(bit):
             return
@@ -169,7 +169,7 @@ class FairRuns:
             return ()
         return loop_at(self.graph, self.components, v, self.fair, self.mail)
 
-    def run(self, goal: Goal, p: int, at: int, loop: tuple[Edge, ...]) -> Waits:
+    def run(self, goal: ProgressProperty, p: int, at: int, loop: tuple[Edge, ...]) -> Waits:
         """The run by the shortest way to a node, with what it does from there on."""
         via, path = self.all_ways().via, [at]
         while via[path[-1]]:

@@ -24,8 +24,8 @@ from checker.report.report import (
 from traces.explain.folding import aligned, folded, note
 from traces.record.lasso import Lasso
 from zabspec.language.error_sites import met
-from zabspec.live.goals import Goal
 from zabspec.model import Configuration
+from zabspec.properties import ProgressProperty
 
 __all__ = ["LiveReport", "Starving"]
 
@@ -88,7 +88,7 @@ class LiveReport:
             return self.live.stopped or "not all was looked at"
         return ""
 
-    def verdict(self, goal: Goal) -> str:
+    def verdict(self, goal: ProgressProperty) -> str:
         """`holds`, `premise not reached` (nobody ever waits), `violated` or `no verdict`."""
         if goal.name in self.starving:
             return VIOLATED if self.starving[goal.name].counterexample.replayed else NO_VERDICT
@@ -141,7 +141,7 @@ class LiveReport:
             return f"premise not reached: {why} ({plural(total, 'goal')}); {self.bounds}"
         return f"holds: in no fair run does anybody wait for ever, {tested} of {plural(total, 'goal')}; {self.bounds}"
 
-    def verdict_in_words(self, goal: Goal) -> str:
+    def verdict_in_words(self, goal: ProgressProperty) -> str:
         verdict = self.verdict(goal)
         if verdict == VIOLATED:
             return f"VIOLATED: {self.starving[goal.name].sentence}"
@@ -247,7 +247,7 @@ class LiveReport:
             },
         }
 
-    def goal_as_json(self, goal: Goal) -> dict[str, Any]:
+    def goal_as_json(self, goal: ProgressProperty) -> dict[str, Any]:
         found, live = self.starving.get(goal.name), self.live
         starving: dict[str, Any] | None = None
         if found is not None:

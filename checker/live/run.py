@@ -14,7 +14,7 @@ from checker.live.code import LiveCode
 from checker.live.fair_runs import FairRuns, Waits
 from checker.live.graph import Graph, rehash_nodes
 from zabspec.language.kernels import machine
-from zabspec.live.goals import Goal
+from zabspec.properties import ProgressProperty
 
 __all__ = ["Live", "LiveRun"]
 
@@ -51,7 +51,7 @@ class Live:
         complete: every edge of the stable phase is there, from all that was asked for.
     """
 
-    goals: tuple[Goal, ...]
+    goals: tuple[ProgressProperty, ...]
     exploration: Exploration
     starts: int = 0
     nodes: int = 0
@@ -103,7 +103,9 @@ class LiveRun:
         goals: what is asked after; all that the protocol has unless one says.
     """
 
-    def __init__(self, code: LiveCode, threads: int = 0, fair: int = ALL, goals: Sequence[Goal] | None = None) -> None:
+    def __init__(
+        self, code: LiveCode, threads: int = 0, fair: int = ALL, goals: Sequence[ProgressProperty] | None = None
+    ) -> None:
         self.code, self.fair = code, fair
         self.goals = tuple(code.phase.goals if goals is None else goals)
         self.moves = moves_of(code)

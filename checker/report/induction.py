@@ -145,7 +145,11 @@ def named_or_counted(question: Question) -> str:
     """The clauses that are assumed: their names, where these are not nearly all."""
     if question.alone or len(question.assumed) <= MOST_NAMES:
         return ", ".join(question.assumed)
-    flag = "" if question.configuration.protocol == "zab" else f" --protocol {question.configuration.protocol}"
+    flag = (
+        ""
+        if question.configuration.protocol == type(question.configuration).protocol
+        else f" --protocol {question.configuration.protocol}"
+    )
     return f"the {len(question.assumed)} other clauses, which `zabcheck induct{flag} --list` names"
 
 

@@ -253,7 +253,7 @@ def found(names: Sequence[str], option: str, by_name: dict[str, Property], reque
     out = []
     for name in names:
         if name not in by_name:
-            flag = "" if request.model.protocol == "zab" else f" --protocol {request.model.protocol}"
+            flag = "" if request.model.protocol == ModelRequest.protocol else f" --protocol {request.model.protocol}"
             hint = near(name, by_name) or f"; `zabcheck induct{flag} --list` lists them"
             raise RequestError(f"there is no clause {name!r}{hint}")
         if names.count(name) > 1:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from checker.live.report import LiveReport, Starving
     from checker.live.run import Live, LiveRun
     from traces import Trace
-    from zabspec.live.goals import Goal
     from zabspec.model import Configuration, Model
+    from zabspec.properties import ProgressProperty
 
 __all__ = ["LiveRequest", "answer", "chosen_goals"]
 
@@ -70,7 +70,7 @@ class LiveRequest(Request):
 
         return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)
 
-    def checks(self) -> tuple[list[Goal], Configuration]:
+    def checks(self) -> tuple[list[ProgressProperty], Configuration]:
         """Return the progress properties to check, and the configuration.
 
         Raises:
@@ -139,7 +139,7 @@ def with_room(c: Configuration) -> Configuration:
     return replace(c, max_epoch=min(200, model.epochs + MORE_ITERATIONS * c.nodes // (c.nodes // 2 + 1) + 1))
 
 
-def chosen_goals(given: Sequence[str], there: Sequence[Goal]) -> list[Goal]:
+def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> list[ProgressProperty]:
     """Return the progress properties named, or all.
 
     Raises:

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FunctionType
 
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
-from checker.zookeeper.releases import VARIANTS
 from checker.zookeeper.rows import ROWS, USUAL, Row
 from traces.record.lines import NotRead, read_lines
 from zabspec.protocols.registry import PROTOCOLS
@@ -24,7 +23,7 @@ __all__ = ["BUGS", "RELEASES", "Cell", "read", "run", "same_text", "told"]
 
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
 FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only where they have to
-RELEASES = tuple(v or NEWEST for v in VARIANTS)  # the newest first
+RELEASES = tuple(v or NEWEST for v in PROTOCOLS[PROTOCOL].declared.releases)  # the newest first
 BUGS = tuple(r for r in ROWS if not r.issue.endswith("-here"))  # not those of another repair of a bug
 
 

@@ -263,8 +263,6 @@ def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
     """What declares a protocol, and every call that a world provides to handlers."""
     own = {
         "Action",
-        "Aim",
-        "Claim",
         "ConfigError",
         "Declaration",
         "ProtocolError",

@@ -14,9 +14,10 @@ import invariants
 import traces
 import zabcheck
 from checker.cli import COMMANDS
-from zabspec.protocols.registry import TEXTS
+from zabspec.protocols.registry import NAMES, PROTOCOLS
 
 TOP = Path(__file__).parents[2]
+DECLARED = [found.declared for found in PROTOCOLS.values()]
 BY_STRING = ("import_module", "__import__")
 PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 
@@ -26,7 +27,10 @@ BY_NAME = {
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],
     "zabcheck": [("zabcheck", module) for module in zabcheck.PLACES.values()],
-    "zabspec.own.texts": [("zabspec.own.texts", module) for module in TEXTS.values()],
+    "zabspec.own.texts": [("zabspec.own.texts", module) for module in NAMES.values()],
+    "zabspec.own.open": [("zabspec.own.open", str(d.variants)) for d in DECLARED],
+    "zabspec.protocols.registry": [("zabspec.protocols.registry", d.oracle) for d in DECLARED if d.oracle],
+    "zabspec.live.phase": [("zabspec.live.phase", d.progress) for d in DECLARED],
 }
 
 

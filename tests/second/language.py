@@ -73,6 +73,11 @@ class Size:
         self.epoch, self.count = Int(0, epochs).derive(), Int(0, self.txns).derive()
         self.txn = Record("Txn", {"epoch": self.epoch, "counter": self.count, "value": self.count})
 
+    @property
+    def history(self) -> Seq:
+        """A sequence of transactions."""
+        return Seq(self.txn, self.log).derive()
+
     def __getattr__(self, name: str) -> int:
         if name.startswith("__") or name not in self.__dict__.get("budgets", {}):
             raise AttributeError(name)
@@ -115,6 +120,11 @@ class Variant:
     safe: bool = False
     over: Any = ()
     repairs: bool = False
+    budget: Any = None
+    breaks: Any = ()
+    depth: int = 0
+    why: str = ""
+    beside: str = ""
 
 
 @dataclass
@@ -145,8 +155,17 @@ class Declaration:
     world: str = "datagrams"
     elects: Any = ()
     starts: Any = ()
-    hidden: Any = None
     ignored: Any = ()
+    bounded_by_world: bool = False
+    revises: bool = False
+    replicas: bool = False
+    shared_names: bool = False
+    released: bool = False
+    oracle: str = ""
+    progress: str = ""
+    lab_oracle: str = ""
+    releases: Any = ()
+    extends: Any = ()
 
 
 def declare(module: str, **named: Any) -> Declaration:

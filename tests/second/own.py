@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +10,7 @@ from tests.second.connections import NETWORKS as CONNECTIONS
 from tests.second.connections import Connections
 from tests.second.datagrams import NETWORKS as DATAGRAMS
 from tests.second.datagrams import Datagrams
-from tests.second.kinds import MessageUnion, Record, Seq
+from tests.second.kinds import MessageUnion, Record
 from tests.second.language import Size
 from tests.second.load import ROOT, Loader, Program, chosen
 from tests.second.world import Model, World
@@ -31,7 +30,7 @@ AMOUNTS = {
 
 
 def build(request: dict[str, Any]) -> World:
-    """Return the model of a protocol without `declare` (O3)."""
+    """Return the model of a protocol whose budgets and bounds are its world's (O3)."""
     name, sizes = request["protocol"], request.get("sizes") or {}
     world, networks = ("datagrams", DATAGRAMS) if name == "db19" else ("connections", CONNECTIONS)
     network = request.get("network") or networks[0]
@@ -93,21 +92,10 @@ def capacities(name: str, size: Size, variant: bool, network: str) -> tuple[int,
 
 def declared(name: str, mains: list[ModuleType], size: Size) -> tuple[list, list]:
     """Return the fields and messages of a protocol, and bind the names of its records (O3)."""
-    main, n, txns = mains[-1], size.nodes, size.txns
+    main, txns = mains[-1], size.txns
     epoch, txn = size.epoch, size.txn
     zxid = Record("Zxid", {"epoch": epoch, "counter": size.count}, ordered=True)
     language.RECORDS.clear()
     language.RECORDS.update(Txn=txn, Zxid=zxid)
-    log = Seq(txn, 2 * txns if name == "db19" else txns + size.budgets["duplicates"]).derive()
-    if name == "zab":
-        return list(main.node_fields(n, txns, epoch, log)), listed(main.messages, epoch, txn, log)
-    if name == "ladis":
-        return list(main.node_fields(n, epoch, txn, log)), listed(main.messages, epoch, txn)
-    fields = [*main.node_fields(n, epoch, size.count, zxid, log, max(1, txns)), *mains[0].election_fields(n, zxid)]
-    messages = listed(mains[0].election_messages, n, zxid, {"peer_epoch": epoch})
-    return fields, messages + listed(main.messages, n, epoch, zxid, txn, log)
-
-
-def listed(function: Callable, *args: Any) -> list:
-    """Return the kinds of messages that a source's function returns."""
-    return list(configure.flat(function(*args)))
+    size.log = 2 * txns if name == "db19" else txns + size.budgets["duplicates"]
+    return list(main.state(size)), list(configure.flat(main.messages(size)))

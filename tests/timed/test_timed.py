@@ -122,7 +122,7 @@ def test_it_begins_where_recovery_ends() -> None:
     recovered = first_recovery()
     s = started()
     size = Size(3, 1, 1, 2)
-    for field in zab.node_fields(3, 1, size.epoch, Seq(size.txn, 2)):
+    for field in zab.state(size):
         for p in range(3):
             a, b = (getattr(state, field.name)[p] for state in (s, recovered))
             if isinstance(field.kind, Seq):

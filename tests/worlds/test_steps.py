@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import import_text
 
 from checker.cli import main
 from checker.commands.bmc import bmc
@@ -21,7 +19,6 @@ from invariants import PROPERTIES, property_named
 from traces import Runner, Step, Trace, headline, state_json, verify
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
-from zabspec.protocols.registry import OWN, PROTOCOLS
 from zabspec.worlds import steps
 from zabspec.worlds.steps import BUDGETS, KINDS
 
@@ -80,37 +77,52 @@ def test_the_schema_of_reports_has_every_budget(request: pytest.FixtureRequest) 
 
 RESTLESS = """from __future__ import annotations
 
+from dataclasses import replace
+
+from zabcheck.language import Node, State, action, environment_step
+from zabspec.protocols import db19
 from zabspec.protocols.db19 import FOLLOWING, LEADING, on_timer
-from zabspec.language.lang import Node, State
 from zabspec.worlds.actor import ELECTION_TIMER
 
 
-def may_act(s: State, p: Node, k: int) -> bool:
-    return s.role[p] == FOLLOWING if k == 0 else s.role[p] == LEADING
+def follows(s: State, p: Node) -> bool:
+    return s.role[p] == FOLLOWING
 
 
-def on_act(s: State, p: Node, k: int) -> None:
+def leads(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING
+
+
+@action(when=follows)
+def look_again(s: State, p: Node) -> None:
     on_timer(s, p, ELECTION_TIMER)
 
 
-def may_change(s: State, k: int) -> bool:
+@action(when=leads)
+def step_down(s: State, p: Node) -> None:
+    on_timer(s, p, ELECTION_TIMER)
+
+
+def two(s: State) -> bool:
     return s.NODES == 2
 
 
-def on_change(s: State, k: int) -> None:
+@environment_step(when=two)
+def night_falls(s: State) -> None:
     return
+
+
+EXTENDED = ("zabspec.protocols.election", "zabspec.protocols.db19")
+PROTOCOL = replace(db19.PROTOCOL, module=__name__, extends=EXTENDED, variants=())
 """
 
 
 @pytest.fixture
-def restless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configuration:
+def restless(tmp_path: Path) -> Configuration:
     """db19 whose followers and leaders may look again by themselves, under an environment that changes nothing."""
-    db19 = PROTOCOLS["db19"]
-    text = import_text(tmp_path, "restless", RESTLESS)
-    own = ("look again", "step down")
-    protocol = replace(db19, name="restless", modules=(*db19.modules, text), actions=own, changes=("night falls",))
-    monkeypatch.setitem(OWN, "restless", protocol)
-    return Configuration(protocol="restless", nodes=2, txns=1, timeouts=2, channel=24)
+    path = tmp_path / "restless.py"
+    path.write_text(RESTLESS)
+    return Configuration(protocol=str(path), nodes=2, txns=1, timeouts=2, channel=24)
 
 
 @pytest.mark.slow(seconds=1)
@@ -137,8 +149,8 @@ def test_internal_steps_are_called_by_their_names_and_replayed(restless: Configu
         taken.append(runner.step(chance.choice(possible)))
     word = next(w for w in runner.possible() if w >> 24 == steps.ENVIRONMENT)
     taken.append(runner.step(word))
-    assert headline(taken[-2]) == f"p{taken[-2].process}: look again, looking"
-    assert headline(taken[-1]) == "environment: night falls"
+    assert headline(taken[-2]) == f"p{taken[-2].process}: look-again, looking"
+    assert headline(taken[-1]) == "environment: night-falls"
     trace = Trace(restless, "", "", "", initial, tuple(taken), "test")
     verify(trace)
     assert replay(trace).steps == trace.steps

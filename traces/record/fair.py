@@ -13,10 +13,10 @@ from traces.record.trace import Trace, TraceError
 from zabspec.language import reference
 from zabspec.language.derive import in_order
 from zabspec.language.reference import ERRORS, StateView
-from zabspec.live.goals import Goal
 from zabspec.live.phase import FairClass, StablePhase, class_of, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
+from zabspec.properties import ProgressProperty
 from zabspec.worlds.steps import BUDGETS, HEARTBEAT, NUMBERED
 
 __all__ = ["NotFair", "StableWorld", "certify", "closes", "hold_fair", "without_budgets"]
@@ -74,7 +74,7 @@ class StableWorld:
     def lasts(self, s: StateView, named: int) -> bool:
         return bool(self.names["stable_lasts"](without_budgets(s), named))
 
-    def waits(self, goal: Goal, s: StateView, process: int, named: int) -> bool:
+    def waits(self, goal: ProgressProperty, s: StateView, process: int, named: int) -> bool:
         given: Sequence[int] = (process, named) if goal.names_one else (process,)
         return bool(self.names[goal.called](without_budgets(s), *given))
 
@@ -147,7 +147,7 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
     loop.judge(model.protocol.actions)
 
 
-def goal_of(phase: StablePhase, lasso: Lasso) -> Goal:
+def goal_of(phase: StablePhase, lasso: Lasso) -> ProgressProperty:
     """
     Raises:
         NotFair: there is no such goal, or its words are others.
@@ -196,7 +196,7 @@ class Loop:
     taken: set[FairClass | None] = field(default_factory=set)
     states: list[StateView] = field(default_factory=list)
 
-    def add(self, world: StableWorld, goal: Goal, s: StateView, process: int, named: int, k: int) -> None:
+    def add(self, world: StableWorld, goal: ProgressProperty, s: StateView, process: int, named: int, k: int) -> None:
         """See a state, after so many steps.
 
         Raises:

@@ -12,6 +12,7 @@ from traces.record.values import state_json
 from traces.reenact.mapping import unforceable
 from traces.reenact.servers import Cannot
 from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["FAULTS", "Plan", "decisive", "plan_for"]
 
@@ -57,7 +58,7 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> Plan:
         Cannot: the trace is not of ZooKeeper, or has what cannot be forced; every such step is named.
     """
     c = trace.configuration
-    if c.protocol != "zookeeper":
+    if not PROTOCOLS[c.protocol].declared.releases:
         raise Cannot(f"a trace of protocol {c.protocol} cannot be played on ZooKeeper's servers")
     if c.start != "established" or c.nodes != 3:
         raise Cannot("only traces of three servers from --start established are played yet")
@@ -92,7 +93,7 @@ def fit(model: Model, asked: Sequence[Step]) -> Fitted:
     runner = Runner(model)
     out = Fitted(state_json(runner.state), [], [], [])
     names = list(model.program.actions)
-    judged = properties_of("zookeeper")
+    judged = properties_of(model.protocol.name)
     found: dict[str, None] = {}
     early: list[tuple[int | None, str]] = []  # taken before the trace has them
 

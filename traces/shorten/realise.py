@@ -249,7 +249,7 @@ def _plainer(run: Run, bit: int, until: float) -> Run:
 def command_line(run: Run) -> str:
     """The command that plays a run and judges it."""
     words = ["zabcheck simulate"]
-    if run.protocol != "db19":
+    if run.protocol != Run.protocol:
         words.append(f"--protocol {shlex.quote(run.protocol)}")
     if run.variant:
         words.append(f"--variant {run.variant}")

@@ -8,7 +8,7 @@ Then the timer of who does not follow that leader runs out, and leaders send hea
 from __future__ import annotations
 
 from zabspec.language.lang import NOBODY, Node, State
-from zabspec.live.goals import Goal
+from zabspec.properties import ProgressProperty
 from zabspec.protocols.db19 import DOWN, LEADING, LOOKING
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_timer, timer_armed
 from zabspec.worlds.scratch import begin_step, process_in
@@ -105,8 +105,8 @@ def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
 
 
 GOALS = (
-    Goal("follows", "db-19, FastLeaderElection", waits_to_look_no_more),
-    Goal("steps-down", "db-19, Discovery", waits_to_be_told),
-    Goal("joins", "db-19, Synchronization", waits_to_synchronize),
-    Goal("delivers", "db-19, Broadcast", waits_to_deliver),
+    ProgressProperty("follows", "db-19, FastLeaderElection", waits_to_look_no_more),
+    ProgressProperty("steps-down", "db-19, Discovery", waits_to_be_told),
+    ProgressProperty("joins", "db-19, Synchronization", waits_to_synchronize),
+    ProgressProperty("delivers", "db-19, Broadcast", waits_to_deliver),
 )

@@ -16,7 +16,7 @@ from zabspec.live.connections import (
     stable_takes,
     stable_waits,
 )
-from zabspec.live.goals import Goal
+from zabspec.properties import ProgressProperty
 from zabspec.protocols.ladis import BROADCAST, DOWN, LEADING
 from zabspec.worlds.actor import is_down, oracle_may_name
 
@@ -80,8 +80,8 @@ def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
 
 
 GOALS = (
-    Goal("follows", "LADIS'08 4.2", waits_to_follow),
-    Goal("joins", "LADIS'08 4, 4.2", waits_to_synchronize),
-    Goal("commits", "LADIS'08 4.1", waits_to_commit),
-    Goal("delivers", "LADIS'08 2, 4.1", waits_to_deliver),
+    ProgressProperty("follows", "LADIS'08 4.2", waits_to_follow),
+    ProgressProperty("joins", "LADIS'08 4, 4.2", waits_to_synchronize),
+    ProgressProperty("commits", "LADIS'08 4.1", waits_to_commit),
+    ProgressProperty("delivers", "LADIS'08 2, 4.1", waits_to_deliver),
 )

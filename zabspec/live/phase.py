@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import FunctionType, ModuleType
 
 from zabspec.language.program import own_names
-from zabspec.live.goals import Goal
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
+from zabspec.properties import ProgressProperty
 from zabspec.worlds.steps import ACTION
 
 __all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "stable_phase"]
@@ -65,7 +65,7 @@ class StablePhase:
 
     rules: ModuleType
     others: tuple[ModuleType, ...]
-    goals: tuple[Goal, ...]
+    goals: tuple[ProgressProperty, ...]
     names_one: bool
 
     @property
@@ -109,9 +109,7 @@ def stable_phase(model: Model) -> StablePhase:
         raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
     world = IN_WORLDS[protocol.world.name]
     apart = protocol.text.apart
-    goals = tuple(
-        Goal(g.name, protocol.text.source, g.waits, apart.get(g.waits.__name__, "")) for g in protocol.text.goals
-    )
+    goals = tuple(replace(g, key=apart.get(g.waits.__name__, "")) for g in protocol.text.goals)
     return StablePhase(world.rules, (), goals, world.names_one)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import Node, State
 from zabspec.live import connections
-from zabspec.live.goals import Goal
+from zabspec.properties import ProgressProperty
 from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
 
 __all__ = ["GOALS", "RULES"]
@@ -57,8 +57,8 @@ def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
 
 
 GOALS = (
-    Goal("follows", "DSN'11 VI.D", waits_to_follow),
-    Goal("joins", "DSN'11 VI.D", waits_to_join),
-    Goal("commits", "DSN'11 claim 7", waits_to_commit),
-    Goal("delivers", "DSN'11 VI.D", waits_to_deliver),
+    ProgressProperty("follows", "DSN'11 VI.D", waits_to_follow),
+    ProgressProperty("joins", "DSN'11 VI.D", waits_to_join),
+    ProgressProperty("commits", "DSN'11 claim 7", waits_to_commit),
+    ProgressProperty("delivers", "DSN'11 VI.D", waits_to_deliver),
 )

@@ -19,12 +19,11 @@ from typing import Any, TypeVar
 from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
+from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
     "Action",
-    "Aim",
-    "Claim",
     "ConfigError",
     "Declaration",
     "OneOf",
@@ -210,39 +209,6 @@ class Action:
     fair: bool = True
 
 
-@dataclass(frozen=True)
-class Claim:
-    """Something that must hold.
-
-    Attributes:
-        name: as on the command line.
-        over: `state`, `history` (what was observed, and nothing else) or `step` (before, event, after).
-        holds, witness: the function, and the one that says whether it is put to the test.
-        premise: what the witness shows, in words.
-        inductive: it is a clause of an invariant: `induct` takes it, and nothing else asks for it.
-    """
-
-    name: str
-    over: str
-    holds: FunctionType
-    witness: FunctionType
-    premise: str
-    inductive: bool = False
-
-
-@dataclass(frozen=True)
-class Aim:
-    """Something that nobody waits for in vain.
-
-    Attributes:
-        name: as on the command line.
-        waits: whether a process still waits.
-    """
-
-    name: str
-    waits: FunctionType
-
-
 def name_of(function: FunctionType) -> str:
     """A function's name as people read it."""
     return function.__name__.replace("_", "-")
@@ -337,10 +303,11 @@ def safety(
         raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
 
     def mark(function: F) -> F:
-        if over not in ("state", "history", "step"):
+        if over not in (STATE, HISTORY, STEP):
             raise ProtocolError(f"a property is over state, history or step, not {over!r}")
         words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
-        function.claim = Claim(name or name_of(function), over, function, witness, words)  # type: ignore[attr-defined]
+        made = Property(name or name_of(function), over, "", words, function, witness)
+        function.claim = made  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -350,15 +317,15 @@ def invariant(function: F) -> F:
     """Marks a clause of an inductive invariant: true in every state, and kept by every step from any state in which all
     clauses are true. `induct` asks that; an exploration judges it where it is named. It may take messages beside the
     state, as a property of states may."""
-    claim = Claim(name_of(function), "state", function, function, "any state", inductive=True)
-    function.claim = claim  # type: ignore[attr-defined]
+    made = Property(name_of(function), STATE, "", "any state", function, function, default=False)
+    function.claim = made  # type: ignore[attr-defined]
     return function
 
 
 def goal(function: F) -> F:
     """Marks what nobody waits for in vain, `(s, p)`: true while p waits. Over connections it may ask who the oracle
     names, `(s, p, named)`. Its docstring says what p waits for; `--live` asks (docs/live.md)."""
-    function.aim = Aim(name_of(function), function)  # type: ignore[attr-defined]
+    function.aim = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
     return function
 
 
@@ -453,6 +420,8 @@ class Declaration:
         progress: the name of a module with its progress properties (`GOALS`), and with the rules of its stable phase
             where they differ from its world's (`RULES`).
         lab_oracle: the name of the module that declares it with the db-19 lab's election as its leader oracle.
+        releases: of a protocol that follows somebody's releases, their numbers by variant, the newest first; the empty
+            variant is the protocol itself.
         extends: the names of modules whose functions are its own too; its own functions stand over theirs.
     """
 
@@ -481,6 +450,7 @@ class Declaration:
     oracle: str = ""
     progress: str = ""
     lab_oracle: str = ""
+    releases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     extends: Sequence[str] = ()
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ from zabspec.language.lang import MessageName
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
-from zabspec.own.authoring import Action, Aim, Claim, Declaration, ProtocolError, Size, Variant
+from zabspec.own.authoring import Action, Declaration, ProtocolError, Size, Variant
 from zabspec.own.generated import Marked, asks_of_messages, every_message, name_of_every, world_text
 from zabspec.own.mail import ANY, TAKES_ALL, sendings, taken, unreceived
 from zabspec.own.places import misdeclared, with_place
@@ -43,6 +43,7 @@ from zabspec.own.vetting import (
     constants_of,
     is_ours,
 )
+from zabspec.properties import ProgressProperty, Property
 from zabspec.worlds import actor
 from zabspec.worlds.ordered import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -152,11 +153,11 @@ class OpenText:
     changes: tuple[Action, ...]
     receipts: Mapping[str, FunctionType]
     observations: Mapping[str, ObservationKind]
-    claims: tuple[Claim, ...]
+    claims: tuple[Property, ...]
     through: Mapping[str, str]
     quantified: ModuleType
     elects_by_choice: str = ""
-    goals: tuple[Aim, ...] = ()
+    goals: tuple[ProgressProperty, ...] = ()
     unheard: str = ""
     variants: Mapping[str, Variant] = field(default_factory=dict)
     keeps_down: bool = False
@@ -452,8 +453,9 @@ class _Reader:
         given = self.functions.values()
         actions = tuple(f.made_action for f in given if hasattr(f, "made_action"))
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
-        claims = tuple(f.claim for f in given if hasattr(f, "claim"))
-        goals = tuple(f.aim for f in given if hasattr(f, "aim"))
+        source = Path(self.name).name if self.name.endswith(".py") else self.name
+        claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
+        goals = tuple(replace(f.aim, source=source) for f in given if hasattr(f, "aim"))
         observations = tuple(f for f in given if hasattr(f, "observes"))
         self.check_own_words()
         check_world(self.name, self.declared, self.functions)
@@ -539,7 +541,7 @@ class _Reader:
                 return f"{self.name}:{f.__code__.co_firstlineno}: {f.__name__}"
         return ""
 
-    def apart(self, claims: Iterable[Claim], observations: Iterable[FunctionType]) -> dict[str, str]:
+    def apart(self, claims: Iterable[Property], observations: Iterable[FunctionType]) -> dict[str, str]:
         """The names that mean something in the text alone: its constants, its messages, and its functions but for those
         that are called by their names from elsewhere."""
         if self.declared.shared_names:
@@ -553,8 +555,8 @@ class _Reader:
         return out
 
     def of_every_message(
-        self, claims: Iterable[Claim], apart: Mapping[str, str]
-    ) -> tuple[tuple[Claim, ...], dict[str, str], ModuleType]:
+        self, claims: Iterable[Property], apart: Mapping[str, str]
+    ) -> tuple[tuple[Property, ...], dict[str, str], ModuleType]:
         """The claims, those that take messages beside the state being asked of all that are in flight; the functions
         that do so, by what they ask; and where they are."""
         texts = {
@@ -607,21 +609,21 @@ class _Reader:
                     raise self.fail(a.function, f"two steps are called {a.name}")
                 names.add(a.name)
 
-    def check_claims(self, claims: Iterable[Claim]) -> None:
+    def check_claims(self, claims: Iterable[Property]) -> None:
         names: set[str] = set()
         for c in claims:
-            wanted = ["State"] * (3 if c.over == "step" else 1)
+            wanted = ["State"] * (3 if c.of == "step" else 1)
             for function in dict.fromkeys((c.holds, c.witness)):
                 asked = self.annotations(function)
-                if function is c.holds and c.over == "state" and len(asked) > 1 and self.are_messages(asked[1:]):
+                if function is c.holds and c.of == "state" and len(asked) > 1 and self.are_messages(asked[1:]):
                     asked = asked[:1]
                 over = self.declared.world
                 if function is c.holds and over == CONNECTIONS and asks_of_messages(function):
                     raise self.fail(function, f"a property asks of messages in flight over datagrams, not {over}")
                 if asked != wanted or self.returned(function) != "bool":
                     said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
-                    messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.over == "state" else ""
-                    said = f"a property over {c.over} is {said} -> bool{messages}, and so is its witness"
+                    messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.of == "state" else ""
+                    said = f"a property over {c.of} is {said} -> bool{messages}, and so is its witness"
                     raise self.fail(function, said)
             if not (c.holds.__doc__ or "").strip():
                 raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
@@ -631,7 +633,7 @@ class _Reader:
                 raise self.fail(c.holds, f"{c.name} is built in, and always checked: call yours something else")
             names.add(c.name)
 
-    def check_goals(self, goals: Iterable[Aim]) -> None:
+    def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
         for g in goals:
             asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
             if (

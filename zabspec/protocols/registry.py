@@ -10,10 +10,11 @@ from types import FunctionType, ModuleType
 
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
-from zabspec.own.authoring import Claim, ConfigError, Declaration, Variant
+from zabspec.own.authoring import ConfigError, Declaration, Variant
 from zabspec.own.authoring import Size as Sizes
 from zabspec.own.open import OpenText, open_text
 from zabspec.own.sources import is_elsewhere
+from zabspec.properties import Property
 from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.ordered import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -92,7 +93,7 @@ class Protocol:
         return self.declared.network
 
     @property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[Property, ...]:
         """The properties that its own source states."""
         return self.text.claims
 
@@ -155,7 +156,7 @@ class Protocol:
         given, repairs = ([n.strip() for n in text.replace("+", ",").split(",") if n] for text in (variant, repair))
         for name in (*given, *repairs):
             if name not in self.variants:
-                listed = "" if self.name in NAMES else f" --protocol {self.name}"
+                listed = "" if self.declared.released else f" --protocol {self.name}"
                 raise ConfigError(
                     f"there is no variant {name!r} of {self.name}; `zabcheck variants{listed}` lists them"
                 )
@@ -242,7 +243,8 @@ NAMES: Mapping[str, str] = {
 
 
 class Protocols(Mapping[str, Protocol]):
-    """Every protocol by its name: those of this project, and any other by where its source is."""
+    """Every protocol by its name: those of this project, and any other by where its source is. To go through it is to
+    go through those of the papers."""
 
     def __init__(self) -> None:
         self.released: dict[str, Protocol] = {}  # those that are read once
@@ -265,10 +267,10 @@ class Protocols(Mapping[str, Protocol]):
         return opened(open_text(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
+        return (name for name in NAMES if self[name].declared.released)
 
     def __len__(self) -> int:
-        return len(NAMES)
+        return sum(1 for _ in self)
 
 
 def opened(text: OpenText) -> Protocol:

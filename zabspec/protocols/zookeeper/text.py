@@ -26,6 +26,19 @@ def flight(size: Size) -> int:
     return 8 + 3 * size.proposals
 
 
+# Releases that are the same as regards ZAB (docs/zookeeper.md), by variant.
+SAME = {
+    "": ("master", "3.9.5", "3.9.4"),
+    "3.9.3": ("3.9.3",),
+    "3.9.2": ("3.9.2", "3.8.6", "3.8.5"),
+    "3.9.1": ("3.9.1", "3.9.0", "3.8.4", "3.8.3", "3.8.2", "3.8.1", "3.8.0", "3.7.2", "3.7.1", "3.6.4", "3.6.3"),
+    "3.6.0": ("3.6.2", "3.6.1", "3.6.0", "3.5.9", "3.5.8", "3.5.7", "3.5.6", "3.5.5", "3.5.4"),
+    "3.5.10": ("3.5.10",),
+    "3.5.3": ("3.5.3",),
+    "3.4.14": ("3.4.14", "3.4.13", "3.4.12"),
+    "3.4.10": ("3.4.10",),
+}
+
 PROTOCOL = declare(
     __name__,
     state=state,
@@ -46,4 +59,5 @@ PROTOCOL = declare(
     ],
     flight=flight,
     variants=[*RELEASES, *REPAIRS, *COARSE, *MUTANTS],
+    releases=SAME,
 )

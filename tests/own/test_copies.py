@@ -1,0 +1,105 @@
+"""A copy of a protocol of this project, in a file of one's own, is that protocol: one mechanism serves both."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.reducible import why_not_narrowed, why_not_reduced
+from checker.explore.result import Limits
+from invariants import properties_of
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import NAMES, PROTOCOLS
+from zabspec.simulator.run import Run
+
+TOP = Path(__file__).parents[2]
+ELSEWHERE = re.compile(r"^    (variants|progress|lab_oracle)=.*\n", re.MULTILINE)  # what other modules say of it
+SMALL = {"nodes": 2, "txns": 1, "timeouts": 1}
+
+
+def copy_of(name: str, folder: Path) -> str:
+    """Write the source of a protocol to a file, without its variants and progress properties."""
+    path = folder / f"{name}_copy.py"
+    path.write_text(ELSEWHERE.sub("", (TOP / f"{NAMES[name].replace('.', '/')}.py").read_text()))
+    return str(path)
+
+
+@pytest.mark.slow(seconds=9)
+@pytest.mark.parametrize("name", ["zab", "ladis", "db19"])
+def test_a_copy_is_explored_as_the_protocol_is(name: str, tmp_path: Path) -> None:
+    copied = copy_of(name, tmp_path)
+    found = []
+    for protocol in (name, copied):
+        model = Model(Configuration(protocol, **SMALL))  # type: ignore[arg-type]
+        judged = [p for p in properties_of(protocol) if p.default and not p.protocols]
+        code, _ = Compiled.of(model, judged, True)
+        r = Explorer(code, 1).run(Limits(12, None, None, None), True)
+        found.append((r.levels, r.raw_levels, r.generated, r.event_counts, r.step_counts, r.witnessed, [*r.violations]))
+        assert len(r.levels) > 8
+    assert found[0] == found[1]
+
+
+def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) -> None:
+    """What differs between protocols is declared; where the file lies makes no difference."""
+    for name in ("zab", "ladis", "db19"):
+        own, other = (Model(Configuration(p)) for p in (name, copy_of(name, tmp_path)))
+        assert (own.epochs, own.channels, own.most_steps) == (other.epochs, other.channels, other.most_steps)
+        assert own.configuration.budget == other.configuration.budget
+        assert why_not_reduced(own) == why_not_reduced(other)
+        assert why_not_narrowed(own) == why_not_narrowed(other)
+        assert own.program.schema == other.program.schema
+        assert own.program.handlers - other.program.handlers <= _of_variants(name)
+
+
+def _of_variants(name: str) -> set[str]:
+    """The names of the functions that variants add."""
+    out: set[str] = set()
+    for variant in PROTOCOLS[name].variants.values():
+        for stood, function in variant.overrides.items():
+            out |= {stood, *function.__globals__}
+    return out
+
+
+def test_a_trace_of_a_copy_says_which_source_it_is_of(tmp_path: Path) -> None:
+    """That a protocol changes with releases only is believed of this project's own modules alone."""
+    copied = copy_of("zab", tmp_path)
+    assert (PROTOCOLS["zab"].text.digest, len(PROTOCOLS[copied].text.digest)) == ("", 64)
+    path = Path(copied)
+    path.write_text(path.read_text().replace("s.MAJORITY", "1"))
+    assert len({PROTOCOLS[copied].text.digest, ""}) == 2
+    flags = (
+        "--nodes",
+        "2",
+        "--txns",
+        "1",
+        "--timeouts",
+        "2",
+        "--crashes",
+        "0",
+        "--losses",
+        "0",
+        "--no-trace",
+        "--json",
+    )
+    done = CliRunner().invoke(main, ["--protocol", copied, *flags])
+    assert done.exit_code == 1, done.output
+    verdicts = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
+    assert "violated" in verdicts.values()
+
+
+def test_a_copy_is_simulated_as_the_protocol_is(tmp_path: Path) -> None:
+    for name in ("zab", "db19"):
+        digests = []
+        for protocol in (name, copy_of(name, tmp_path)):
+            run = Run(protocol=protocol, nodes=3, seed=5, rounds=600, proposals=2)
+            done = CliRunner().invoke(main, ["simulate", "--protocol", protocol, "--seed", "5", "--rounds", "600"])
+            assert done.exit_code == 0, done.output
+            digests.append((run.budget, re.search(r"[0-9a-f]{64}", done.stdout)[0]))  # type: ignore[index]
+        assert digests[0] == digests[1], name

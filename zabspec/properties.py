@@ -1,0 +1,82 @@
+"""What a property is: of safety, and of progress."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["HISTORY", "RUNTIME", "STATE", "STEP", "TERMINAL", "ProgressProperty", "Property"]
+
+HISTORY, STATE, STEP, TERMINAL = "history", "state", "step", "terminal"
+RUNTIME = "runtime"
+
+Judging = Any  # a function of the language, with its code and docstring
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property and its witness.
+
+    Attributes:
+        name: as on the command line.
+        of: `history` or `state` (holds(s), witness(s)), `terminal` (the same, judged only in a state in which no step
+            is possible: nothing more happens in that run) or `step` (holds(before, event, after)); `runtime`:
+            of whether a step can be taken at all (`NO_RUNTIME_ERROR`, which no function of the language judges).
+        source: where it is stated: the paper's section, or the file of the protocol.
+        premise: what the witness shows, in words.
+        default: whether it is judged unless named; a documented non-property, or a clause of an invariant, is not.
+        protocols: those whose state it speaks of; none: it speaks of what every protocol has, which is the
+            observed history (`of` history) and beside it each process's stable `history` (`of` state).
+    """
+
+    name: str
+    of: str
+    source: str
+    premise: str
+    holds: Judging
+    witness: Judging
+    default: bool = True
+    protocols: tuple[str, ...] = ()
+
+    def judges(self, protocol: str) -> bool:
+        """Whether it can be judged of runs of a protocol."""
+        return not self.protocols or protocol in self.protocols
+
+    @property
+    def statement(self) -> str:
+        """The paper's or the author's statement: the function's docstring."""
+        return inspect.cleandoc(self.holds.__doc__ or "")
+
+
+@dataclass(frozen=True)
+class ProgressProperty:
+    """A progress property: in no fair run does a process wait for ever from some moment on.
+
+    Attributes:
+        name: as on the command line.
+        source: where it is stated.
+        waits: whether process p still waits in a state, of (s, p, named), or of (s, p) where nobody is named. Its
+            docstring is the statement.
+        key: what the function is called in a program, if not by its name.
+    """
+
+    name: str
+    source: str
+    waits: Judging
+    key: str = ""
+
+    @property
+    def called(self) -> str:
+        """What a program calls the function."""
+        return self.key or self.waits.__name__
+
+    @property
+    def statement(self) -> str:
+        """The function's docstring."""
+        return inspect.cleandoc(self.waits.__doc__ or "")
+
+    @property
+    def names_one(self) -> bool:
+        """Whether it asks who was named."""
+        return bool(self.waits.__code__.co_argcount == 3)
