@@ -21,7 +21,7 @@ from tests.second.generator import Generated, protocol
 from tests.second.generator.coverage import CONSTRUCTS, constructs, table
 from tests.second.harness.book import ROOT, Book, Reference
 from tests.second.harness.campaign import done_before, summary, write
-from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check
+from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check, compare
 from tests.second.harness.differences import stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
@@ -112,6 +112,46 @@ def test_simulated_runs_that_were_none_of_the_model(seed: int, tmp_path: Path, r
     by its handler."""
     outcome = held(seed, tmp_path, reference, "simulated")
     assert outcome.compared == ["simulated"]
+
+
+SPENDS = """
+from zabcheck.language import State, Node, Int, NodeId, action, declare, on_disk, volatile
+def state(size):
+    return [on_disk("d", Int(0, 2), ""), volatile("role", Int(0, 2), ""), volatile("leader", NodeId.of(size.nodes), "")]
+def less(s: State, p: Node) -> bool:
+    return s.d[p] < 2
+@action(when=less, budget="tries")
+def more(s: State, p: Node) -> None:
+    s.d[p] += 1
+@action(when=less, budget="BUDGET")
+def write(s: State, p: Node) -> None:
+    s.d[p] += 1
+def on_HOOK(s: State, p: Node, k: int) -> None:
+    s.role[p] = 2
+PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1, world="WORLD",
+    budgets={"tries": 1, "crashes": 0, "power_losses": 0})
+"""
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize(("world", "hook"), [("datagrams", "timer"), ("connections", "oracle")])
+@pytest.mark.parametrize("budget", ["crashes", "power_losses"])
+def test_a_step_that_spends_a_failure_itself_fails_inside_if_two_are_left(
+    budget: str, world: str, hook: str, tmp_path: Path, reference: Reference
+) -> None:
+    """S10, in every engine that takes disks."""
+    path = tmp_path / "spends.py"
+    path.write_text(SPENDS.replace("BUDGET", budget).replace("WORLD", world).replace("HOOK", hook))
+    for amount in (1, 2):
+        amounts = {"tries": 1, "crashes": 0, "power_losses": 0, budget: amount}
+        request = {"protocol": str(path), "nodes": 1, "network": "fifo", "budgets": amounts, "properties": []}
+        question, book, outcome = Question(request), reference.explore(request), Outcome(0)
+        assert book.complete
+        failing = {label for labels in book.next[0].values() for label in labels if label.endswith("_inside")}
+        assert failing == {"crash_inside" if budget == "crashes" else "power_loss_inside"}
+        differences = compare(question, book, ENGINES, outcome, reference.explore)
+        assert not differences, "\n".join(str(d) for d in differences)
+        assert {"interpreted", "compiled", "checkpointed", "distributed"} <= set(outcome.compared)
 
 
 # --- what the harness sees -----------------------------------------------------------------------------------

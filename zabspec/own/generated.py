@@ -12,6 +12,7 @@ from zabspec.own.authoring import Action, Declaration
 from zabspec.worlds.steps import CONNECTIONS
 
 ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
+FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
 __all__ = ["ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
 
@@ -41,6 +42,7 @@ def world_text(text: Marked, union: MessageUnion, down: bool, budgets: Iterable[
     ]
     parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions)
     parts += dispatch("may_change", "on_change", "s: State", "s", text.changes)
+    parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
     if down:
         parts += [
             "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
@@ -117,6 +119,14 @@ def every_message(function: FunctionType, kinds: list[str]) -> str:
     said = f"{{{asked}}}" if MARK in function.__code__.co_names else f"{sent} cannot be in flight"
     lines += [f"{inside}if not {asked}:", f'{inside}    return broken(f"{said}")', "    return True"]
     return "\n".join(lines)
+
+
+def spent(budget: str, actions: Iterable[Action]) -> str:
+    """How much of a budget each internal step spends itself, by its number."""
+    lines = [f"def {budget}_spent(s: State, k: int) -> int:"]
+    for k, a in enumerate(actions):
+        lines += [f"    if k == {k}:", "        return 1"] if a.budget == budget else []
+    return "\n".join([*lines, "    return 0"])
 
 
 def dispatch(may: str, on: str, parameters: str, passed: str, steps: Iterable[Action]) -> list[str]:

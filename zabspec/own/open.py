@@ -56,6 +56,8 @@ WRITTEN = frozenset(
         "abcasts_left",
         "may_act",
         "on_act",
+        "crashes_spent",
+        "power_losses_spent",
         "may_change",
         "on_change",
         "is_down",
