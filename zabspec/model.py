@@ -225,7 +225,7 @@ class Model:
         text = self.protocol.text
         if text is None:
             return ()
-        world = text.world(self.union, self.crashes, start=self.configuration.start)
+        world = text.world(self.union, self.crashes, start=self.configuration.start, fails=self.fails)
         text.check_apart((actor, *self.observing, self.world.text, inside, scratch, world, *self.disks.modules))
         return (world, text.quantified)
 

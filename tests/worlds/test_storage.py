@@ -20,6 +20,7 @@ from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
 from traces.replay.replay import replay
 from zabspec.language.symbolic_memory import values_of
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.simulator.run import Run, play
 from zabspec.worlds.steps import KINDS
 
 LOG = '''"""A log of records, which is acknowledged before it is forced."""
@@ -256,6 +257,15 @@ def test_an_action_that_spends_a_failure_itself_breaks_off_if_another_is_left(
         if amount == 2:
             inside = next(word for word in runner.possible() if word >> 24 == KINDS[kind].number)
             assert runner.step(inside).state[f"{budget}_left"] == 0
+
+
+def test_where_nothing_is_on_a_disk_no_step_spends_a_power_loss(tmp_path: Path) -> None:
+    """The state has no such budget then, whatever the protocol declares."""
+    path = tmp_path / "spends.py"
+    text = SPENDS.replace("BUDGET", "power_losses").replace("on_disk", "stored")
+    path.write_text(text.replace('"power_losses": 0', '"power_losses": 1'), encoding="utf-8")
+    assert Runner(Model(Configuration(str(path)))).possible() == []
+    assert list(play(Run(1, 1, 40, protocol=str(path))).state.tries) == [0]
 
 
 COPIED = '''"""A record at one process, copied to the other, which forces it or not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 
@@ -33,15 +33,21 @@ class Marked:
     receipts: Mapping[str, FunctionType]
 
 
-def world_text(text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str) -> str:
-    """The functions between a text and its world."""
+def world_text(
+    text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str, absent: Collection[str] = ()
+) -> str:
+    """The functions between a text and its world.
+
+    Args:
+        absent: budgets that the state does not have; a step that spends one is never possible.
+    """
     filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
     parts = [
         "from __future__ import annotations",
         "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),
     ]
-    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions)
-    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes)
+    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent)
+    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent)
     parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
     if down:
         parts += [
@@ -129,11 +135,15 @@ def spent(budget: str, actions: Iterable[Action]) -> str:
     return "\n".join([*lines, "    return 0"])
 
 
-def dispatch(may: str, on: str, parameters: str, passed: str, steps: Iterable[Action]) -> list[str]:
+def dispatch(
+    may: str, on: str, parameters: str, passed: str, steps: Iterable[Action], absent: Collection[str]
+) -> list[str]:
     """Whether one of several steps is possible, what each does, and about how many ticks the simulator lets pass
     between two of them, by its number."""
     asks, does = [f"def {may}({parameters}, k: int) -> bool:"], [f"def {on}({parameters}, k: int) -> None:"]
     for k, a in enumerate(steps):
+        if a.budget in absent:
+            continue
         left = f"s.{a.budget}_left > 0" if a.budget else ""
         when = f"{a.when.__name__}({passed})" if a.when is not None else ""
         asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (left, when))) or 'True'}"]

@@ -300,7 +300,9 @@ class OpenText:
                 said = f"the world has a {name} of its own: call yours something else"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
-    def world(self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "") -> ModuleType:
+    def world(
+        self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "", fails: bool = True
+    ) -> ModuleType:
         """What stands between the text and its world, as a module of generated text.
 
         Args:
@@ -308,10 +310,11 @@ class OpenText:
             down: whether processes crash.
             filled: the budgets to begin with; none: those that the world does not know itself.
             start: the state that runs begin in; empty: the one that the fields begin with.
+            fails: whether processes fail that have something on disks: else no power is lost, by no step of the text.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
         marked = Marked(self.declared, self.actions, self.changes, self.receipts)
-        text = world_text(marked, union, down, own, start)
+        text = world_text(marked, union, down, own, start, () if fails else ("power_losses",))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
