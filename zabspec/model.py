@@ -219,7 +219,7 @@ class Model:
     def own_world(self) -> tuple[ModuleType, ...]:
         """What stands between the world and the protocol: the functions that follow from its marks."""
         text = self.protocol.text
-        world = text.world(self.union, self.crashes, start=self.configuration.start)
+        world = text.world(self.union, self.crashes, start=self.configuration.start, fails=self.fails)
         text.check_apart((actor, *self.observing, self.world.text, inside, scratch, world, *self.disks.modules))
         return (world, text.quantified)
 

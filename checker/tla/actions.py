@@ -222,7 +222,9 @@ class Actions(Control):
         return Let(((f"{result}(choice)", body),), taken)
 
     def choices(self, number: int) -> int:
-        """How many ways a step may choose, at most."""
+        """How many ways a step may choose, at most: one, if the module has no choice, as nothing depends on any."""
+        if CHOICES not in self.carried:
+            return 1
         runs = NUMBERED[number].runs
         return min(self.ways(runs), MOST_CHOICES) if runs in self.program.functions else 1
 

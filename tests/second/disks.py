@@ -142,11 +142,12 @@ class Disks:
             if not self.has_left(budget):
                 continue
             name = "crash" if budget == "crashes" else "power_loss"
+            more = self.cells[self.left[budget]] > 1
             for step in steps:
-                if step.fails:
+                if step.fails and (more or step.own != budget):
                     effect = lambda b=budget, e=step.effect, p=step.process: self.fail_within(b, e, p)  # noqa: E731
                     yield type(step)(f"{name}_inside", number, effect, step.process, step.peer, step.message)
-                elif step.label == "elect":
+                if step.label == "elect":
                     for p in (step.process, *step.effect.quorum):
                         effect = lambda b=budget, e=step.effect, p=p: self.fail_electing(b, e, p)  # noqa: E731
                         yield type(step)(f"{name}_electing", number + 4, effect, p)

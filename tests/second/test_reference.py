@@ -200,6 +200,32 @@ def test_the_example_of_a_disk(tmp_path: Path) -> None:
     assert {(f["d"][0], len(f["log"][0])) for f in logged} == {(0, 0), (1, 0), (2, 0), (2, 1)}
 
 
+SPENDING = """
+from zabcheck.language import State, Node, Int, action, declare, on_disk
+def state(size):
+    return [on_disk("d", Int(0, 1), "")]
+def unwritten(s: State, p: Node) -> bool:
+    return s.d[p] == 0
+@action(when=unwritten, budget="BUDGET")
+def write(s: State, p: Node) -> None:
+    s.d[p] = 1
+PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1, budgets={"crashes": 1, "power_losses": 1})
+"""
+
+
+@pytest.mark.parametrize(("budget", "inside"), [("crashes", "crash_inside"), ("power_losses", "power_loss_inside")])
+def test_inside_a_step_that_spends_a_failure_another_has_to_be_left(budget: str, inside: str, tmp_path: Path) -> None:
+    """S10: `write` spends one itself."""
+    source = SPENDING.replace("BUDGET", budget)
+    one = Explored(tmp_path, source, max_depth=1)
+    assert one.results(one.states[0], "action:write")
+    assert not one.results(one.states[0], inside)
+    assert one.results(one.states[0], "crash_inside" if budget != "crashes" else "power_loss_inside")
+    two = Explored(tmp_path, source, max_depth=1, budgets={"crashes": 2, "power_losses": 2})
+    failed = two.results(two.states[0], inside)
+    assert {(s["budgets"][budget], s["fields"]["d"][0]) for s in failed} == {(0, 0), (0, 1)}
+
+
 def test_the_example_of_connections(tmp_path: Path) -> None:
     """The third plain state, and its steps."""
     votes = Explored(tmp_path, VOTES, max_depth=2)

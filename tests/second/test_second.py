@@ -6,8 +6,9 @@ The campaign itself is `python -m tests.second`; here are as many protocols as a
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,9 +20,11 @@ from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
 from tests.second.generator.coverage import CONSTRUCTS, constructs, table
+from tests.second.generator.favoured import drawn, need_of
+from tests.second.harness import tlc
 from tests.second.harness.book import ROOT, Book, Reference
-from tests.second.harness.campaign import done_before, summary, write
-from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check
+from tests.second.harness.campaign import coverage_lines, done_before, summary, write
+from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check, compare, tuned
 from tests.second.harness.differences import stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
@@ -89,6 +92,49 @@ def test_seldom_shapes_are_drawn_too() -> None:
     assert 0 < sum("acts_in_shape" in text for text in texts) < 60
 
 
+@pytest.mark.slow(seconds=3)
+def test_a_protocol_is_drawn_in_which_a_wanted_step_can_occur(tmp_path: Path, reference: Reference) -> None:
+    for wanted in ("connections lossy: join", "power_loss_electing", "fifo: heartbeat"):
+        world, network, need = need_of(wanted)
+        made = drawn(3, [wanted])
+        assert made.text == drawn(3, [wanted]).text
+        assert made.features["world"] == world
+        assert network in ("", made.request["network"])
+        assert all(word in made.text for word in need.source)
+        assert made.request["nodes"] >= need.nodes
+        assert all(made.request["budgets"][name] >= amount for name, amount in need.budgets.items())
+    outcome = check(drawn(80020, ["connections lossy: crash_electing"]), tmp_path, (), reference)
+    assert "connections lossy: crash_electing" in outcome.has
+    assert drawn(3).text == protocol(3).text
+
+
+@pytest.mark.parametrize("wanted", ["explode", "ordered: join", "connections ordered: elect", "lossy: crash_inside"])
+def test_a_step_that_cannot_be_favoured_is_refused(wanted: str) -> None:
+    with pytest.raises(ValueError, match=r"cannot be favoured|there is no such step"):
+        need_of(wanted)
+
+
+def test_a_request_keeps_what_a_favoured_step_needs() -> None:
+    """However large its model is: it is cut at a depth rather than made too small for the step."""
+    asked: list[Mapping[str, Any]] = []
+
+    def too_large(request: Mapping[str, Any]) -> Book:
+        asked.append(request)
+        return Book(
+            {
+                "states": [{}], "edges": [], "errors": [], "terminal": [], "depth": [0], "verdicts": {},
+                "complete": False, "expanded": 0,
+            }
+        )  # fmt: skip
+
+    request = {"nodes": 3, "budgets": {"crashes": 2, "losses": 2}, "max_states": 1}
+    least = {"nodes": 3, "budgets": {"crashes": 1}}
+    cut, _ = tuned(request, 1, too_large, least)
+    assert cut["max_depth"] == 1
+    assert all(r["nodes"] == 3 and r["budgets"]["crashes"] >= 1 for r in asked)
+    assert tuned(request, 1, too_large)[0]["nodes"] < 3
+
+
 # --- engines against the second explorer -------------------------------------------------------------------
 
 
@@ -112,6 +158,46 @@ def test_simulated_runs_that_were_none_of_the_model(seed: int, tmp_path: Path, r
     by its handler."""
     outcome = held(seed, tmp_path, reference, "simulated")
     assert outcome.compared == ["simulated"]
+
+
+SPENDS = """
+from zabcheck.language import State, Node, Int, NodeId, action, declare, on_disk, volatile
+def state(size):
+    return [on_disk("d", Int(0, 2), ""), volatile("role", Int(0, 2), ""), volatile("leader", NodeId.of(size.nodes), "")]
+def less(s: State, p: Node) -> bool:
+    return s.d[p] < 2
+@action(when=less, budget="tries")
+def more(s: State, p: Node) -> None:
+    s.d[p] += 1
+@action(when=less, budget="BUDGET")
+def write(s: State, p: Node) -> None:
+    s.d[p] += 1
+def on_HOOK(s: State, p: Node, k: int) -> None:
+    s.role[p] = 2
+PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1, world="WORLD",
+    budgets={"tries": 1, "crashes": 0, "power_losses": 0})
+"""
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize(("world", "hook"), [("datagrams", "timer"), ("connections", "oracle")])
+@pytest.mark.parametrize("budget", ["crashes", "power_losses"])
+def test_a_step_that_spends_a_failure_itself_fails_inside_if_two_are_left(
+    budget: str, world: str, hook: str, tmp_path: Path, reference: Reference
+) -> None:
+    """S10, in every engine that takes disks."""
+    path = tmp_path / "spends.py"
+    path.write_text(SPENDS.replace("BUDGET", budget).replace("WORLD", world).replace("HOOK", hook))
+    for amount in (1, 2):
+        amounts = {"tries": 1, "crashes": 0, "power_losses": 0, budget: amount}
+        request = {"protocol": str(path), "nodes": 1, "network": "fifo", "budgets": amounts, "properties": []}
+        question, book, outcome = Question(request), reference.explore(request), Outcome(0)
+        assert book.complete
+        failing = {label for labels in book.next[0].values() for label in labels if label.endswith("_inside")}
+        assert failing == {"crash_inside" if budget == "crashes" else "power_loss_inside"}
+        differences = compare(question, book, ENGINES, outcome, reference.explore)
+        assert not differences, "\n".join(str(d) for d in differences)
+        assert {"interpreted", "compiled", "checkpointed", "distributed"} <= set(outcome.compared)
 
 
 # --- what the harness sees -----------------------------------------------------------------------------------
@@ -225,6 +311,39 @@ def test_values_are_read_as_tlc_writes_them() -> None:
         "b": {"p0": [], "p1": [{"k": -1}]},
     }
     assert parsed('{TRUE, "x", NOBODY}') == [True, "x", "NOBODY"]
+
+
+def test_what_has_no_answer_within_its_limits_is_undecided(
+    tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no difference, and not the same."""
+
+    def endless(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 1)
+
+    jar = tmp_path / "tla2tools.jar"
+    jar.touch()
+    monkeypatch.setenv("ZABCHECK_TLC", str(jar))
+    monkeypatch.setattr(tlc.subprocess, "run", endless)
+    outcome = check(protocol(50000), tmp_path, ("interpreted", "tlc"), reference)
+    assert (outcome.status, outcome.compared) == ("undecided", ["interpreted"])
+    assert "TLC did not come to an end within" in outcome.line()
+    with Reference(0.0) as hurried:
+        slow = check(protocol(0), tmp_path, ("interpreted",), hurried)
+    assert (slow.status, slow.compared) == ("undecided", [])
+    said = "\n".join(summary([outcome, slow]))
+    assert "2 protocols: 2 undecided" in said
+    assert "undecided: 0: reference: the reference took longer than 0 s" in said
+
+
+def test_what_several_campaigns_covered_is_added_up(tmp_path: Path) -> None:
+    usual = [Outcome(k, has=["len"]) for k in range(200)]
+    more = [Outcome(k, has=["len", "connections fifo: join"]) for k in range(2)]
+    assert "  LOW connections fifo: join: 0" in coverage_lines(usual)
+    lines = coverage_lines(usual, [more])
+    assert lines[0] == "of 202 protocols, in how many (at least 2 wanted):"
+    assert "  len: 202" in lines
+    assert "  connections fifo: join: 2" in lines
 
 
 def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:

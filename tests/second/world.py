@@ -42,7 +42,7 @@ class Model:
 class Step:
     """An enabled step: its label and number in the tables, its effect, and its annotations (P4).
 
-    `fails` says whether `process` may fail inside it (S10).
+    `fails` says whether `process` may fail inside it, and `own` is the action's own budget (S10).
     """
 
     label: str
@@ -52,6 +52,7 @@ class Step:
     peer: int = NOBODY
     message: Letter | None = None
     fails: bool = False
+    own: str = ""
 
 
 class World(Disks, History):
@@ -279,7 +280,7 @@ class World(Disks, History):
             for label, budget, when, function in self.actions:
                 if self.has_left(budget) and (when is None or when(self.s, p)):
                     effect = lambda p=p, b=budget, f=function: self.act(b, f, p)  # noqa: E731
-                    yield Step(label, 20, effect, p, fails=True)
+                    yield Step(label, 20, effect, p, fails=True, own=budget)
             if self.has_left("crashes"):
                 yield Step("crash", 8, lambda p=p: (self.spend("crashes"), self.crash(p)), p)
             if self.disks and self.has_left("power_losses"):

@@ -175,3 +175,13 @@ def test_a_step_with_two_ways_has_both(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
     assert "\\E choice \\in 0..1 :" in made
+
+
+def test_a_choice_that_nothing_depends_on_is_no_choice(tmp_path: Path) -> None:
+    """The branch writes nothing, so it is not in the module, and neither is the field that counts choices."""
+    choice = "if s.kept[p] == 0:\n        a = choose(s, 2)\n    s.kept[p] = 1"
+    text = NOTHING_VOLATILE.replace("s.kept[p] = 1", choice).replace("action, ", "action, choose, ")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "choices" not in made
+    assert "\\E choice" not in made

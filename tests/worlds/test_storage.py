@@ -13,10 +13,14 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
+from checker.symbolic.transition import Transition
 from invariants import properties_of
+from invariants.binding import full_namespace
 from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
 from traces.replay.replay import replay
+from zabspec.language.symbolic_memory import values_of
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.simulator.run import Run, play
 from zabspec.worlds.steps import KINDS
 
 LOG = '''"""A log of records, which is acknowledged before it is forced."""
@@ -207,6 +211,61 @@ def test_power_loss_needs_a_disk(tmp_path: Path) -> None:
         Configuration("db19", power_losses=1)
     with pytest.raises(ConfigError, match="power-losses is not for zab"):
         Configuration(power_losses=1)
+
+
+SPENDS = '''"""A process that dies of its own accord, or is killed while it does."""
+
+from zabcheck.language import *
+
+
+def state(size):
+    return [on_disk("tries", Int(0, 3), "how often it tried")]
+
+
+def few(s: State, p: Node) -> bool:
+    return s.tries[p] < 3
+
+
+@action(when=few, budget="BUDGET")
+def die(s: State, p: Node) -> None:
+    s.tries[p] = s.tries[p] + 1
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=lambda size: [], budgets={"crashes": 0, "power_losses": 0}, nodes=1
+)
+'''
+
+
+@pytest.mark.parametrize(("budget", "kind"), [("crashes", "crash_inside"), ("power_losses", "power_loss_inside")])
+def test_an_action_that_spends_a_failure_itself_breaks_off_if_another_is_left(
+    budget: str, kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "spends.py"
+    path.write_text(SPENDS.replace("BUDGET", budget), encoding="utf-8")
+    for amount in (1, 2):
+        c = Configuration(str(path), **{budget: amount})  # type: ignore[arg-type]
+        runner = Runner(Model(c))
+        kinds = [word >> 24 for word in runner.possible()]
+        assert KINDS["action"].number in kinds
+        assert kinds.count(KINDS[kind].number) == amount - 1
+        explored(str(path), **{budget: amount})
+        transition = Transition(Model(c), full_namespace(Model(c)))
+        transition.emitted, initial = [], values_of(transition.layout, runner.state.key())
+        transition.machine.on_states("enabled", [initial], [[]])
+        assert [kind for true, kind, *_ in transition.emitted if true is True] == kinds
+        if amount == 2:
+            inside = next(word for word in runner.possible() if word >> 24 == KINDS[kind].number)
+            assert runner.step(inside).state[f"{budget}_left"] == 0
+
+
+def test_where_nothing_is_on_a_disk_no_step_spends_a_power_loss(tmp_path: Path) -> None:
+    """The state has no such budget then, whatever the protocol declares."""
+    path = tmp_path / "spends.py"
+    text = SPENDS.replace("BUDGET", "power_losses").replace("on_disk", "stored")
+    path.write_text(text.replace('"power_losses": 0', '"power_losses": 1'), encoding="utf-8")
+    assert Runner(Model(Configuration(str(path)))).possible() == []
+    assert list(play(Run(1, 1, 40, protocol=str(path))).state.tries) == [0]
 
 
 COPIED = '''"""A record at one process, copied to the other, which forces it or not."""

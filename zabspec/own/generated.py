@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 
@@ -12,6 +12,7 @@ from zabspec.own.authoring import Action, Declaration
 from zabspec.worlds.steps import CONNECTIONS
 
 ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
+FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
 __all__ = ["ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
 
@@ -32,15 +33,22 @@ class Marked:
     receipts: Mapping[str, FunctionType]
 
 
-def world_text(text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str) -> str:
-    """The functions between a text and its world."""
+def world_text(
+    text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str, absent: Collection[str] = ()
+) -> str:
+    """The functions between a text and its world.
+
+    Args:
+        absent: budgets that the state does not have; a step that spends one is never possible.
+    """
     filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
     parts = [
         "from __future__ import annotations",
         "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),
     ]
-    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions)
-    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes)
+    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent)
+    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent)
+    parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
     if down:
         parts += [
             "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
@@ -119,11 +127,23 @@ def every_message(function: FunctionType, kinds: list[str]) -> str:
     return "\n".join(lines)
 
 
-def dispatch(may: str, on: str, parameters: str, passed: str, steps: Iterable[Action]) -> list[str]:
+def spent(budget: str, actions: Iterable[Action]) -> str:
+    """How much of a budget each internal step spends itself, by its number."""
+    lines = [f"def {budget}_spent(s: State, k: int) -> int:"]
+    for k, a in enumerate(actions):
+        lines += [f"    if k == {k}:", "        return 1"] if a.budget == budget else []
+    return "\n".join([*lines, "    return 0"])
+
+
+def dispatch(
+    may: str, on: str, parameters: str, passed: str, steps: Iterable[Action], absent: Collection[str]
+) -> list[str]:
     """Whether one of several steps is possible, what each does, and about how many ticks the simulator lets pass
     between two of them, by its number."""
     asks, does = [f"def {may}({parameters}, k: int) -> bool:"], [f"def {on}({parameters}, k: int) -> None:"]
     for k, a in enumerate(steps):
+        if a.budget in absent:
+            continue
         left = f"s.{a.budget}_left > 0" if a.budget else ""
         when = f"{a.when.__name__}({passed})" if a.when is not None else ""
         asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (left, when))) or 'True'}"]

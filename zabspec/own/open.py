@@ -58,6 +58,8 @@ WRITTEN = frozenset(
         "abcasts_left",
         "may_act",
         "on_act",
+        "crashes_spent",
+        "power_losses_spent",
         "may_change",
         "on_change",
         "went_down",
@@ -212,6 +214,9 @@ class OpenText:
         check_kept(self.name, self.module, self.constants)
         for f in fields:
             self._check_names(f)
+            if f.disk and self.keeps_down:
+                said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
+                raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and self.elects_by_choice:
                 raise ProtocolError(
                     f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
@@ -319,7 +324,9 @@ class OpenText:
                 said = f"the world has a {name} of its own: call yours something else"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
-    def world(self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "") -> ModuleType:
+    def world(
+        self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "", fails: bool = True
+    ) -> ModuleType:
         """What stands between the text and its world, as a module of generated text.
 
         Args:
@@ -327,10 +334,11 @@ class OpenText:
             down: whether processes crash, and the protocol does not keep by itself which are down.
             filled: the budgets to begin with; none: those that the world does not know itself.
             start: the state that runs begin in; empty: the one that the fields begin with.
+            fails: whether processes fail that have something on disks: else no power is lost, by no step of the text.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
         marked = Marked(self.declared, self.actions, self.changes, self.receipts)
-        text = world_text(marked, union, down, own, start)
+        text = world_text(marked, union, down, own, start, () if fails else ("power_losses",))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")

@@ -119,16 +119,22 @@ class Cluster:
             Field("met_within", seen, Role.SCRATCH, (), "properties whose premise an event of the tick met"),
         )
         down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
-        world = text.world(self.parts.union, not text.keeps_down, tuple(text.budgets), self.start)
+        world = text.world(self.parts.union, not text.keeps_down, tuple(text.budgets), self.start, self.fails)
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
         kept = (*(() if text.keeps_down else (down,)), *left)
         return (world,), (*kept, *(judged if self.observed and not text.declared.replicas else ()))
+
+    @property
+    def fails(self) -> bool:
+        """Whether processes fail that have something on disks."""
+        budgets = dict(self.budgets)
+        return self.parts_of.disks and budgets.get("crashes", 0) + budgets.get("power_losses", 0) > 0
 
     @cached_property
     def disks(self) -> tuple[Disks, tuple[Field, ...]]:
         """What stands over the simulator for what is on disks, and the fields that takes; nothing, if nobody fails."""
         text, budgets = self.parts_of.text, dict(self.budgets)
-        if not self.parts_of.disks or not budgets.get("crashes", 0) + budgets.get("power_losses", 0):
+        if not self.fails:
             return Disks(), ()
         fields, unforced = self.parts.fields, self.parts_of.unforced
         left = Field("power_losses_left", Int(0, budgets["power_losses"]), Role.BUDGET, (), "how many are left")

@@ -56,6 +56,16 @@ def on_act(s: State, p: Node, k: int) -> None:
     """Process p takes the k-th of its internal steps."""
 
 
+def crashes_spent(s: State, k: int) -> int:
+    """How many crashes the k-th internal step of a process spends itself."""
+    return 0
+
+
+def power_losses_spent(s: State, k: int) -> int:
+    """How many power losses the k-th internal step of a process spends itself."""
+    return 0
+
+
 def on_act_every(s: State, k: int) -> int:
     """In the simulator: about how many ticks lie between two of the k-th internal steps of a process."""
     return 8
@@ -257,6 +267,10 @@ def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> Non
 
 def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, place: int) -> None:
     """The same of a step that has another process at the other end of its connection."""
+
+
+def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
+    """The ways to fail inside the k-th internal step of p, which is possible."""
 
 
 def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:

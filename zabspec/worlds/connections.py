@@ -69,7 +69,7 @@ from zabspec.worlds.inside import (
     begin_broken_off,
     kind_broken_off,
     offer,
-    offer_which,
+    offer_action,
     offer_with,
     peer_broken_off,
     process_broken_off,
@@ -283,7 +283,7 @@ def list_all(s: State, out: Words) -> None:
             may_fail(s, out, p)
             for k in range(s.ACTIONS):
                 if may_act(s, p, k):
-                    offer_which(s, out, ACTION, p, k)
+                    offer_action(s, out, p, k)
     if s.partitions_left > 0:
         emit_cuts(s, out)
     for k in range(s.CHANGES):

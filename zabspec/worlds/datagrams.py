@@ -49,8 +49,8 @@ from zabspec.worlds.inside import (
     begin_broken_off,
     kind_broken_off,
     offer,
+    offer_action,
     offer_receipt,
-    offer_which,
 )
 from zabspec.worlds.scratch import (
     begin_step,
@@ -156,7 +156,7 @@ def enabled(s: State, out: Words) -> None:
             may_fail(s, out, p)
             for k in range(s.ACTIONS):
                 if may_act(s, p, k):
-                    offer_which(s, out, ACTION, p, k)
+                    offer_action(s, out, p, k)
     for k in range(len(s.in_flight)):
         if not is_down(s, s.in_flight[k].target) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
             offer_receipt(s, out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)

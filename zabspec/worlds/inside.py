@@ -10,7 +10,7 @@ each. Of an election it has who fails, and the leader and the quorum as the elec
 from __future__ import annotations
 
 from zabspec.language.lang import NOBODY, Node, State, Words
-from zabspec.worlds.actor import begin_inside, may_fail_inside, may_fail_inside_with
+from zabspec.worlds.actor import begin_inside, may_fail_acting, may_fail_inside, may_fail_inside_with
 from zabspec.worlds.scratch import (
     emit,
     emit_alone,
@@ -18,7 +18,7 @@ from zabspec.worlds.scratch import (
     peer_in,
     process_in,
 )
-from zabspec.worlds.steps import CRASHES_INSIDE, ELECT, ELECTIONS_BROKEN_OFF, PEERS, PLACES
+from zabspec.worlds.steps import ACTION, CRASHES_INSIDE, ELECT, ELECTIONS_BROKEN_OFF, PEERS, PLACES
 
 # --- the steps that are possible -----------------------------------------------------------------
 
@@ -29,10 +29,10 @@ def offer(s: State, out: Words, kind: int, p: Node) -> None:
     may_fail_inside(s, out, kind, p, 0)
 
 
-def offer_which(s: State, out: Words, kind: int, p: Node, which: int) -> None:
-    """The same, of which there are several."""
-    emit_which(out, kind, p, which)
-    may_fail_inside(s, out, kind, p, which)
+def offer_action(s: State, out: Words, p: Node, k: int) -> None:
+    """The k-th internal step of p."""
+    emit_which(out, ACTION, p, k)
+    may_fail_acting(s, out, p, k)
 
 
 def offer_with(s: State, out: Words, kind: int, p: Node, q: Node, place: int) -> None:

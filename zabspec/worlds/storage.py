@@ -23,9 +23,11 @@ The text is the explorer's and the simulator's: `model.py` of either puts it ove
 from __future__ import annotations
 
 from zabspec.language.lang import Node, State, Words
+from zabspec.worlds.actor import crashes_spent, power_losses_spent
 from zabspec.worlds.inside import emit_inside_with
 from zabspec.worlds.scratch import emit, emit_inside, emit_which
 from zabspec.worlds.steps import (
+    ACTION,
     BROKEN_OFF,
     CRASH_ELECTING,
     CRASH_INSIDE,
@@ -152,6 +154,14 @@ def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, p
         emit_inside_with(out, CRASH_INSIDE, p, base, peer, place)
     if s.power_losses_left > 0:
         emit_inside_with(out, POWER_LOSS_INSIDE, p, base, peer, place)
+
+
+def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
+    """The k-th internal step of p may break off, if as much is left as that step spends itself and one more."""
+    if s.crashes_left > crashes_spent(s, k):
+        emit_inside(out, CRASH_INSIDE, p, ACTION, k)
+    if s.power_losses_left > power_losses_spent(s, k):
+        emit_inside(out, POWER_LOSS_INSIDE, p, ACTION, k)
 
 
 def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["larger", "request_for", "smaller"]
+__all__ = ["at_least", "larger", "request_for", "smaller"]
 
 NETWORKS = {
     "datagrams": ("datagrams", "ordered", "ordered", "fifo"),
@@ -47,6 +48,13 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
         "properties": properties,
     }
     return request
+
+
+def at_least(request: Mapping[str, Any], least: Mapping[str, Any]) -> dict[str, Any]:
+    """A request with no fewer processes, and no less of some budgets, than there have to be."""
+    budgets = dict(request["budgets"])
+    budgets |= {name: max(amount, budgets.get(name, 0)) for name, amount in least["budgets"].items()}
+    return {**request, "nodes": max(least["nodes"], request["nodes"]), "budgets": budgets}
 
 
 def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:

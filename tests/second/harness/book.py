@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.second.harness.plain import canonical
 
-__all__ = ["Book", "Reference", "ReferenceFailed"]
+__all__ = ["Book", "Reference", "ReferenceFailed", "ReferenceTooSlow"]
 
 ROOT = Path(__file__).parents[3]
 NOT_OF_IT = ("__main__", "planted", "plants", "solvers", "test_reference", "test_second")
@@ -25,6 +25,10 @@ NOT_OF_IT = ("__main__", "planted", "plants", "solvers", "test_reference", "test
 
 class ReferenceFailed(RuntimeError):
     """The reference gave no answer."""
+
+
+class ReferenceTooSlow(ReferenceFailed):
+    """The reference took longer than its limit: it is undecided what it would have said."""
 
 
 class Book:
@@ -147,7 +151,7 @@ class Reference:
         ready, _, _ = select.select([self.process.stdout], [], [], self.seconds)
         if not ready:
             self.stop()
-            raise ReferenceFailed("it took too long")
+            raise ReferenceTooSlow(f"the reference took longer than {self.seconds:g} s")
         line = self.process.stdout.readline()
         if not line:
             self.stop()

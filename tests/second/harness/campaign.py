@@ -14,8 +14,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
-from tests.second.generator import protocol
 from tests.second.generator.coverage import table
+from tests.second.generator.favoured import drawn
 from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, check
 
@@ -25,24 +25,26 @@ SHARE = 100  # of protocols in which every construct is wanted: one in so many
 EACH = 40  # protocols that one process takes: what it has loaded of them stays loaded
 
 
-def ran(seeds: Iterable[int], engines: Collection[str], jobs: int) -> Iterator[Outcome]:
+def ran(seeds: Iterable[int], engines: Collection[str], jobs: int, favour: Sequence[str] = ()) -> Iterator[Outcome]:
     """Check the protocols of some seeds.
 
     Args:
         engines: that are held against the reference.
         jobs: processes; 1: this one.
+        favour: kinds of steps (`drawn`).
     """
     if jobs == 1:
-        yield from checked(seeds, engines)
+        yield from checked(seeds, engines, favour)
         return
     parts = chunks(seeds)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        running = {pool.submit(checked_all, part, tuple(engines)) for part in islice(parts, 2 * jobs)}
+        running = {pool.submit(checked_all, part, tuple(engines), favour) for part in islice(parts, 2 * jobs)}
         while running:
             ended, running = wait(running, return_when=FIRST_COMPLETED)
             for future in ended:
                 yield from future.result()
-            running |= {pool.submit(checked_all, part, tuple(engines)) for part in islice(parts, len(ended))}
+            more = islice(parts, len(ended))
+            running |= {pool.submit(checked_all, part, tuple(engines), favour) for part in more}
 
 
 def chunks(seeds: Iterable[int]) -> Iterator[list[int]]:
@@ -51,16 +53,16 @@ def chunks(seeds: Iterable[int]) -> Iterator[list[int]]:
         yield part
 
 
-def checked_all(seeds: Sequence[int], engines: Collection[str]) -> list[Outcome]:
+def checked_all(seeds: Sequence[int], engines: Collection[str], favour: Sequence[str]) -> list[Outcome]:
     """What a process does."""
-    return list(checked(seeds, engines))
+    return list(checked(seeds, engines, favour))
 
 
-def checked(seeds: Iterable[int], engines: Collection[str]) -> Iterator[Outcome]:
+def checked(seeds: Iterable[int], engines: Collection[str], favour: Sequence[str]) -> Iterator[Outcome]:
     with Reference() as reference, tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             try:
-                yield check(protocol(seed), Path(folder), engines, reference)
+                yield check(drawn(seed, favour), Path(folder), engines, reference)
             except Exception as problem:  # of whatever engine: it is one line of the campaign
                 yield Outcome(seed, "failed", f"{type(problem).__name__}: {problem}")
 
@@ -123,6 +125,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
             f"cut at a depth: {sum(not o.complete for o in asked)}",
         ]
     lines += [f"refused: {o.line()}" for o in outcomes if o.status == "refused"]
+    lines += [f"undecided: {o.seed}: {name}: {why}" for o in outcomes for name, why in o.undecided.items()]
     lines += [f"differs {n} times: {what}" for what, n in differ.most_common()]
     seconds: Counter[str] = Counter()
     for o in outcomes:
@@ -131,25 +134,32 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     return lines
 
 
-def coverage_lines(outcomes: Sequence[Outcome]) -> list[str]:
-    """The table of what was covered."""
-    return table(covered(outcomes), len(outcomes), max(1, len(outcomes) // SHARE))
+def coverage_lines(outcomes: Sequence[Outcome], added: Sequence[Sequence[Outcome]] = ()) -> list[str]:
+    """The table of what was covered.
+
+    Args:
+        added: outcomes of other campaigns, whose coverage counts too; as many are wanted as of the largest alone.
+    """
+    parts = [outcomes, *added]
+    counted = sum((covered(part) for part in parts), Counter())
+    return table(counted, sum(map(len, parts)), max(1, max(map(len, parts)) // SHARE))
 
 
 def campaign(
     first: int, count: int, engines: Collection[str], jobs: int, results: Path | None, until_different: bool = False,
-    having: str = "",
+    having: str = "", favour: Sequence[str] = (),
 ) -> list[Outcome]:  # fmt: skip
     """Check protocols, those apart that a file of results has already; prints a line for each.
 
     Args:
         having: a regular expression; a protocol is checked only if its source, with the request behind it, matches.
+        favour: kinds of steps (`drawn`).
     """
     before = done_before(results) if results is not None else []
     known = {o.seed for o in before if 0 <= o.seed - first < count}
     outcomes = [o for o in before if o.seed in known]
-    seeds = (s for s in range(first, first + count) if s not in known and (not having or has(s, having)))
-    for outcome in ran(seeds, engines, jobs):
+    seeds = (s for s in range(first, first + count) if s not in known and (not having or has(s, having, favour)))
+    for outcome in ran(seeds, engines, jobs, favour):
         if results is not None:
             write(results, outcome)
         outcomes.append(outcome)
@@ -161,8 +171,8 @@ def campaign(
     return outcomes
 
 
-def has(seed: int, having: str) -> bool:
+def has(seed: int, having: str, favour: Sequence[str] = ()) -> bool:
     """Return whether the source of a protocol, with the request behind it, matches a regular expression."""
-    made = protocol(seed)
+    made = drawn(seed, favour)
     text = f"{made.text}{json.dumps(made.request)}{json.dumps(dict(made.features))}"
     return re.search(having, text, re.DOTALL) is not None

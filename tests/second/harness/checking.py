@@ -14,10 +14,10 @@ from checker.explore.compiled import Compiled
 from checker.explore.symmetry import asymmetry
 from tests.second.generator import Generated
 from tests.second.generator.coverage import constructs, steps_taken
-from tests.second.generator.requests import larger, smaller
+from tests.second.generator.requests import at_least, larger, smaller
 from tests.second.harness import distributed, searching, simulated, symbolic, tlc
-from tests.second.harness.book import Book, Reference, ReferenceFailed
-from tests.second.harness.differences import Difference
+from tests.second.harness.book import Book, Reference, ReferenceFailed, ReferenceTooSlow
+from tests.second.harness.differences import Difference, Undecided
 from tests.second.harness.question import Question
 from tests.second.harness.stepping import Interpreted
 from zabspec.language import LanguageError
@@ -40,12 +40,14 @@ class Outcome:
     """What became of one protocol.
 
     Attributes:
-        status: `same`, `differs`, `refused` by our front end, `failed`: no answer.
+        status: `same`, `differs`, `refused` by our front end, `failed`: an error instead of an answer, `undecided`: no
+            difference, and an engine or the reference has no answer within its limits.
         why: of one refused or failed.
         states, depth: of the reference.
         violated: properties.
         compared: the engines that were.
         skipped: engines that were not, with the reason.
+        undecided: engines without an answer, with the limit.
         differences: their texts, by engine.
         has: constructs used and steps taken.
         request: as it was asked in the end.
@@ -63,6 +65,7 @@ class Outcome:
     properties: int = 0
     compared: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    undecided: dict[str, str] = field(default_factory=dict)
     differences: dict[str, list[str]] = field(default_factory=dict)
     has: list[str] = field(default_factory=list)
     request: dict[str, Any] = field(default_factory=dict)
@@ -77,16 +80,23 @@ class Outcome:
         if self.why:
             return f"{said}: {self.why}"
         size = f"{self.states} states, depth {self.depth}, {len(self.violated)} of {self.properties} violated"
-        told = "; ".join(f"{name}: {lines[0]}" for name, lines in self.differences.items())
+        first = {**self.undecided, **{name: lines[0] for name, lines in self.differences.items()}}
+        told = "; ".join(f"{name}: {what}" for name, what in first.items())
         return f"{said}: {size}{'; ' if told else ''}{told}"
 
 
 Explore = Callable[[Mapping[str, Any]], Book]
 
 
-def tuned(request: Mapping[str, Any], seed: int, explore: Explore) -> tuple[dict[str, Any], Book]:
+def tuned(
+    request: Mapping[str, Any], seed: int, explore: Explore, least: Mapping[str, Any] | None = None
+) -> tuple[dict[str, Any], Book]:
     """The request, made larger or smaller until its model has a size that says something, and what the reference
-    says of it. One that stays too large gets a depth."""
+    says of it. One that stays too large gets a depth.
+
+    Args:
+        least: how many processes, and how much of some budgets, it keeps.
+    """
     random = Random(seed)
     asked = dict(request)
     best: tuple[dict[str, Any], Book] | None = None
@@ -100,7 +110,11 @@ def tuned(request: Mapping[str, Any], seed: int, explore: Explore) -> tuple[dict
             return best
         if not book.complete:
             last = asked, book
-            asked = smaller(asked, random)
+            less = smaller(asked, random)
+            less = at_least(less, least) if least is not None else less
+            if less == asked:
+                break
+            asked = less
         else:
             asked = larger(asked, random)
     if best is not None:
@@ -130,11 +144,13 @@ def check(generated: Generated, folder: Path, engines: Collection[str], referenc
         return outcome
     try:
         at = time.perf_counter()
-        request, book = tuned(request, generated.seed, reference.explore)
+        request, book = tuned(request, generated.seed, reference.explore, generated.features.get("least"))
         outcome.seconds["reference"] = time.perf_counter() - at
         question = Question(request)
     except (ReferenceFailed, ConfigError) as problem:
         outcome.status, outcome.why = "failed", str(problem)
+        if isinstance(problem, ReferenceTooSlow):
+            outcome.status, outcome.undecided = "undecided", {"reference": str(problem)}
         return outcome
     describe(outcome, generated, request, book)
     try:
@@ -145,6 +161,8 @@ def check(generated: Generated, folder: Path, engines: Collection[str], referenc
     if found:
         outcome.status = "differs"
         outcome.differences = {d.engine: [d.what, *d.lines] for d in found}
+    elif outcome.undecided:
+        outcome.status = "undecided"
     outcome.seconds["all"] = time.process_time() - started
     return outcome
 
@@ -167,12 +185,18 @@ def compare(
     """Ask engines, and hold what they say against the reference."""
     differences: list[Difference] = []
 
-    def note(name: str, run: Callable[[], Difference | str | None]) -> None:
+    def note(name: str, run: Callable[[], Difference | Undecided | str | None]) -> None:
         at = time.process_time()
-        found = run()
+        try:
+            found = run()
+        except ReferenceTooSlow as problem:
+            found = Undecided(str(problem))
         outcome.seconds[name] = outcome.seconds.get(name, 0.0) + time.process_time() - at
         if isinstance(found, str):
             outcome.skipped[name] = found
+            return
+        if isinstance(found, Undecided):
+            outcome.undecided[name] = found.why
             return
         outcome.compared.append(name)
         if found is not None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from tests.second.harness.book import Book
 from tests.second.harness.question import Question
 
-__all__ = ["Difference", "Stepping", "stepwise", "verdicts_differ"]
+__all__ = ["Difference", "Stepping", "Undecided", "stepwise", "verdicts_differ"]
 
 MOST_SHOWN = 4
 
@@ -31,6 +31,17 @@ class Difference:
 
     def __str__(self) -> str:
         return "\n".join([f"{self.engine}: {self.what}", *(f"  {line}" for line in self.lines)])
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """An engine has no answer within its limits: neither a difference, nor the same.
+
+    Attributes:
+        why: in a sentence.
+    """
+
+    why: str
 
 
 class Stepping(Protocol):

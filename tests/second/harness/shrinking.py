@@ -6,12 +6,13 @@ import ast
 import copy
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.second.generator import Generated, protocol
+from tests.second.generator import Generated
+from tests.second.generator.favoured import drawn
 from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, compare, describe
 from tests.second.harness.question import Question
@@ -22,10 +23,10 @@ LONGEST = 120.0  # seconds
 Holds = Callable[[str, dict[str, Any]], bool]
 
 
-def shrunk(outcome: Outcome, engines: Collection[str]) -> list[str]:
+def shrunk(outcome: Outcome, engines: Collection[str], favour: Sequence[str] = ()) -> list[str]:
     """The smallest protocol found that differs in the same engine, as lines: its text, its request, the difference."""
     name = next(iter(outcome.differences))
-    made = protocol(outcome.seed)
+    made = drawn(outcome.seed, favour)
     last: list[str] = []
     with tempfile.TemporaryDirectory() as folder, Reference(30.0) as reference:
         files = iter(range(1 << 30))

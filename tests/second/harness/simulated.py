@@ -16,7 +16,7 @@ from traces.record.simulated import simulated_trace
 from traces.record.trace import Trace
 from zabspec.language.reference import StateView
 from zabspec.simulator.run import Fault, Run
-from zabspec.worlds.steps import BUDGETS
+from zabspec.worlds.steps import BUDGETS, KINDS
 
 __all__ = ["compared"]
 
@@ -27,6 +27,7 @@ BEYOND = re.compile(
     "the run is larger than any configuration|the simulated run ends in an error"
     r"|step \d+, word: (heartbeat|election_timeout|timeout|crash)\(.* is not possible there"
 )
+OF_ACTION = re.compile(r"step \d+, word: action\(process=\d+, which=(\d+)\) is not possible there")
 ENOUGH = 500  # states of a request with what a run has spent: the steps in those beyond are not held
 
 
@@ -37,7 +38,7 @@ def compared(question: Question, explore: Callable[[Mapping[str, Any]], Book]) -
         try:
             trace = simulated_trace(run_of(question, seed))
         except TraceError as problem:
-            if not BEYOND.match(str(problem)):
+            if not BEYOND.match(str(problem)) and not spends_faults(question, str(problem)):
                 return Difference("simulated", "the simulator and the explorer's step", [str(problem)])
             why = str(problem)
             continue
@@ -50,6 +51,13 @@ def compared(question: Question, explore: Callable[[Mapping[str, Any]], Book]) -
             return found
         looked += found
     return None if looked else why
+
+
+def spends_faults(question: Question, problem: str) -> bool:
+    """Return whether an action is impossible that spends the budget of a fault itself: the faults of the schedule have
+    spent it too, and it stays as asked."""
+    found = OF_ACTION.match(problem)
+    return found is not None and question.model.spends(KINDS["action"], int(found[1])) in BUDGETS
 
 
 def run_of(question: Question, seed: int) -> Run:

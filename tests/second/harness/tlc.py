@@ -12,7 +12,7 @@ from typing import Any
 from checker.tla.env import Untranslatable
 from checker.tla.module import module_of
 from tests.second.harness.book import Book
-from tests.second.harness.differences import Difference, told
+from tests.second.harness.differences import Difference, Undecided, told
 from tests.second.harness.plain import canonical
 from tests.second.harness.question import Question
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
@@ -32,7 +32,7 @@ def jar() -> Path:
     return Path(os.environ.get("ZABCHECK_TLC") or usual)
 
 
-def compared(question: Question, book: Book) -> Difference | str | None:
+def compared(question: Question, book: Book) -> Difference | Undecided | str | None:
     """Hold TLC against the reference: its states, and the successors of each."""
     if not jar().is_file():
         return "there is no TLC: ZABCHECK_TLC says where tla2tools.jar is"
@@ -51,7 +51,10 @@ def compared(question: Question, book: Book) -> Difference | str | None:
         (where / "Model.cfg").write_text("".join(bare))
         command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar().resolve()), "tlc2.TLC"]
         command += ["-workers", "1", "-deadlock", "-metadir", "states", "-dump", "dot", "graph.dot", "Model.tla"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+        except subprocess.TimeoutExpired:
+            return Undecided(f"TLC did not come to an end within {LIMIT:g} s")
         graph = where / "graph.dot"
         text = graph.read_text() if graph.is_file() else ""
     if "Model checking completed. No error" not in done.stdout:

@@ -1,0 +1,106 @@
+"""Protocols in which wanted kinds of steps can occur: a campaign adds them where the usual ones have too few of a kind.
+
+The protocol of a seed is drawn anew, from further seeds of the same size, until its source has what the kind needs; its
+request then gets the network, the processes and the budgets. What is drawn for a campaign that favours nothing stays
+as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from tests.second.generator.requests import NETWORKS, at_least
+from tests.second.generator.text import Generated, protocol
+
+__all__ = ["NEEDS", "Need", "drawn", "favoured", "need_of"]
+
+APART = 1 << 20  # between the seeds that one is drawn anew from: a multiple of 16, with which shapes grow
+MOST = 2000  # draws
+OF_NETWORKS = {"lossy": "drops", "duplicating": "duplicates"}
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a kind of step needs.
+
+    Attributes:
+        world: the one that has it; empty: both have.
+        source: words that the source has to have.
+        nodes: how many processes at least.
+        budgets: how much at least of each.
+    """
+
+    world: str
+    source: tuple[str, ...]
+    nodes: int = 1
+    budgets: Mapping[str, int] = field(default_factory=dict)
+
+
+ELECTS, DISK = "elects=(", "on_disk("
+NEEDS = {
+    "heartbeat": Need("datagrams", ("timer == 1",), budgets={"heartbeats": 1}),
+    "join": Need("connections", (ELECTS,), nodes=3),
+    "elect": Need("connections", (ELECTS,)),
+    "crash_inside": Need("", (DISK,), budgets={"crashes": 1}),
+    "power_loss_inside": Need("", (DISK,), budgets={"power_losses": 1}),
+    "crash_electing": Need("connections", (ELECTS, DISK), budgets={"crashes": 1}),
+    "power_loss_electing": Need("connections", (ELECTS, DISK), budgets={"power_losses": 1}),
+}
+
+
+def need_of(wanted: str) -> tuple[str, str, Need]:
+    """Return the world (empty: any), the network (empty: any) and the need of a wanted kind of step.
+
+    Args:
+        wanted: `join`, or with a network as the table of what was covered has it: `connections fifo: join`.
+
+    Raises:
+        ValueError: the kind cannot be favoured, or there is no such network.
+    """
+    where, _, kind = wanted.rpartition(": ")
+    if kind not in NEEDS:
+        raise ValueError(f"{kind} cannot be favoured: {', '.join(NEEDS)} can")
+    need = NEEDS[kind]
+    world, network = need.world, where.removeprefix("connections ")
+    if where:
+        world = "connections" if where.startswith("connections ") else "datagrams"
+        if network not in NETWORKS[world] or need.world not in ("", world):
+            raise ValueError(f"{wanted}: there is no such step")
+    return world, network, need
+
+
+def drawn(seed: int, wanted: Sequence[str] = ()) -> Generated:
+    """The protocol of a seed; one in which a wanted kind of step can occur, if any is wanted."""
+    return favoured(seed, wanted) if wanted else protocol(seed)
+
+
+def favoured(seed: int, wanted: Sequence[str]) -> Generated:
+    """The protocol of a seed in which one of several wanted kinds of steps can occur, each in its turn.
+
+    Raises:
+        ValueError: one cannot be favoured.
+    """
+    world, network, need = need_of(wanted[(seed + seed // 16) % len(wanted)])  # each with every size of shapes
+    for k in range(1, MOST):
+        made = protocol(seed + k * APART)
+        there = made.features["world"]
+        if world in ("", there) and not made.features["order"] and all(word in made.text for word in need.source):
+            chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
+            request = over_network(made.request, there, chosen)
+            least = {"nodes": need.nodes, "budgets": dict(need.budgets)}
+            features = {**made.features, "least": least}
+            return replace(made, seed=seed, request=at_least(request, least), features=features)
+    raise ValueError(f"no protocol in {MOST} has {' and '.join(need.source)}")
+
+
+def over_network(request: Mapping[str, Any], world: str, network: str) -> dict[str, Any]:
+    """A request over another network, with the budget that it alone has over connections."""
+    budgets = dict(request["budgets"])
+    if world == "connections" and network != request["network"]:
+        budgets = {name: amount for name, amount in budgets.items() if name not in OF_NETWORKS.values()}
+        if network in OF_NETWORKS:
+            budgets[OF_NETWORKS[network]] = 1
+    return {**request, "network": network, "budgets": budgets}
