@@ -159,7 +159,7 @@ BY_ANOTHER = {
         "elif name in round_.names_read:",
         "elif False:",
         "symmetry",
-        needs="\\.NODES\\):",
+        needs=r"n\d+ = [01]\n +for q\d+ in range\(s\.NODES\):",
     ),
     "silent-ghosts": Plant(
         "a receipt that only writes a ghost is left out as one that stutters",
@@ -265,7 +265,7 @@ BY_ANOTHER = {
         "for f in reversed(list(record.fields)):",
         "for f in record.fields:",
         "TLA+ export",
-        needs="ordered=True",
+        needs=r'^(?!.*on_disk).*Record\("\w+", \{"a"[^}]*"b"[^}]*\}, ordered=True',
     ),
     "old-prints": Plant(
         "a resumed search knows the fingerprints of the last level only",
