@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from checker.explore.symmetry import asymmetry
+from checker.explore.symmetry import found_in
 from checker.tla.actions import Actions
 from checker.tla.env import ROOT, Fresh, Operator, Untranslatable, fixed
 from checker.tla.syntax import Node, definition
@@ -111,7 +111,8 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     left_out = tuple((p.name, NOT_OF_STATES[p.of]) for p in properties if p.of in NOT_OF_STATES)
     carried: frozenset[str] = frozenset()
     # a cut of the network is a number whose bits are processes
-    symmetric = not asymmetry(model, kept) and not model.configuration.partitions
+    # of one process too: its text may calculate with it, which no model value of TLC can be part of
+    symmetric = not found_in(model, kept) and not model.configuration.partitions
     while True:
         made = translated(model, kept, carried)
         read = frozenset(made.read_scratch)

@@ -3,34 +3,57 @@
     python -m tests.second.planted                     all of them
     python -m tests.second.planted --only overtaking --count 500
 
-A difference counts as found only if the product as it is shows none on the same protocol.
+A difference counts as found only if the product as it is shows none on the same protocol. A protocol that shows one
+anyway, or on which an engine did not end in time, is undecided, and the hunt goes on behind it.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.second.plants import BY_ANOTHER, PLANTS, Plant
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("zabspec", "zabcheck", "checker", "invariants", "traces", "tests/second")
+NO_ANSWER = re.compile("TimeoutExpired|took too long")
 
 
-def planted(plant: Plant, first: int, count: int) -> tuple[int, str]:
-    """Plant a fault and run the campaign until it is found.
+@dataclass(frozen=True)
+class Hunt:
+    """What became of the hunt for a fault.
 
-    Returns:
-        How many protocols that took (0: it was not found), and the campaign's line of the last one.
+    Attributes:
+        at: how many protocols it took; 0: the fault was not found.
+        line: the campaign's line of the protocol that shows it; else of the last protocol that could.
+        undecided: seeds of protocols that differ, or give no answer, without the fault too.
+    """
+
+    at: int
+    line: str
+    undecided: tuple[int, ...] = ()
+
+    def told(self) -> str:
+        """One line of it."""
+        beside = f"; undecided: {', '.join(map(str, self.undecided))}" if self.undecided else ""
+        return f"{f'found in protocol {self.at}' if self.at else 'NOT FOUND'} ({self.line[:160]}{beside})"
+
+
+def planted(plant: Plant, first: int, count: int) -> Hunt:
+    """Plant a fault and run the campaign until it is found. A protocol that differs without the fault too decides
+    nothing, and is passed over.
 
     Raises:
         ValueError: the text that the fault replaces is not in its file.
     """
+    undecided: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in COPIED:
             shutil.copytree(ROOT / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -39,18 +62,34 @@ def planted(plant: Plant, first: int, count: int) -> tuple[int, str]:
         if plant.old not in text:
             raise ValueError(f"{plant.file} has no {plant.old!r}")
         path.write_text(text.replace(plant.old, plant.new))
-        at, line, problem = campaign(Path(folder), plant, first, count)
-    if not at:
-        return 0, line or problem
-    return (0, f"without the fault too: {line}") if campaign(ROOT, plant, first + at - 1, 1)[0] else (at, line)
+        seen, line = 0, "no protocol could show it"
+        seed: int | None = first - 1
+        while seed is not None and seed + 1 < first + count:
+            ran = campaign(Path(folder), plant, seed + 1, first + count - seed - 1)
+            seed, line = ran.different, ran.line or line
+            seen += ran.looked
+            if seed is not None:
+                if not NO_ANSWER.search(line) and campaign(ROOT, plant, seed, 1).different is None:
+                    return Hunt(1 + seed - first, line, tuple(undecided))
+                undecided.append(seed)
+    return Hunt(0, f"{seen} of {count} can show it, the last: {line}", tuple(undecided))
 
 
-def campaign(root: Path, plant: Plant, first: int, count: int) -> tuple[int, str, str]:
+@dataclass(frozen=True)
+class Ran:
+    """What a campaign came to: the seed that differs, how many protocols were run, the line of the last one."""
+
+    different: int | None
+    looked: int
+    line: str
+
+
+def campaign(root: Path, plant: Plant, first: int, count: int) -> Ran:
     """Run the campaign of a tree until the first difference. Protocols in which the fault can not show are counted
     without being run.
 
-    Returns:
-        How many protocols that took (0: there is none), the line of the last one, and the last line of standard error.
+    Raises:
+        RuntimeError: it ended without a result.
     """
     tlc = ROOT.parent / "shared" / "tools" / "tla2tools.jar"
     with tempfile.TemporaryDirectory() as cache:
@@ -60,12 +99,12 @@ def campaign(root: Path, plant: Plant, first: int, count: int) -> tuple[int, str
         command = [sys.executable, "-m", "tests.second", "--seed", str(first), "--count", str(count)]
         command += ["--engines", plant.engines, "--until-different", "--having", plant.needs]
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise RuntimeError((done.stderr.splitlines() or ["the campaign ended without a word"])[-1])
     lines = [line for line in done.stdout.splitlines() if ": " in line and line.partition(":")[0].isdigit()]
-    found = [line for line in lines if ": differs" in line or ": failed" in line]
-    problem = (done.stderr.splitlines() or ["nothing"])[-1]
-    if found:
-        return 1 + int(found[0].partition(":")[0]) - first, found[0], problem
-    return 0, f"{len(lines)} of {count} can show it, the last: {lines[-1]}" if lines else "", problem
+    found = next((line for line in lines if ": differs" in line or ": failed" in line), None)
+    different = int(found.partition(":")[0]) if found is not None else None
+    return Ran(different, len(lines), found or (lines[-1] if lines else ""))
 
 
 def main() -> int:
@@ -81,9 +120,9 @@ def main() -> int:
     missed = 0
     names = given.only.split(",") if given.only else BY_ANOTHER if given.by_another else PLANTS
     for name in names:
-        at, line = planted(PLANTS[name], given.seed, given.count)
-        missed += not at
-        print(f"{name}: {f'found in protocol {at}' if at else 'NOT FOUND'} ({line[:160]})", flush=True)
+        hunt = planted(PLANTS[name], given.seed, given.count)
+        missed += not hunt.at
+        print(f"{name}: {hunt.told()}", flush=True)
     return int(bool(missed))
 
 

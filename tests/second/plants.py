@@ -150,7 +150,7 @@ BY_ANOTHER = {
         "elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):\n"
         "        for k in range(kind.capacity - 1):",
         "symmetry",
-        needs="Seq\\(NodeId",
+        needs="def enters",
     ),
     "order-of-rounds": Plant(
         "a loop over processes counts as symmetric although its rounds read what other rounds add up",
@@ -159,7 +159,7 @@ BY_ANOTHER = {
         "elif name in round_.names_read:",
         "elif False:",
         "symmetry",
-        needs="\\.NODES\\):",
+        needs=r"n\d+ = [01]\n +for q\d+ in range\(s\.NODES\):",
     ),
     "silent-ghosts": Plant(
         "a receipt that only writes a ghost is left out as one that stutters",
@@ -177,7 +177,7 @@ BY_ANOTHER = {
         "for name in (of_each.get(p.holds.__name__, p.holds.__name__), p.witness.__name__):",
         "for name in (of_each.get(p.holds.__name__, p.holds.__name__),):",
         "stuttering receipts",
-        needs="def claim_of_shape_wants",
+        needs="def claim_of_(shape|round)_wants",
     ),
     "unguarded": Plant(
         "what makes a step possible does not keep it from changing places with others",
@@ -265,7 +265,7 @@ BY_ANOTHER = {
         "for f in reversed(list(record.fields)):",
         "for f in record.fields:",
         "TLA+ export",
-        needs="ordered=True",
+        needs=r'^(?!.*on_disk).*Record\("\w+", \{"a"[^}]*"b"[^}]*\}, ordered=True',
     ),
     "old-prints": Plant(
         "a resumed search knows the fingerprints of the last level only",

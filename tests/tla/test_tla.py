@@ -255,6 +255,56 @@ def test_where_there_is_a_view_renamings_are_not_merged() -> None:
     assert "Symmetry" not in paxos.configured(symmetry=True) + paxos.text
 
 
+CIRCLE = """
+from zabcheck.language import Node, State, action, declare, safety, stored, Int
+
+def state(size):
+    return [stored("level", Int(0, 2), "a level")]
+
+def may_begin(s: State, p: Node) -> bool:
+    return (p + 1) % s.NODES == p
+
+@action(when=may_begin, budget="begins")
+def begin(s: State, p: Node) -> None:
+    s.level[p] = 1
+
+def begun(s: State) -> bool:
+    '''Somebody has begun.'''
+    for p in range(s.NODES):
+        if s.level[p] > 0:
+            return True
+    return False
+
+@safety(witness=begun)
+def low(s: State) -> bool:
+    '''No level is above 1.'''
+    for p in range(s.NODES):
+        if s.level[p] > 1:
+            return False
+    return True
+
+PROTOCOL = declare(__name__, state=state, budgets={"begins": 2})
+"""
+
+
+def test_a_single_process_that_is_calculated_with_is_a_number(tmp_path: Path) -> None:
+    """One process has no renaming, and is no model value on that account: TLC adds nothing to those."""
+    path = tmp_path / "circle.py"
+    path.write_text(CIRCLE)
+    alone = module(protocol=str(path), nodes=1)
+    assert "((p + 1) % 1) = p" in alone.text
+    assert "CONSTANT p0 = 0" in alone.configuration
+    assert "CONSTANT p0 = p0" in module(**{**TINY, "nodes": 1}).configuration
+
+
+@needs_tlc
+@pytest.mark.slow(seconds=2)
+def test_tlc_explores_a_single_process_that_is_calculated_with(tmp_path: Path) -> None:
+    path = tmp_path / "circle.py"
+    path.write_text(CIRCLE)
+    same({"protocol": str(path), "nodes": 1})
+
+
 def test_what_is_in_flight_is_gone_through_as_far_as_there_is_something() -> None:
     """TLC asks for the view of every state that it makes, and each round of a loop costs it a dozen evaluations."""
     text = module(protocol=str(EXAMPLES / "paxos.py"), nodes=3, txns=1).text

@@ -21,6 +21,7 @@ from tests.second.generator.kinds import (
     Record,
     Row,
 )  # fmt: skip
+from tests.second.generator.patterns import Patterns
 from tests.second.generator.requests import request_for
 from tests.second.generator.scope import (
     EVERYWHERE,
@@ -454,6 +455,7 @@ class Builder:
         if (shaped := shapes.claim("claim_of_shape")) is not None:
             self.parts += shaped
             names.append("claim-of-shape")
+        names += Patterns(self).add()
         goals, goal_names = self.draw.goals(1 if self.chance(0.15) else 0)
         self.parts += goals
         self.add_variant()

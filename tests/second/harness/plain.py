@@ -123,10 +123,11 @@ class Renamer:
         return found
 
     def renamed(self, value: dict[str, Any], order: tuple[int, ...]) -> dict[str, Any]:
-        """A plain state in which process p is called order[p]."""
+        """A plain state, or a part of one, in which process p is called order[p]."""
         out: dict[str, Any] = {section: {} for section in value}
         for section, name, f in self.plain.fields:
-            out[section][name] = self.axes(value[section][name], f.axes, f.kind, order)
+            if name in value[section]:
+                out[section][name] = self.axes(value[section][name], f.axes, f.kind, order)
         return out
 
     def axes(self, value: Any, axes: tuple[str | int, ...], kind: Kind, order: tuple[int, ...]) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from invariants import properties_of
 from invariants.binding import bound, full_namespace
-from invariants.registry import Property
+from invariants.registry import STEP, TERMINAL, Property
 from tests.second.harness.plain import Plain
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import Configuration, Model
@@ -51,10 +53,31 @@ class Question:
         Raises:
             LanguageError: it is outside the language.
         """
-        program = self.model.program
-        front = FrontEnd(program.layout, full_namespace(self.model), program.types, program.handlers)
+        front = self.front_end()
         for name in ("apply", "enabled", *(f.__name__ for p in self.properties for f in (p.holds, p.witness))):
             front.function(name)
+
+    def front_end(self) -> FrontEnd:
+        """A front end that has typed nothing yet."""
+        program = self.model.program
+        return FrontEnd(program.layout, full_namespace(self.model), program.types, program.handlers)
+
+    @cached_property
+    def read_of_states(self) -> frozenset[tuple[str, str]]:
+        """The fields, with their sections, that properties of states name in the source, they and what they call."""
+        text = ast.parse(Path(str(self.request["protocol"])).read_text())
+        bodies = {f.name: f for f in ast.walk(text) if isinstance(f, ast.FunctionDef)}
+        ahead = [p.holds.__name__ for p in self.properties if p.of not in (STEP, TERMINAL)]
+        names: set[str] = set()
+        known = set(ahead)
+        while ahead:
+            for e in ast.walk(bodies[ahead.pop()]):
+                if isinstance(e, ast.Attribute):
+                    names.add(e.attr)
+                if isinstance(e, ast.Name) and e.id in bodies and e.id not in known:
+                    known.add(e.id)
+                    ahead.append(e.id)
+        return frozenset((section, name) for section, name, f in self.plain.fields if f.name in names)
 
     @cached_property
     def plain(self) -> Plain:

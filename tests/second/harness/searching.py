@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
+from checker.explore.stuttering import why_every_receipt
 from checker.explore.symmetry import NotRenamings
 from checker.requests.running import failed_at_start
-from invariants.registry import keeps
+from invariants.registry import Property, keeps
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ
 from tests.second.harness.plain import Renamer, canonical
@@ -39,15 +39,14 @@ NOT_ON_FIFO = ("partitions", "drops", "duplicates")  # budgets of which the worl
 Explore = Callable[[Mapping[str, Any]], Book]
 
 
-class Recording(Explorer):
-    """Explores, and keeps every state that it finds."""
+class Recorder(Explorer):
+    """Explores, and keeps every state that it finds. Mixed into an explorer."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        super().__init__(compiled, 1)
-        self.found: list[tuple[int, bytes]] = []  # depth, state
+    found: list[tuple[int, bytes]]  # depth, state
 
     def first_level(self) -> list[LevelGroup]:
         level = super().first_level()
+        self.found = []
         self.record(level, 0)
         return level
 
@@ -57,18 +56,38 @@ class Recording(Explorer):
         return new
 
     def record(self, level: list[LevelGroup], depth: int) -> None:
-        self.found += [(depth, state) for group in level for state in self.states(group)]
+        for group in level:
+            for chunk in group.chunks:
+                assert chunk.block is not None
+                data = bytes(memoryview(chunk.block.map)[chunk.start : chunk.start + chunk.used])
+                self.found += [(depth, state) for state in self.states(data, chunk.count)]
 
-    def states(self, group: LevelGroup) -> Iterator[bytes]:
+    def states(self, data: bytes, count: int) -> Iterator[bytes]:
+        """The states that are packed in some bytes; of a search with sleep sets its sleep set is behind each."""
         code = self.code
-        for chunk in group.chunks:
-            data = bytes(group.states(chunk))
-            held = ctypes.create_string_buffer(data + bytes(64), len(data) + 64)
-            at = chunk.start
-            for _ in range(chunk.count):
-                state = code.state(b"")
-                at += code.unpack_state(ctypes.addressof(held) + at, state)
-                yield ctypes.string_at(state, code.layout.size)
+        held = ctypes.create_string_buffer(data, len(data) + 64)
+        at = 0
+        for _ in range(count):
+            state = code.state(b"")
+            at += code.unpack_state(ctypes.addressof(held) + at, state)
+            if self.behind:
+                at += 2 + 2 * int.from_bytes(data[at : at + 2], "little")
+            yield ctypes.string_at(state, code.layout.size)
+
+
+class Recording(Recorder, Explorer):
+    """The search of all states."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        super().__init__(compiled, 1)
+
+
+class RecordingReduced(Recorder, ReducedExplorer):
+    """The search with sleep sets."""
+
+
+class RecordingAmple(Recorder, AmpleExplorer):
+    """The search with ample sets."""
 
 
 def limits_of(question: Question) -> Limits:
@@ -221,8 +240,8 @@ def without_stuttering(question: Question, book: Book) -> Difference | str | Non
     if question.request.get("max_depth") is not None:
         return "the request has a depth"
     code = Compiled(question.model, question.properties, False)
-    if code.stuttering_off:  # a property may look at the mail: without properties nothing does
-        code = Compiled(question.model, (), False)
+    if code.stuttering_off:  # a property may look at the mail: the others are judged all the same
+        code = Compiled(question.model, blind_to_mail(question), False)
     if code.stuttering_off:
         return code.stuttering_off
     explorer = Recording(code)
@@ -234,6 +253,12 @@ def without_stuttering(question: Question, book: Book) -> Difference | str | Non
             what = "states are missing that differ in more than messages in flight"
             return Difference("stuttering left out", what, [f"{len(missing)}, the first:", *run_to(book, missing[0])])
     return judged("stuttering left out", question, book, r, depths=False)
+
+
+def blind_to_mail(question: Question) -> tuple[Property, ...]:
+    """The properties of which the product says that each lets stuttering receipts be left out."""
+    front = question.front_end()
+    return tuple(p for p in question.properties if not why_every_receipt(question.model, (p,), front))
 
 
 def beside_the_mail(text: str) -> str:
@@ -265,31 +290,45 @@ def sleeping(question: Question, book: Book, symmetry: bool, explore: Explore) -
         return asked
     question, book = asked
     code = Reducing(question.model, question.properties, symmetry)
-    r = ReducedExplorer(code, 1).run(limits_of(question), keep_going=True)
-    levels: Counter[int] = Counter()
-    renamer, seen = Renamer(question.plain), set()
+    explorer = RecordingReduced(code, 1)
+    r = explorer.run(limits_of(question), keep_going=True)
+    if r.error or book.errors:
+        return judged("sleep sets", question, book, r)
+    name = orbit_or_self(question, symmetry)
+    wanted: dict[str, int] = {}
     for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
-        state = renamer.orbit(book.keys[k])[0] if symmetry else book.keys[k]
-        levels[book.depth[k]] += state not in seen
-        seen.add(state)
-    wanted = [levels[d] for d in range(max(levels) + 1)]
-    if not r.error and not book.errors and list(r.levels) != wanted:
-        return Difference("sleep sets", "states of each level", [str(list(r.levels)), f"for {wanted}"])
-    return judged("sleep sets", question, book, r)
+        wanted.setdefault(name(book.keys[k]), k)
+    found: dict[str, int] = {}
+    for depth, state in explorer.found:
+        found.setdefault(name(question.plain.text(state)), depth)
+    if len(found) < len(explorer.found):
+        return Difference("sleep sets", "one state counted twice", [])
+    return sets_differ("sleep sets", book, wanted, found) or judged("sleep sets", question, book, r)
+
+
+def orbit_or_self(question: Question, symmetry: bool) -> Callable[[str], str]:
+    """What stands for a state: with symmetry the least of its renamings."""
+    renamer = Renamer(question.plain)
+    return lambda text: renamer.orbit(text)[0] if symmetry else text
 
 
 def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> Difference | str | None:
-    """The search with ample sets: whether anything is violated, and which premises are reached. As `sleeping`."""
+    """The search with ample sets, which leaves out states: what it visits is reached, and of what properties of states
+    read it meets all that is; whether anything is violated, and which premises are reached. As `sleeping`."""
     asked = over_fifo(question, book, explore)
     if isinstance(asked, str):
         return asked
     question, book = asked
     if question.request.get("max_depth") is not None:
         return "the request has a depth"
-    code = Narrowing(question.model, question.properties, symmetry)
-    r = AmpleExplorer(code, 1).run(Limits(), keep_going=True)
-    if r.error or book.errors or r.apart:
-        return None
+    if book.errors:
+        return "a step errs, which ends the search"
+    explorer = RecordingAmple(Narrowing(question.model, question.properties, symmetry), 1)
+    r = explorer.run(Limits(), keep_going=True)
+    if r.apart:
+        return "the product does not believe the search: steps may not change places"
+    if r.error:
+        return Difference("ample sets", "an error that the reference does not meet", [r.error])
     broken = {name for name, v in book.verdicts.items() if v["result"] == VIOLATED}
     lines = [f"{name}: violated, and not in the reference" for name in sorted(r.violations.keys() - broken)]
     known = {name for name, v in book.verdicts.items() if v["result"] != VACUOUS}
@@ -298,7 +337,34 @@ def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> D
     ):  # what is violated beside that is found by a search that leaves out no states
         lines.append(f"nothing is violated, for {', '.join(sorted(broken))}")
     lines += [f"{name}: premise reached, for not" for name in sorted(set(r.witnessed) - known)]
-    return Difference("ample sets", "verdicts", lines) if lines else None
+    if lines:
+        return Difference("ample sets", "verdicts", lines)
+    return unseen(question, book, symmetry, explorer.found) if r.complete else None
+
+
+def unseen(question: Question, book: Book, symmetry: bool, visited: list[tuple[int, bytes]]) -> Difference | None:
+    """Hold the states that a search with ample sets visits against the reference's: each is reached, and all that
+    properties of states can tell apart is among them (docs/reduction.md, Everything broken is found)."""
+    name = orbit_or_self(question, symmetry)
+    texts = {question.plain.text(state) for _, state in visited}
+    reached = {name(text) for text in book.keys}
+    added = [text for text in texts if name(text) not in reached]
+    if added:
+        return Difference("ample sets", "visited states: added", [f"{len(added)} of {len(texts)}", added[0]])
+    read = question.read_of_states
+    part = orbit_or_self(question, symmetry)
+
+    def seen(text: str) -> str:
+        value = json.loads(text)
+        kept = {section: {n: v for n, v in of.items() if (section, n) in read} for section, of in value.items()}
+        return part(canonical(kept))
+
+    met = {seen(text) for text in texts}
+    missing = [k for k, text in enumerate(book.keys) if seen(text) not in met]
+    if missing:
+        lines = [f"read are {', '.join(sorted(n for _, n in read))}; {len(missing)} states, the first:"]
+        return Difference("ample sets", "what properties read: missing", [*lines, *run_to(book, missing[0])])
+    return None
 
 
 def checkpointed(question: Question, book: Book, code: Compiled) -> Difference | None:

@@ -62,7 +62,7 @@ def compared(question: Question, book: Book) -> Difference | Undecided | str | N
         if BEYOND in done.stdout:
             return "the text reads a sequence beyond its length, which the module does not"
         wrong = next((k for k, line in enumerate(lines) if "rror" in line or "xception" in line), 0)
-        return Difference("tlc", "it did not come to an end", [*lines[wrong : wrong + 12], module.text])
+        return Difference("tlc", "TLC ended with an error", [*lines[wrong : wrong + 12], module.text])
     return held(question, book, text)
 
 
