@@ -297,6 +297,25 @@ def test_of_two_errors_behind_one_state_the_first_is_reported(in_step: int, in_p
         assert (len(trace.steps), trace.steps[0].process) == (1, min(in_step, in_property))
 
 
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("who", [0, 1])
+def test_an_error_that_leaves_open_which_steps_are_possible_is_reported_first(who: int, tmp_path: Path) -> None:
+    """Whichever state of the level comes first: its run is shorter than that to what a step from the other meets."""
+    path, _ = text_with(
+        tmp_path, "    s.level[p] += 1\n", f"    s.level[p] += 9 if p != {who} and s.level[p] == 1 else 1\n"
+    )
+    asks = f"    if p == {who}:\n        return s.slots[p][s.level[p] + 2] == 0\n"
+    path.write_text(path.read_text(encoding="utf-8").replace(GUARD, asks + GUARD), encoding="utf-8")
+    model, judged = model_of(path)
+    for r in (
+        Interpreter(model, judged, False).run(Limits()),
+        Explorer(Compiled(model, judged, False), 1).run(Limits()),
+    ):
+        assert "slots has no entry beyond 2" in r.error
+        trace = build_trace(model, NO_RUNTIME_ERROR, r.violations[NO_RUNTIME_ERROR.name].schedule)
+        assert [(step.label, step.process) for step in trace.steps] == [("up", who)]
+
+
 def test_an_error_of_the_author_is_found_beside_one_of_a_capacity(tmp_path: Path) -> None:
     """Whichever comes first in a level: the author's is a violation, and is not hidden."""
     both = "    if p == 0:\n        s.most[p] = by + 2\n    else:\n        s.level[p] = 9\n"

@@ -66,7 +66,8 @@ def on_ask(s: State, p: Node, source: Node, m: ASK) -> None:
         chief = source
     if len(s.past[p]) < 2:
         s.past[p].append(p if chief == NOBODY else chief)
-    s.chief[p] = chief
+    if follows(s, p, chief) != NOBODY:
+        s.asked[p].discard(source)
     s.level[p] = min(4, s.level[p] + m.IN + größe)
     if chief == NOBODY:
         send(s, p, source, NEW(past=s.past[p]))
@@ -79,8 +80,7 @@ def on_new(s: State, p: Node, m: NEW) -> None:
         if q != p:
             found = q
     if found != NOBODY:
-        if follows(s, p, found) == NOBODY:
-            s.level[p] += 1
+        rises(s, p, 1 if follows(s, p, found) == NOBODY else 0)
         s.chief[p] = found if s.level[p] < 2 else NOBODY
 
 
@@ -89,6 +89,10 @@ def follows(s: State, p: Node, q: Node) -> Node:
     was = s.chief[p]
     s.chief[p] = q
     return was
+
+
+def rises(s: State, p: Node, by: int) -> None:
+    s.level[p] += by
 
 
 def someone(s: State) -> bool:
