@@ -169,6 +169,24 @@ PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, no
 '''
 
 
+def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
+    """However many of its ways return: else the module would double with each `if`."""
+    divided = """    if s.kept[p] > 1:
+        if s.kept[p] > 2:
+            s.kept[p] = 0
+        else:
+            return
+    else:
+        s.kept[p] = 3
+"""
+    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 77)").replace(
+        "    s.kept[p] = 1", 2 * divided + "    s.kept[p] = 77"
+    )
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert made.count("!.kept[p] = 77") == 1
+
+
 def test_values_of_an_enumeration_have_their_names(tmp_path: Path) -> None:
     """Also where a condition says which of two it is: the module is there to be read."""
     text = NOTHING_VOLATILE.replace('"kept", Int(0, 1)', '"kept", OneOf("NEW", "OLD", "GONE")')
