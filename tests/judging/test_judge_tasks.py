@@ -88,6 +88,7 @@ def table(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow(seconds=1)
 def test_tasks_come_to_what_one_process_comes_to(tmp_path: Path, asked: Asked) -> None:
     units = read_units(table(tmp_path), longest=100)
     assert sorted(u.long for u in units) == [False, True]
@@ -104,8 +105,9 @@ def test_tasks_come_to_what_one_process_comes_to(tmp_path: Path, asked: Asked) -
 
 @pytest.mark.parametrize("master", [None, "spark://here:7077"])
 def test_the_session_is_the_one_asked_for(tmp_path: Path, asked: Asked, master: str | None) -> None:
-    judge_on_spark(read_units(table(tmp_path)), (), master)
-    assert asked.sessions == [(master or LOCAL, True)], "so few rows are no long work"
+    rows = rows_of(History(1, (Abcast(FIRST, Txn(1, 1, 1)),)))
+    judge_on_spark(read_units(written(tmp_path / "t.parquet", [rows])), (), master)
+    assert asked.sessions == [(master or LOCAL, True)], "so few rows are brief work"
 
 
 @pytest.mark.usefixtures("asked")
