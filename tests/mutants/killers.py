@@ -66,6 +66,7 @@ ERRORS = (
 )
 HOOKS = "tests/explore/test_reduction.py::test_more_steps_than_fit_a_word_sleep_in_a_state"
 MANY_ALIKE = "tests/explore/test_explore.py::test_states_that_hundreds_of_renamings_leave_as_they_are_are_counted"
+TASKS = "tests/judging/test_judge_tasks.py::test_tasks_come_to_what_one_process_comes_to"
 FULL = "tests/judging/test_judge_kernels.py::test_judging_ends_where_there_is_no_room_for_another_answer"
 UNLIKE = "tests/explore/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
 AT_RANDOM = (
@@ -189,7 +190,7 @@ KILLERS = (
     ),
     Killers(
         ("traces/judging/*.py",), ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION,
-         "tests/judging/test_judge_premises.py", "tests/judging/test_judge_tasks.py"),
+         "tests/judging/test_judge_premises.py", "tests/judging/test_judge_tasks.py", TASKS),
         tables=True, plain=True, dearest=0.9,
     ),
     Killers(
