@@ -36,6 +36,7 @@ from zabspec.worlds.steps import FOLLOWER_LEARNS, RECOVER, TO_FOLLOWER
 
 DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]
 SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
+STEP_WORD = (1 << 32) - 1  # of a step and its choice
 CRASHES = replace(SMALL, timeouts=0, crashes=1)
 
 
@@ -115,6 +116,57 @@ def test_any_number_of_threads_gives_the_same() -> None:
     assert (one.levels, one.generated, one.witnessed) == (two.levels, two.generated, two.witnessed)
 
 
+def ample_steps(code: Narrowing, state: bytes, after: list[tuple[int, bytes]]) -> set[int]:
+    """The steps of the first process in a state that is ample and has some, but not all of those that are possible."""
+    steps = {word & STEP_WORD for word, _ in after}
+    for p in own(code, state):
+        mine = {word for word in steps if of(word) == p}
+        if 0 < len(mine) < len(steps):
+            return mine
+    return steps
+
+
+def search_by_the_definition(code: Narrowing, sizes: set[int]) -> list[int]:
+    """The new states of each level, of a search in CPython with ample sets and nothing else; and how many steps the
+    ample sets had that were enough."""
+    size, left = code.layout.size, code.model.program.python["remaining_work"]
+    code.typed_namespace()
+    made: dict[str, Any] = {"as_bytes": lambda state: state, "State": bytes}
+    text = changed_text(code.layout, "visible_changed", code.read_of_states)
+    exec("from __future__ import annotations\n" + text, made)
+    level = [code.model.program.initial().key()]
+    seen, levels = set(level), []
+    while level:
+        levels.append(len(level))
+        new: dict[bytes, None] = {}
+        for state in level:
+            after = code.next_states(state)
+            ample = ample_steps(code, state, after)
+            few = [data for word, data in after if word & STEP_WORD in ample]
+            less = all(left(code.view(data[:size])) < left(code.view(state)) for data in few)
+            if len(few) < len(after) and less and not all(made["visible_changed"](state, data) for data in few):
+                sizes.add(len(ample))
+                after = [(0, data) for data in few]
+            for _, data in after:
+                held = code.state(data)
+                code.abstract_ghosts(code.state(state), held)
+                new[bytes(held.raw)[:size]] = None
+        level = [state for state in new if state not in seen]
+        seen.update(level)
+    return levels
+
+
+@pytest.mark.slow(seconds=3)
+def test_the_states_visited_are_those_of_the_definition() -> None:
+    """Level by level. A process that is ample may have several steps: all of them are taken."""
+    sizes: set[int] = set()
+    for txns in (1, 2):
+        code = narrowing(replace(SMALL, nodes=2, txns=txns), False)
+        visited = AmpleExplorer(code, 1).run(Limits(), keep_going=True)
+        assert visited.levels == search_by_the_definition(code, sizes)
+    assert sizes == {1, 2}
+
+
 # --- what processes on their own do is nobody's concern --------------------------------------------
 
 
@@ -164,7 +216,7 @@ def walks(code: Narrowing, seed: int, number: int, length: int = 70) -> list[byt
 def own(code: Narrowing, state: bytes) -> list[int]:
     says = code.model.program.python["on_its_own"]
     view = code.view(state)
-    return [p for p in range(3) if says(view, p)]
+    return [p for p in range(code.layout.schema.nodes) if says(view, p)]
 
 
 @pytest.mark.slow(seconds=4)

@@ -73,6 +73,15 @@ def test_every_state_is_found_at_its_depth(configuration: Configuration, depth: 
     assert not full.reduced
 
 
+@pytest.mark.slow(seconds=3)
+def test_more_steps_than_fit_a_word_sleep_in_a_state() -> None:
+    """Of a sleep set the first four names lie in one word, the others in a second: with five processes both are used.
+    If the second were lost, 65 % of the transitions would be taken."""
+    full, less = both(replace(SMALL, nodes=5), symmetry=False, depth=6)
+    assert found(less) == found(full)
+    assert less.generated < 0.5 * full.generated
+
+
 def test_any_number_of_threads_gives_the_same_tree() -> None:
     one, two = (ReducedExplorer(reducing(SMALL, True), n) for n in (1, 2))
     a, b = one.run(Limits()), two.run(Limits())

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -376,6 +376,33 @@ def test_a_receipt_stutters_if_it_did_nothing(variant: str, network: str) -> Non
             assert stutters(recorder.layout, StateView(recorder.layout, data), after) == did_nothing
             said[did_nothing] += 1
     assert min(said[True], said[False]) > 0
+
+
+def accepted(s: StateView) -> None:
+    s.accepts = 1
+
+
+def did_not_receive(s: StateView) -> None:
+    s.event = RECEIVE - 1
+
+
+def overtook(s: StateView) -> None:
+    s.event_message.ahead = 1
+
+
+@pytest.mark.parametrize("observed", [accepted, did_not_receive, overtook])
+def test_what_a_step_observes_counts_beside_the_state(observed: Callable[[StateView], None]) -> None:
+    """The states before and after a receipt do not show all that it did: its annotations show the rest."""
+    engine = Interpreter(model(lines()), (), False, every_step=True)
+    engine.run(Limits(depth=3))
+    recorder, stuttering = Recorder(lines()), 0
+    for data in engine.seen:
+        for after, did_nothing in recorder.steps(data):
+            if did_nothing:
+                observed(after)
+                assert not stutters(recorder.layout, StateView(recorder.layout, data), after)
+                stuttering += 1
+    assert stuttering > 0
 
 
 def test_so_it_is_of_the_lab_s_protocol() -> None:

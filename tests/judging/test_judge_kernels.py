@@ -96,6 +96,16 @@ def test_judging_leaves_the_same_in_cpython_and_in_machine_code() -> None:
     assert sum(seen[f"broken {bit}"] > 0 for bit in range(16)) >= 12
 
 
+def test_judging_ends_where_there_is_no_room_for_another_answer() -> None:
+    """The next call begins behind the last run that was answered: nothing is written past the end of the answers."""
+    tables = [rows_of(Made(seed).made(), seed).as_table() for seed in range(5)]
+    batch = Batch(pa.concat_tables(tables).unify_dictionaries().select(list(COLUMNS)), "random")
+    for kernel in (judge_runs, machine(judge_runs)):
+        count, found, _ = judged(kernel, batch.table, room_for(batch.processes, batch.rows))
+        assert count == found.most == 3
+        assert [found.first[k] for k in range(count)] == batch.starts[:3].tolist()
+
+
 def test_summing_up_leaves_the_same_in_cpython_and_in_machine_code() -> None:
     seen: Counter[str] = Counter()
     for seed in range(TABLES):

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Txn
+from histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Replace, Txn
 from judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
 
 from checker.cli import main
 from traces.judging import careful, numbers
-from traces.judging.careful import judge_carefully, judged_by_care
+from traces.judging.careful import first_row, judge_carefully, judged_by_care
 from traces.judging.facts import completions, united
-from traces.judging.gaps import ALWAYS_SAID, EVERY, GAPS, TRANSACTIONS, Where, affected, among, merged, sentence
+from traces.judging.gaps import ALWAYS_SAID, EVERY, GAPS, TRANSACTIONS, Gap, Where, affected, among, merged, sentence
 from traces.judging.runs import BITS, COLUMNS, Batch
 from traces.judging.single_run import judge_rows
 from traces.judging.tally import Tally
@@ -224,6 +224,20 @@ def test_what_is_judged_with_care_comes_to_what_the_kernel_says() -> None:
                 assert by[0] == by[1], (seed, name, "in which moment")
 
 
+def test_a_disagreement_names_what_each_process_delivered_alone() -> None:
+    """Both delivered A first: that is not what they disagree on."""
+    events = (Deliver(0, 0, A), Deliver(0, 0, B), Deliver(1, 0, A), Deliver(1, 0, C))
+    batch = Batch(rows(*events).as_table().select(list(COLUMNS)), "one")
+    list(batch.judged())
+    care = judge_carefully(batch, 0, ("agreement",))
+    assert care is not None
+    where = {(e.process, e.txn): row for row, e in enumerate(events, start=1)}
+    by, of_one, of_other = where[1, C], where[0, B], where[1, C]
+    for found in (care["agreement"].rows, batch.witness(0)["agreement"]):
+        assert found[0] == by
+        assert sorted(found[1:3]) == sorted((of_one, of_other))
+
+
 @pytest.mark.parametrize("most", ["MOST_ROWS", "MOST_BROADCASTS"])
 def test_a_run_with_too_many_rows_or_too_many_broadcasts_is_not_judged_with_care(
     most: str, monkeypatch: pytest.MonkeyPatch
@@ -350,6 +364,24 @@ def test_rows_with_the_same_gap_are_told_by_the_first_of_them() -> None:
     assert sentence(gap, Where(2, -1)) == f"run 2: {gap.why}"
     assert sentence(gap, Where(2, 0)) == f"run 2, row 0, column 'process': {gap.why}"
     assert sentence(gap, early) == f"run 2, row 7, column 'process': {gap.why} (and so in 2 more runs)"
+
+
+MORE_THAN_NULLS: dict[int, tuple[list[Event], int]] = {
+    numbers.G_AGAIN: ([Abcast(FIRST, A), Abcast(FIRST, B), Abcast(SECOND, A), Abcast(SECOND, B)], 3),
+    numbers.G_OTHER_EPOCH: ([Abcast(FIRST, A), Abcast(FIRST, C), Abcast(LATER, B)], 2),
+    numbers.G_OUTSIDER: ([Abcast(FIRST, A), Deliver(1, 0, A), Deliver(5, 0, A), Deliver(4, 0, A)], 3),
+    numbers.G_DISAGREES: ([Deliver(0, 0, A), Deliver(0, 1, B), Replace(0, 1, (B,)), Replace(0, 1, (B,))], 3),
+}
+
+
+@pytest.mark.parametrize("gap", [gap for gap in GAPS if not gap.null], ids=lambda gap: gap.why)
+def test_what_needs_care_is_told_by_the_first_row_that_has_it(gap: Gap) -> None:
+    """Rows before it are of its kind, and say nothing that needs care."""
+    events, row = MORE_THAN_NULLS[gap.bit]
+    batch = Batch(rows(*events).as_table().select(list(COLUMNS)), "one")
+    ((_, found),) = batch.judged()
+    assert gap in among(int(found[0][3])), "the kernel noted it"
+    assert first_row(batch, 0, gap) == Where(0, row)
 
 
 def test_every_gap_has_a_bit_of_its_own_and_leaves_something_open_unless_it_is_only_said() -> None:

@@ -36,6 +36,7 @@ def state(size):
         environment("chain", Seq(process, 5), "processes in order"),
         environment("book", Seq(entry, 3), "records"),
         environment("many", Seq(Int(0, 1), 17), "a longer sequence"),
+        environment("more", Seq(Int(0, 1), 200), "whose length takes a whole byte"),
         environment("grid", Int(0, 3), "a number of each pair", NODE, NODE),
         environment("known", Processes(size.nodes), "a set of each pair", NODE, NODE),
         stored("word", Int(0, 2**40), "a wide number"),

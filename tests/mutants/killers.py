@@ -59,6 +59,15 @@ BY_DEFINITION, BY_DEFINITION_LONG = (
 STUTTERING = "tests/explore/test_stuttering.py"
 WALKED = "tests/language/test_symmetry.py::test_random_walks_say_what_does_not_commute"
 THOUSANDS = "tests/judging/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
+OWN_START = "tests/own/test_over_connections.py::test_a_counterexample_is_replayed_and_read_again"
+ERRORS = (
+    "tests/own/test_runtime_errors.py::test_of_two_errors_behind_one_state_the_first_is_reported",
+    "tests/own/test_runtime_errors.py::test_an_error_that_leaves_open_which_steps_are_possible_is_reported_first",
+)
+HOOKS = "tests/explore/test_reduction.py::test_more_steps_than_fit_a_word_sleep_in_a_state"
+MANY_ALIKE = "tests/explore/test_explore.py::test_states_that_hundreds_of_renamings_leave_as_they_are_are_counted"
+TASKS = "tests/judging/test_judge_tasks.py::test_tasks_come_to_what_one_process_comes_to"
+FULL = "tests/judging/test_judge_kernels.py::test_judging_ends_where_there_is_no_room_for_another_answer"
 UNLIKE = "tests/explore/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
 AT_RANDOM = (
     f"{GHOSTS}::test_ghosts_agree_with_the_complete_history_on_many_histories",
@@ -93,8 +102,9 @@ KILLERS = (
     ),
     Killers(
         ("checker/explore/kernel.py", "checker/explore/probing.py", "checker/explore/compiled.py"),
-        (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING),
-        late=(*RARE, "[datagrams]"),
+        (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING, *ERRORS, HOOKS,
+         MANY_ALIKE),
+        late=(*RARE, "[datagrams]", "more_steps_than"),
     ),
     Killers(
         ("checker/explore/sleep_kernel.py", "checker/explore/narrow_kernel.py", "checker/explore/forget_kernel.py",
@@ -139,7 +149,7 @@ KILLERS = (
         without=("whatever_the_words", "every_kind_of_step", "of_the_lab_replays", "is_named"),
     ),
     Killers(
-        ("traces/replay/abstraction.py",), (REPLAY, SIMULATED), plain=True, dearest=2.5,
+        ("traces/replay/abstraction.py",), (REPLAY, SIMULATED, OWN_START), plain=True, dearest=2.5,
         without=("whatever_the_words", "every_kind_of_step", "is_named"),
     ),
     Killers(
@@ -157,8 +167,8 @@ KILLERS = (
     ),
     Killers(
         tuple(f"traces/judging/{name}.py" for name in JUDGING),
-        ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION, THOUSANDS), tables=True,
-        dearest=0.6, late=("thousands",),
+        ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION, THOUSANDS, FULL),
+        tables=True, dearest=0.6, late=("thousands",),
     ),
     Killers(
         ("traces/judging/own.py",), ("tests/judging/test_judge_own.py",), tables=True, plain=True,
@@ -180,7 +190,7 @@ KILLERS = (
     ),
     Killers(
         ("traces/judging/*.py",), ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION,
-         "tests/judging/test_judge_premises.py"),
+         "tests/judging/test_judge_premises.py", "tests/judging/test_judge_tasks.py", TASKS),
         tables=True, plain=True, dearest=0.9,
     ),
     Killers(

@@ -277,6 +277,45 @@ def test_a_capacity_that_is_too_small_is_no_verdict_and_has_a_run(case: str, tmp
         assert not line or trace.failure.line == line
 
 
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(("in_step", "in_property"), [(4, 3), (3, 4)])
+def test_of_two_errors_behind_one_state_the_first_is_reported(in_step: int, in_property: int, tmp_path: Path) -> None:
+    """Step by step: what a step meets comes before what a property meets in its successor, and that before what the
+    next step meets. The sentence is that of the run."""
+    path, _ = text_with(tmp_path, "    s.level[p] += 1\n", f"    s.level[p] += 9 if p == {in_step} else 1\n")
+    asks = f"s.level[p] == 1 and p == {in_property}:\n            return s.slots[p][s.level[p] + 2] == 0"
+    text = path.read_text(encoding="utf-8").replace("s.level[p] == 3:\n            return False", asks)
+    path.write_text(text.replace("nodes=2", "nodes=6"), encoding="utf-8")
+    model, judged = model_of(path)
+    said = "slots has no entry beyond 2 in low" if in_property < in_step else "level would leave its range 0..3 in step"
+    for r in (
+        Interpreter(model, judged, False).run(Limits()),
+        Explorer(Compiled(model, judged, False), 1).run(Limits()),
+    ):
+        assert said in r.error
+        trace = build_trace(model, NO_RUNTIME_ERROR, r.violations[NO_RUNTIME_ERROR.name].schedule)
+        assert (len(trace.steps), trace.steps[0].process) == (1, min(in_step, in_property))
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("who", [0, 1])
+def test_an_error_that_leaves_open_which_steps_are_possible_is_reported_first(who: int, tmp_path: Path) -> None:
+    """Whichever state of the level comes first: its run is shorter than that to what a step from the other meets."""
+    path, _ = text_with(
+        tmp_path, "    s.level[p] += 1\n", f"    s.level[p] += 9 if p != {who} and s.level[p] == 1 else 1\n"
+    )
+    asks = f"    if p == {who}:\n        return s.slots[p][s.level[p] + 2] == 0\n"
+    path.write_text(path.read_text(encoding="utf-8").replace(GUARD, asks + GUARD), encoding="utf-8")
+    model, judged = model_of(path)
+    for r in (
+        Interpreter(model, judged, False).run(Limits()),
+        Explorer(Compiled(model, judged, False), 1).run(Limits()),
+    ):
+        assert "slots has no entry beyond 2" in r.error
+        trace = build_trace(model, NO_RUNTIME_ERROR, r.violations[NO_RUNTIME_ERROR.name].schedule)
+        assert [(step.label, step.process) for step in trace.steps] == [("up", who)]
+
+
 def test_an_error_of_the_author_is_found_beside_one_of_a_capacity(tmp_path: Path) -> None:
     """Whichever comes first in a level: the author's is a violation, and is not hidden."""
     both = "    if p == 0:\n        s.most[p] = by + 2\n    else:\n        s.level[p] = 9\n"

@@ -31,6 +31,7 @@ from traces import Runner, Step, Trace, TraceError, build_trace, state_json, wri
 from traces.record.file import trace_of
 from traces.record.trace import StepWord
 from traces.record.values import carried
+from traces.replay.abstraction import fitted
 from traces.replay.replay import Judge, happened, replay
 from traces.replay.scripted import ScriptedSimulator
 from zabspec.language import StateView
@@ -688,3 +689,23 @@ def test_a_run_without_a_property_replays() -> None:
     result = replay(plain(LAB, 1))
     assert result.property_name == ""
     assert result.sentence == "replayed 45 steps through the simulator, each equal to the recorded one"
+
+
+# --- a state of the simulator that the explorer's schema has no room for ---------------------------
+
+
+def test_what_a_larger_cluster_has_no_use_for_is_cut_off() -> None:
+    empty = {"kind": 0, "parts": [0, False]}
+    used = {"kind": 1, "parts": [0, True]}
+    assert fitted("x", [[1, 2, 0], [3, 4, 0], [0, 0, 0]], (2, 2)) == [[1, 2], [3, 4]]
+    assert fitted("x", [used, empty, empty], (1,)) == [used]
+    assert fitted("x", used, ()) == used
+
+
+@pytest.mark.parametrize("lost", [3, True, -1, [0, 1], {"kind": 0, "parts": [0, {"deep": 2}]}], ids=str)
+def test_what_would_be_lost_of_a_state_is_refused(lost: Any) -> None:
+    """A trace that left it out would show another state than the one reached."""
+    with pytest.raises(ValueError, match=r"^x has an entry beyond 1$"):
+        fitted("x", [0, 0, lost], (2,))
+    with pytest.raises(ValueError, match=r"^x has an entry beyond 0$"):
+        fitted("x", [[0, lost], [0, 0]], (2, 1))

@@ -219,6 +219,105 @@ def test_what_holds_at_first_and_what_follows() -> None:
         ]
 
 
+DEFINED = '''"""Who is up goes to the top and back."""
+
+from __future__ import annotations
+
+from zabcheck.language import Int, Node, State, action, declare, invariant, volatile
+
+
+def state(size):
+    return [volatile("level", Int(0, 2), "0: down, 2: on top")]
+
+
+def is_up(s: State, p: Node) -> bool:
+    return s.level[p] > 0
+
+
+@action(when=is_up)
+def turn(s: State, p: Node) -> None:
+    s.level[p] = 3 - s.level[p]
+
+
+def all_up(s: State) -> int:
+    return (1 if s.level[0] > 0 else 0) + (1 if s.level[1] > 0 else 0)
+
+
+def on_top(s: State, p: Node) -> bool:
+    return s.level[p] == 2
+
+
+def below(s: State, p: Node) -> bool:
+    return s.level[p] == 1
+
+
+@invariant
+def some_claim(s: State) -> bool:
+    """Who is on top, or below it, is up, and then not all are down."""
+    for p in range(s.NODES):
+        if (on_top(s, p) or below(s, p)) and not (is_up(s, p) and all_up(s) > 0):
+            return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, nodes=2)
+'''
+Definition = tuple[str, tuple[int, ...]]
+
+
+class Watched(Induction):
+    """Keeps which definitions each step was found to leave as they were, and every formula that was asked about."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.now = ""  # the step
+        self.left: dict[str, set[Definition]] = {}
+        self.asked: dict[Any, bool] = {}  # and whether it was refuted
+
+    def refute(self, solver: Any, formula: Any, *more: Any) -> Any:
+        assert formula not in self.asked
+        found = super().refute(solver, formula, *more)
+        self.asked[formula] = found.proved
+        return found
+
+    def unchanged(self, solver: Any, state: Any, asked: Any) -> Any:
+        kept, equations = super().unchanged(solver, state, asked)
+        supposed = self.views.supposed.items()
+        self.left[self.now] = {(name.removesuffix("__own"), args) for (name, args), e in supposed if e in equations}
+        return kept, equations
+
+
+def left_alone(made: Model, p: int) -> set[Definition]:
+    """Which definitions the turn of a process leaves as they are, wherever it is possible."""
+    assert made.protocol.text is not None
+    names = vars(made.protocol.text.module)
+    found: set[Definition] = {("all_up", ()), ("on_top", (p,)), ("below", (p,)), ("is_up", (p,))}
+    for levels in product(range(3), repeat=2):
+        before, after = made.program.initial(), made.program.initial()
+        for q, level in enumerate(levels):
+            before.level[q] = after.level[q] = level
+        if names["is_up"](before, p):
+            names["turn"](after, p)
+            found = {(n, args) for n, args in found if names[n](before, *args) == names[n](after, *args)}
+    return found
+
+
+def test_what_a_step_leaves_of_a_definition_is_found_and_asked_about_once(tmp_path: Path) -> None:
+    """A state in which some definitions change says nothing against the others, and answers for all that do."""
+    path = tmp_path / "defined.py"
+    path.write_text(DEFINED, encoding="utf-8")
+    found = argument_of(str(path))
+    assert found is not None
+    made = Model(Configuration(str(path), nodes=2))
+    induction = Watched(made, found.clauses)
+    for p, move in enumerate(induction.moves):
+        induction.now, induction.asked = move.label, {}
+        assert move.label == f"turn(process={p})"
+        assert not [f for f in induction.ask(move) if f.answer is not Answer.PROVED]
+        assert list(induction.asked.values()).count(False) == 1, "`below` changes in the state in which `on_top` does"
+        assert induction.left[move.label] == left_alone(made, p) == {("all_up", ()), ("is_up", (p,))}
+
+
 READS = {
     "as it is": ("", "", True),
     "a clause": ("return s.late ==", "return len(s.in_flight) > 0 or s.late ==", False),

@@ -28,8 +28,9 @@ def state(size):
     return [
         stored("level", Int(0, 4), "how far it is"),
         volatile("heard", Processes(size.nodes), "whom it heard"),
+        volatile("asked", Processes(size.nodes), "who asked it"),
         volatile("chief", NodeId.of(size.nodes), "whom it follows"),
-        volatile("past", Seq(NodeId.of(size.nodes), 2), "whom it followed"),
+        volatile("past", Seq(NodeId.of(size.nodes), 2), "whom it followed, itself at first"),
     ]
 
 
@@ -38,8 +39,14 @@ def messages(size):
     return [Message("ASK", {"IN": Int(0, 4), "OTHER": Int(0, 1)}), Message("NEW", {"past": past})]
 
 
-@action(budget="asks")
+def may_ask(s: State, p: Node) -> bool:
+    """Once, so that no two messages in flight are equal: the states compared have sets of them."""
+    return len(s.past[p]) == 0
+
+
+@action(when=may_ask, budget="asks")
 def ask(s: State, p: Node) -> None:
+    s.past[p].append(p)
     for q in range(s.NODES):
         if q != p:
             send(s, p, q, ASK(IN=s.level[p], OTHER=1))
@@ -52,13 +59,15 @@ def on_ask(s: State, p: Node, source: Node, m: ASK) -> None:
         if q in s.heard[p]:
             größe = größe + 1
         if q == source and m.OTHER == 1:
-            s.heard[p].add(q)
+            s.asked[p].add(q)
+    s.heard[p].add(source)
     chief = NOBODY
     if größe > 0:
         chief = source
-    if s.chief[p] != NOBODY and len(s.past[p]) < 2:
-        s.past[p].append(s.chief[p])
-    s.chief[p] = chief
+    if len(s.past[p]) < 2:
+        s.past[p].append(p if chief == NOBODY else chief)
+    if follows(s, p, chief) != NOBODY:
+        s.asked[p].discard(source)
     s.level[p] = min(4, s.level[p] + m.IN + größe)
     if chief == NOBODY:
         send(s, p, source, NEW(past=s.past[p]))
@@ -71,7 +80,19 @@ def on_new(s: State, p: Node, m: NEW) -> None:
         if q != p:
             found = q
     if found != NOBODY:
-        s.chief[p] = found
+        rises(s, p, 1 if follows(s, p, found) == NOBODY else 0)
+        s.chief[p] = found if s.level[p] < 2 else NOBODY
+
+
+def follows(s: State, p: Node, q: Node) -> Node:
+    """Let a process follow another; returns whom it followed."""
+    was = s.chief[p]
+    s.chief[p] = q
+    return was
+
+
+def rises(s: State, p: Node, by: int) -> None:
+    s.level[p] += by
 
 
 def someone(s: State) -> bool:
@@ -91,4 +112,4 @@ def init(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=3, budgets={"asks": 1}, network="datagrams")
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=3, budgets={"asks": 2}, network="datagrams")

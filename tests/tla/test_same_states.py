@@ -71,6 +71,13 @@ def test_what_a_module_defines_it_defines_once(tmp_path: Path) -> None:
     assert "INVARIANT Next2\n" in written(tmp_path).configuration
 
 
+def test_nobody_is_no_number_where_processes_may_be_renamed() -> None:
+    """So the states of `alike` say whether a module has -1 where it means NOBODY."""
+    made = module_of(Model(Configuration(str(HERE / "alike.py"))), (), "Alike")
+    assert "CONSTANTS p0, p1, p2, NOBODY\n" in made.text
+    assert "NOBODY ==" not in made.text
+
+
 VIEWS = {
     "a sequence that grows": ["shown = s.items", "s.items.append(1)", "s.out = len(shown)"],
     "one that a later round reads": [
@@ -160,6 +167,35 @@ def turn(s: State, p: Node) -> None:
 
 PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, nodes=2)
 '''
+
+
+def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
+    """However many of its ways return: else the module would double with each `if`."""
+    divided = """    if s.kept[p] > 1:
+        if s.kept[p] > 2:
+            s.kept[p] = 0
+        else:
+            return
+    else:
+        s.kept[p] = 3
+"""
+    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 77)").replace(
+        "    s.kept[p] = 1", 2 * divided + "    s.kept[p] = 77"
+    )
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert made.count("!.kept[p] = 77") == 1
+
+
+def test_values_of_an_enumeration_have_their_names(tmp_path: Path) -> None:
+    """Also where a condition says which of two it is: the module is there to be read."""
+    text = NOTHING_VOLATILE.replace('"kept", Int(0, 1)', '"kept", OneOf("NEW", "OLD", "GONE")')
+    text = text.replace("import Int,", "import OneOf,").replace("def state", "NEW, OLD, GONE = 0, 1, 2\n\n\ndef state")
+    text = text.replace("s.kept[p] = 1", "s.kept[p] = GONE if s.kept[p] == OLD else OLD")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "!.kept[p] = IF s.kept[p] = OLD THEN GONE ELSE OLD" in made
+    assert "\nOLD == 1\n" in made
 
 
 def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> None:

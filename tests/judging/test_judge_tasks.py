@@ -1,0 +1,119 @@
+"""What judging asks of Spark, and makes of its answers: by a context that runs every task in this process.
+
+That Spark itself comes to the same is held by `test_judge_spark.py`, which starts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from histories import Abcast, Deliver, Event, History, Instance, Txn
+from judge_tables import rows_of, written
+
+from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.spark.session import LOCAL
+from traces.tables.table import TableError
+
+SHIFT = 4
+FIRST = Instance(1, 0, 0)
+
+
+@dataclass
+class Results:
+    values: list[Any]
+
+    def map(self, work: Callable[[Any], Any]) -> Results:
+        return Results([work(v) for v in self.values])
+
+    def collect(self) -> list[Any]:
+        return self.values
+
+
+@dataclass
+class Context:
+    """Keeps how many tasks each job had."""
+
+    jobs: list[int] = field(default_factory=list)
+
+    def parallelize(self, values: Sequence[Any], parts: int) -> Results:
+        self.jobs.append(parts)
+        return Results(list(values))
+
+    def statusTracker(self) -> Context:
+        return self
+
+    def getActiveStageIds(self) -> list[int]:
+        return []
+
+    @property
+    def sparkContext(self) -> Context:
+        return self
+
+
+@dataclass
+class Asked:
+    """The sessions asked for: their masters, and whether the work is short."""
+
+    context: Context = field(default_factory=Context)
+    sessions: list[tuple[str, bool]] = field(default_factory=list)
+
+    @contextmanager
+    def session(self, master: str, *, brief: bool) -> Iterator[Context]:
+        self.sessions.append((master, brief))
+        yield self.context
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    out = Asked()
+    monkeypatch.setattr("traces.spark.session.session", out.session)
+    return out
+
+
+def table(folder: Path) -> Path:
+    """Two short runs in one file; in another a long one, in which p1 delivers the first two the other way round."""
+    some = [rows_of(History(2, (Abcast(FIRST, t), Deliver(0, 0, t), Deliver(1, 0, t))), k)
+            for k, t in enumerate((Txn(1, 1, 1), Txn(1, 1, 2)))]  # fmt: skip
+    written(folder / "a.parquet", some)
+    txns = [Txn(1, k, k) for k in range(1, 41)]
+    events: list[Event] = [Abcast(FIRST, t) for t in txns]
+    events += [Deliver(0, 0, t) for t in txns]
+    events += [Deliver(1, 0, t) for t in (txns[1], txns[0], *txns[2:])]
+    written(folder / "b.parquet", [rows_of(History(2, tuple(events)), 9)], longest=50)
+    return folder
+
+
+@pytest.mark.slow(seconds=1)
+def test_tasks_come_to_what_one_process_comes_to(tmp_path: Path, asked: Asked) -> None:
+    units = read_units(table(tmp_path), longest=100)
+    assert sorted(u.long for u in units) == [False, True]
+    plain = judge_plainly(units, (), 1, shift=SHIFT)
+    seen: list[int] = []
+    tasks = judge_on_spark(units, (), progress=lambda done, rows, _: seen.append(done), shift=SHIFT)
+    assert (tasks.runs, tasks.rows) == (plain.runs, plain.rows) == (3, sum(u.rows for u in units))
+    assert (tasks.counts == plain.counts).all()
+    assert [v.as_dict() for v in tasks.violations] == [v.as_dict() for v in plain.violations]
+    assert {v.run for v in tasks.violations if v.property == "total-order"} == {9}
+    assert asked.context.jobs[0] == 1, "the short runs lie in one unit"
+    assert max(asked.context.jobs) > 1, "the long one is judged in parts"
+
+
+@pytest.mark.parametrize("master", [None, "spark://here:7077"])
+def test_the_session_is_the_one_asked_for(tmp_path: Path, asked: Asked, master: str | None) -> None:
+    rows = rows_of(History(1, (Abcast(FIRST, Txn(1, 1, 1)),)))
+    judge_on_spark(read_units(written(tmp_path / "t.parquet", [rows])), (), master)
+    assert asked.sessions == [(master or LOCAL, True)], "so few rows are brief work"
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_a_task_cannot_judge_is_raised_here(tmp_path: Path) -> None:
+    rows = rows_of(History(1, (Abcast(FIRST, Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))))
+    rows.columns["position"][2] = 0
+    units = read_units(written(tmp_path / "t.parquet", [rows]))
+    with pytest.raises(TableError, match="in the order of their positions"):
+        judge_on_spark(units, (), "local[1]")
