@@ -6,7 +6,7 @@ nor of protocols that are not of this package.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from zabspec.model import Configuration
@@ -98,25 +98,33 @@ def lab(network: str) -> Configuration:
     return Configuration("db19", nodes=2, txns=2, timeouts=1, crashes=1, network=network)
 
 
-TRIED = (
-    Tried(connected(3), 4, THREE),
-    Tried(connected(2), 2, TWO),
-    Tried(connected(2, "lossy"), 2, TWO),
-    Tried(connected(2, "duplicating"), 2, TWO),
-    Tried(connected(2, "unordered"), 2, OVERTAKING, breaks=True),
-    Tried(replace(connected(3), literal=True), 3, LITERAL),
-    Tried(lab("datagrams"), 2, DATAGRAMS, breaks=True),
-    Tried(lab("ordered"), 2, ORDERED, breaks=True),
-)
+def of_zab() -> tuple[Tried, ...]:
+    return (
+        Tried(connected(3), 4, THREE),
+        Tried(connected(2), 2, TWO),
+        Tried(connected(2, "lossy"), 2, TWO),
+        Tried(connected(2, "duplicating"), 2, TWO),
+        Tried(connected(2, "unordered"), 2, OVERTAKING, breaks=True),
+        Tried(replace(connected(3), literal=True), 3, LITERAL),
+    )
+
+
+def of_db19() -> tuple[Tried, ...]:
+    return (
+        Tried(lab("datagrams"), 2, DATAGRAMS, breaks=True),
+        Tried(lab("ordered"), 2, ORDERED, breaks=True),
+    )
+
+
+# By protocol, made when they are wanted: a configuration reads its protocol.
+TRIED: Mapping[str, Callable[[], tuple[Tried, ...]]] = {"zab": of_zab, "db19": of_db19}
 
 
 def reaching(asked: Configuration, names: Collection[str]) -> tuple[Tried | None, list[str]]:
     """The exploration that reaches most of some premises, over the same network and with as many processes if there
     is one; and those that it reaches. None: none is known."""
-    known = [
-        t for t in TRIED
-        if not asked.variant and (t.configuration.protocol, t.configuration.network) == (asked.protocol, asked.network)
-    ]  # fmt: skip
+    of_protocol = TRIED[asked.protocol]() if asked.protocol in TRIED and not asked.variant else ()
+    known = [t for t in of_protocol if t.configuration.network == asked.network]
     best = max(
         known,
         key=lambda t: (sum(name in t.reached for name in names), t.configuration.nodes == asked.nodes),

@@ -103,3 +103,74 @@ def test_a_copy_is_simulated_as_the_protocol_is(tmp_path: Path) -> None:
             assert done.exit_code == 0, done.output
             digests.append((run.budget, re.search(r"[0-9a-f]{64}", done.stdout)[0]))  # type: ignore[index]
         assert digests[0] == digests[1], name
+
+
+OWN_DOWN = '''"""Processes that keep by themselves which are down."""
+
+from __future__ import annotations
+
+from zabcheck.language import Bool, Node, OneOf, State, action, declare, on_disk, stored, safety, Int
+
+UP, DOWN = range(2)
+
+
+def state(size):
+    return [stored("where", OneOf("UP", "DOWN"), "whether it is up"), {field}("done", Int(0, 1), "what it did")]
+
+
+def is_down(s: State, p: Node) -> bool:
+    return s.where[p] == DOWN
+
+
+def on_crash(s: State, p: Node) -> None:
+    s.where[p] = DOWN
+
+
+def on_recovery(s: State, p: Node) -> None:
+    s.where[p] = UP
+
+
+@action(budget="deeds")
+def act(s: State, p: Node) -> None:
+    s.done[p] = 1
+
+
+def some_is_down(s: State) -> bool:
+    """A process is down."""
+    for p in range(s.NODES):
+        if s.where[p] == DOWN:
+            return True
+    return False
+
+
+@safety(witness=some_is_down)
+def all_are_up_or_have_acted(s: State) -> bool:
+    """No process is down that has done nothing."""
+    for p in range(s.NODES):
+        if s.where[p] == DOWN and s.done[p] == 0:
+            return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, budgets={{"crashes": 1, "deeds": 1}}, nodes=2)
+'''
+
+
+def test_a_protocol_may_keep_by_itself_which_processes_are_down(tmp_path: Path) -> None:
+    path = tmp_path / "own_down.py"
+    path.write_text(OWN_DOWN.format(field="stored"))
+    assert "crashed" not in Model(Configuration(str(path))).program.layout.fields
+    for engine in ("compiled", "interpret"):
+        done = CliRunner().invoke(main, ["--protocol", str(path), "--json", "--no-trace", "--engine", engine])
+        assert done.exit_code == 1, done.output
+        report = json.loads(done.stdout)
+        assert [p["verdict"] for p in report["properties"] if p["name"] == "all-are-up-or-have-acted"] == ["violated"]
+
+
+def test_what_keeps_by_itself_which_are_down_has_nothing_on_a_disk(tmp_path: Path) -> None:
+    """The world decides what a failure leaves on disks, and would not know who has failed."""
+    path = tmp_path / "own_down.py"
+    path.write_text(OWN_DOWN.format(field="on_disk"))
+    done = CliRunner().invoke(main, ["--protocol", str(path)])
+    assert done.exit_code == 2
+    assert "done is on a disk, and is_down is a function of the file" in " ".join(done.output.split())

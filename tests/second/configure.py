@@ -87,6 +87,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         elects=tuple(declaration.elects),
         literal=bool(request.get("literal")),
         start=start,
+        keeps_down=getattr(program.hook("is_down"), "__globals__", None) is program.names,
     )
     language.RECORDS.update(types)
     return made(model)

@@ -351,3 +351,29 @@ def test_a_goal_holds_in_fair_runs(tmp_path: Path, budget: str, drops: str, asks
     source = WAITING.replace("BUDGET", budget).replace("DROPS", drops)
     waiting = Explored(tmp_path, source, live=True)
     assert waiting.result["goals"] == {"asks": {"result": asks}, "gets": {"result": gets}}
+
+
+OWN_DOWN = """
+from zabcheck.language import State, Node, OneOf, Int, declare, stored
+UP, DOWN = range(2)
+def state(size):
+    return [stored("where", OneOf("UP", "DOWN"), "")]
+def is_down(s: State, p: Node) -> bool:
+    return s.where[p] == DOWN
+def on_crash(s: State, p: Node) -> None:
+    s.where[p] = DOWN
+def on_recovery(s: State, p: Node) -> None:
+    s.where[p] = UP
+PROTOCOL = declare(__name__, state=state, budgets={"crashes": 1}, nodes=2)
+"""
+
+
+def test_a_protocol_that_keeps_who_is_down(tmp_path: Path) -> None:
+    """F1: there is no `crashed`; who is down recovers, and nobody else does."""
+    own = Explored(tmp_path, OWN_DOWN)
+    start = own.states[0]
+    assert "crashed" not in start["ghosts"]
+    assert [label for label, _ in own.after(start)] == ["crash"] * 2
+    for down in own.results(start, "crash"):
+        assert sorted(down["fields"]["where"]) == [0, 1]
+        assert own.results(down, "recover")[0]["fields"]["where"] == [0, 0]

@@ -31,6 +31,7 @@ class Model:
     down: int
     unforced: int
     user: bool = True
+    keeps_down: bool = False  # the protocol says itself who is down (F1)
     transactions: bool = False
     revises: bool = False
     elects: tuple[str, ...] = ()
@@ -67,9 +68,10 @@ class World(Disks, History):
     def __init__(self, model: Model) -> None:
         self.model, self.program, self.n = model, model.program, model.size.nodes
         amounts = model.amounts
-        self.faults = model.user and amounts.get("crashes", 0) + amounts.get("power_losses", 0) > 0
+        self.tracks = model.user and not model.keeps_down
+        self.faults = self.tracks and amounts.get("crashes", 0) + amounts.get("power_losses", 0) > 0
         self.disks = self.faults and any(f.on_disk for f in model.fields)
-        if model.user and not any(f.on_disk for f in model.fields):
+        if self.tracks and not any(f.on_disk for f in model.fields):
             self.faults = amounts.get("crashes", 0) > 0
         budgets = [*self.BUDGETS, *(["power_losses"] if self.disks else []), *model.own]
         fields = [*model.fields, *self.network_fields()]
@@ -166,7 +168,8 @@ class World(Disks, History):
         """Run a function of the world, or what takes its place in this model (N1, N2)."""
         function = self.program.hook(name)
         replaced = getattr(function, "__globals__", None) is self.program.names
-        if replaced and (not self.model.user or name in self.program.overrides):
+        own = name == "is_down" and self.model.keeps_down
+        if replaced and (not self.model.user or own or name in self.program.overrides):
             return function(self.s, *args)
         return getattr(self, "do_" + name)(*args)
 
@@ -316,7 +319,7 @@ class World(Disks, History):
             self.ask("on_crash", None, p)
         else:
             self.call("forget", p)
-        if self.model.user:
+        if self.tracks:
             if self.ask("starts_at_once", False, p):
                 self.ask("on_recovery", None, p)
             else:
@@ -324,6 +327,6 @@ class World(Disks, History):
 
     def recover(self, p: int) -> None:
         """Start p again (F3)."""
-        if self.model.user:
+        if self.tracks:
             self.s.crashed[p] = False
         self.handle("on_recovery", p)

@@ -13,9 +13,9 @@ import dis
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -86,6 +86,7 @@ HOOKS = (
 LOOKING = ORDERING | {"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"}
 # Hooks that are of the world: they may look at every process, as no handler does.
 OVERSEEING = {"oracle_may_name"}
+ACTING = HOOKS - OVERSEEING
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
 USUAL_FLIGHT = 32  # messages in flight
@@ -370,6 +371,17 @@ def open_text(name: str) -> OpenText:
 _open: dict[str, OpenText] = {}  # by the names of modules
 
 
+def check_released(name: str) -> OpenText:
+    """Read the source of a released protocol and check it as every other one is. Tests do that with each release, so
+    that no run has to.
+
+    Raises:
+        ProtocolError: it is not what a protocol has to be.
+    """
+    return _Reader(name, read_text(name), checked=True).text()
+
+
+@cache
 def read_by(code: CodeType) -> set[str]:
     """The names beside it that a function reads, also within its sentences; those of fields are none."""
     names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
@@ -377,10 +389,15 @@ def read_by(code: CodeType) -> set[str]:
 
 
 class _Reader:
-    """Reads one text."""
+    """Reads the source of one protocol.
 
-    def __init__(self, name: str, read: Read) -> None:
+    Args:
+        checked: check a released protocol too.
+    """
+
+    def __init__(self, name: str, read: Read, checked: bool = False) -> None:
         self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
+        self.checked = checked or not read.released
         self.functions: dict[str, FunctionType] = {}
         for module in (*(sys.modules[n] for n in self.declared.extends), self.module):
             given = vars(module).items()
@@ -435,6 +452,9 @@ class _Reader:
     def check_variants(self) -> None:
         for variant in self.variants.values():
             for stood, function in variant.overrides.items():
+                self.instead.setdefault(stood, []).append(function)
+                if not self.checked:
+                    continue
                 what = f"variant {variant.name}"
                 if not isinstance(function, FunctionType):
                     raise misdeclared(
@@ -446,7 +466,6 @@ class _Reader:
                 if claim is not None:
                     raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
                 self.check_signature(what, stood, function)
-                self.instead.setdefault(stood, []).append(function)
 
     def check_signature(self, what: str, stood: str, function: FunctionType) -> None:
         """A variant's function takes what the one that it stands in for takes, and returns the same."""
@@ -465,37 +484,67 @@ class _Reader:
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
         goals = tuple(replace(f.aim, source=source) for f in given if hasattr(f, "aim"))
         observations = tuple(f for f in given if hasattr(f, "observes"))
+        receipts = self.receipts()
+        marked = Marked(self.declared, actions, changes, receipts)
+        unheard = self.check(marked, claims, goals, observations) if self.checked else ""
+        apart = self.apart(claims, observations)
+        for function in (*given, *(f for functions in self.instead.values() for f in functions)):
+            vars(function)["apart"] = apart
+        handlers = self.handlers(marked, observations)
+        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers)
+        names |= {n for n in self.instead if n in ACTING}  # hooks that a variant alone says
+        for a in (*actions, *changes):
+            vars(a.function).setdefault("paper_step", a.name)
+        shown = {f.__name__: self.observation(f) for f in observations}
+        claims, through, quantified = self.of_every_message(claims, apart)
+        return OpenText(
+            self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
+            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
+            self.variants, "is_down" in self.functions,
+        )  # fmt: skip
+
+    def acting(self, marked: Marked) -> list[FunctionType]:
+        """The functions that the world calls for a process that acts."""
+        roots = [f for n, f in self.functions.items() if n in ACTING]
+        roots += [f for n, functions in self.instead.items() if n in ACTING for f in functions]
+        return [*roots, *marked.receipts.values(), *(a.function for a in marked.actions)]
+
+    def handlers(self, marked: Marked, observations: Iterable[FunctionType]) -> list[FunctionType]:
+        """The functions that act for a process, and what they call."""
+        if self.declared.shared_names:  # modules of its world may call any of them
+            return [*self.functions.values(), *self.helpers.values()]
+        only_shown = set(self.reached(observations))
+        found = self.reached([*self.acting(marked), *(a.when for a in marked.actions if a.when is not None)])
+        return [f for f in found if f not in only_shown]
+
+    def check(
+        self,
+        marked: Marked,
+        claims: Sequence[Property],
+        goals: Sequence[ProgressProperty],
+        observations: Sequence[FunctionType],
+    ) -> str:
+        """Check what functions are marked as, and mark each with what it may write.
+
+        Returns:
+            The sentence about a message that nothing receives; empty: there is none.
+        """
+        actions, changes = marked.actions, marked.changes
+        starts = [s.function for s in self.declared.starts]
         self.check_own_words()
         check_world(self.name, self.declared, self.functions)
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
         self.check_actions(actions, changes)
         self.check_claims(claims)
         self.check_goals(goals)
-        begins = [f for n, f in self.functions.items() if n == "on_start"]
-        for f in self.reached([*begins, *(s.function for s in self.declared.starts)]):
-            if "choose" in f.__code__.co_names:
-                raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
-        receipts = self.receipts()
+        self.check_starts(starts)
         steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
         judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals)]
-        for f in (*receipts.values(), *steps, *judging, *observations):
+        for f in (*marked.receipts.values(), *steps, *judging, *observations, *starts):
             self.check_itself(f)
-        acting = HOOKS - OVERSEEING
-        stand_in = {n for n in self.instead if n in acting}  # hooks that a variant alone says
-        roots = [f for n, f in self.functions.items() if n in acting]
-        roots += [f for n in stand_in for f in self.instead[n]]
-        roots += [*receipts.values(), *(a.function for a in actions)]
+        roots = self.acting(marked)
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
         looks += [f for n, f in self.functions.items() if n in LOOKING | OVERSEEING]
-        starts = [s.function for s in self.declared.starts]
-        for f in starts:
-            self.check_itself(f)
-            if self.annotations(f) != ["State"]:
-                raise self.fail(f, "a start takes (s: State)")
-        unheard = self.unheard([*roots, *(a.function for a in changes), *starts], receipts)
-        handlers = self.reached([*roots, *(a.when for a in actions if a.when is not None)])
-        if self.declared.shared_names:  # what modules of its world call by its name acts for a process too
-            handlers = list(dict.fromkeys([*handlers, *self.functions.values(), *self.helpers.values()]))
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
             (self.reached(roots), may_write),
@@ -514,20 +563,17 @@ class _Reader:
             vars(f)["surroundings"] = True
         for f in self.reached(starts):
             vars(f)["begins"] = True
-        only_shown = set(self.reached(observations))
-        apart = self.apart(claims, observations)
-        for function in (*given, *(f for functions in self.instead.values() for f in functions)):
-            vars(function)["apart"] = apart
-        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers if f not in only_shown) | stand_in
-        for a in (*actions, *changes):
-            vars(a.function).setdefault("paper_step", a.name)
-        shown = {f.__name__: self.observation(f) for f in observations}
-        claims, through, quantified = self.of_every_message(claims, apart)
-        return OpenText(
-            self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
-            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
-            self.variants, "is_down" in self.functions,
-        )  # fmt: skip
+        return self.unheard([*roots, *(a.function for a in changes), *starts], marked.receipts)
+
+    def check_starts(self, starts: Iterable[FunctionType]) -> None:
+        """What a process starts with, and what a run begins with."""
+        for f in starts:
+            if self.annotations(f) != ["State"]:
+                raise self.fail(f, "a start takes (s: State)")
+        begins = [f for n, f in self.functions.items() if n == "on_start"]
+        for f in self.reached([*begins, *starts]):
+            if "choose" in f.__code__.co_names:
+                raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
 
     @cached_property
     def helpers(self) -> dict[str, FunctionType]:

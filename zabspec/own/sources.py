@@ -32,11 +32,13 @@ class Read:
         declared: what it declares.
         module: it.
         files: the files that it is made of, itself first, each with the digest of what it said.
+        released: it changes with releases of zabcheck only, and its digest is empty.
     """
 
     declared: Declaration
     module: ModuleType
     files: tuple[tuple[str, str], ...]
+    released: bool = False
 
     @property
     def digest(self) -> str:

@@ -48,7 +48,7 @@ def read_text(name: str) -> Read:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"
         raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
     if is_released(module):
-        return Read(own[0], module, ((files[0], ""),))
+        return Read(own[0], module, ((files[0], ""),), released=True)
     return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files)))
 
 
