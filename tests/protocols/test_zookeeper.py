@@ -13,7 +13,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from checker.zookeeper.record import Asked, Outcome, ask, configuration
-from checker.zookeeper.releases import VARIANTS, variant_of
+from checker.zookeeper.releases import variant_of
 from checker.zookeeper.rows import NOT_FOUND, ROWS, USUAL
 from invariants import properties_of
 from traces import Runner
@@ -122,7 +122,9 @@ def test_a_release_is_a_variant_by_its_number() -> None:
         "3.6.0",
         "3.5.10",
     ]
-    assert {v for v in VARIANTS if v} == {v.name for v in RELEASES if "before" not in v.name}
+    assert {v for v in PROTOCOLS["zookeeper"].declared.releases if v} == {
+        v.name for v in RELEASES if "before" not in v.name
+    }
     for given, said in (
         (["--protocol", "zookeeper", "--release", "3.4.2"], "there is no release '3.4.2' in this text"),
         (["--release", "3.9.1"], "--release is for zookeeper, not zab"),
