@@ -17,8 +17,8 @@ def why_not_reduced(model: Model) -> str:
     if model.world.conventions(model.configuration, model.union) is None:
         c = model.configuration
         return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
-    if not model.protocol.declared.bounded_by_world:  # elections, start states, budgets of its own: none was tried
-        return "it declares its own budgets"
+    if why := why_not_tried(model):
+        return why
     world = model.world.conventions(model.configuration, model.union)
     names, fields = model.program.namespace, model.program.layout.fields
     if world is not None and not {world.follows, world.role} <= fields.keys():
@@ -30,13 +30,27 @@ def why_not_reduced(model: Model) -> str:
     return ""
 
 
+def why_not_tried(model: Model) -> str:
+    """Which feature a model has with which no reduction was tried, in a sentence; empty: none."""
+    protocol, c = model.protocol, model.configuration
+    for is_so, why in (
+        (not protocol.declared.bounded_by_world, "it declares its own budgets"),
+        (bool(c.budgets), "it has budgets of its own"),
+        (protocol.elects, "an election is a step"),
+        (bool(c.start), "runs begin in a start state"),
+        (bool(protocol.actions or protocol.changes), "there are steps beside the network's"),
+        (model.crashes, "a field of the world says who is down"),
+    ):
+        if is_so:
+            return why
+    return ""
+
+
 def why_not_narrowed(model: Model) -> str:
     """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
     c = model.configuration
     for is_so, why in (
         (bool(model.protocol.disks), "a process has something on a disk"),
-        (bool(model.protocol.elects), "an election is a step"),
-        (bool(model.protocol.actions or model.protocol.changes), "there are steps beside the network's"),
         (bool(c.power_losses), "--power-losses"),
     ):
         if is_so:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from copies import copy_of
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
@@ -16,19 +17,10 @@ from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.result import Limits
 from invariants import properties_of
 from zabspec.model import Configuration, Model
-from zabspec.protocols.registry import NAMES, PROTOCOLS
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 
-TOP = Path(__file__).parents[2]
-ELSEWHERE = re.compile(r"^    (variants|progress|lab_oracle)=.*\n", re.MULTILINE)  # what other modules say of it
 SMALL = {"nodes": 2, "txns": 1, "timeouts": 1}
-
-
-def copy_of(name: str, folder: Path) -> str:
-    """Write the source of a protocol to a file, without its variants and progress properties."""
-    path = folder / f"{name}_copy.py"
-    path.write_text(ELSEWHERE.sub("", (TOP / f"{NAMES[name].replace('.', '/')}.py").read_text()))
-    return str(path)
 
 
 @pytest.mark.slow(seconds=9)
@@ -46,6 +38,25 @@ def test_a_copy_is_explored_as_the_protocol_is(name: str, tmp_path: Path) -> Non
     assert found[0] == found[1]
 
 
+@pytest.mark.slow(seconds=4)
+def test_transactions_over_connections_need_no_bounds_of_the_world(tmp_path: Path) -> None:
+    """A copy of zab that declares its budgets, epochs and channels by itself has the states of zab."""
+    own = Model(Configuration("zab", **SMALL, crashes=1, losses=1))  # type: ignore[arg-type]
+    path = Path(copy_of("zab", tmp_path))
+    declared = 'budgets={"timeouts": 1, "crashes": 1, "losses": 1}'
+    bounds = f"epochs=lambda size: {own.epochs}, flight=lambda size: {own.channels}"
+    path.write_text(path.read_text().replace("bounded_by_world=True", f"{declared}, {bounds}"))
+    other = Model(Configuration(str(path), **SMALL))  # type: ignore[arg-type]
+    assert (own.epochs, own.channels) == (other.epochs, other.channels)
+    assert why_not_reduced(other) == "it declares its own budgets"
+    found = []
+    for model in (own, other):
+        judged = [p for p in properties_of("zab") if p.default and p.of == "history"]
+        r = Explorer(Compiled.of(model, judged, True)[0], 1).run(Limits(11, None, None, None), True)
+        found.append((r.levels, r.raw_levels, r.generated, r.event_counts, r.witnessed, [*r.violations]))
+    assert found[0] == found[1]
+
+
 def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) -> None:
     """What differs between protocols is declared; where the file lies makes no difference."""
     for name in ("zab", "ladis", "db19"):
@@ -55,16 +66,6 @@ def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) ->
         assert why_not_reduced(own) == why_not_reduced(other)
         assert why_not_narrowed(own) == why_not_narrowed(other)
         assert own.program.schema == other.program.schema
-        assert own.program.handlers - other.program.handlers <= _of_variants(name)
-
-
-def _of_variants(name: str) -> set[str]:
-    """The names of the functions that variants add."""
-    out: set[str] = set()
-    for variant in PROTOCOLS[name].variants.values():
-        for stood, function in variant.overrides.items():
-            out |= {stood, *function.__globals__}
-    return out
 
 
 def test_a_trace_of_a_copy_says_which_source_it_is_of(tmp_path: Path) -> None:
@@ -174,3 +175,40 @@ def test_what_keeps_by_itself_which_are_down_has_nothing_on_a_disk(tmp_path: Pat
     done = CliRunner().invoke(main, ["--protocol", str(path)])
     assert done.exit_code == 2
     assert "done is on a disk, and is_down is a function of the file" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("shared_names=True", "shared_names is for protocols that come with zabcheck"),
+        ('extends=("zabspec.zab",)', "extends is for protocols that come with zabcheck"),
+        ('variants="no.such.module"', "variants: cannot import no.such.module"),
+        ('variants="json"', "variants: json has no VARIANTS"),
+        ('oracle="no_such_module"', "oracle: cannot import no_such_module"),
+        ('progress="json"', "progress: json has no GOALS"),
+        ('lab_oracle="json"', "lab_oracle: json has no PROTOCOL"),
+        ("replicas=True", "replicas abcast and abdeliver: transactions=True"),
+        ("replicas=True, transactions=True", "replicas have a field role, one of each process"),
+        ("bounded_by_world=True, flight=lambda size: (1, 0)", "flight(size) must be 1 to 200"),
+    ],
+)
+def test_a_feature_that_a_file_can_not_have_is_one_sentence(argument: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "own_down.py"
+    text = OWN_DOWN.format(field="stored")
+    path.write_text(text.replace("nodes=2)", f"nodes=2, {argument})"))
+    done = CliRunner().invoke(main, ["--protocol", str(path), "--depth", "2"])
+    assert done.exit_code == 2, done.output
+    assert said in " ".join(done.output.split())
+    assert f"own_down.py:{len(text.splitlines())}" in done.output
+
+
+def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path) -> None:
+    """The field that the world keeps, and what the variant says, could differ."""
+    text = OWN_DOWN.format(field="stored").replace("def is_down(", "def nobody_is_down(")
+    one = 'Variant("immortal", "nobody is ever down", {"is_down": nobody_is_down})'
+    path = tmp_path / "own_down.py"
+    text = text.replace("import Bool,", "import Variant, Bool,").replace("nodes=2)", f"nodes=2, variants=[{one}])")
+    path.write_text(text)
+    done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "immortal"])
+    assert done.exit_code == 2
+    assert "there is no function is_down: the world keeps who is down" in " ".join(done.output.split())

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from copies import copy_of
 
 from checker.cli import main
 from checker.commands.bmc import bmc
@@ -75,14 +76,8 @@ def test_the_schema_of_reports_has_every_budget(request: pytest.FixtureRequest) 
     assert part["required"] == names
 
 
-RESTLESS = """from __future__ import annotations
-
-from dataclasses import replace
-
-from zabcheck.language import Node, State, action, environment_step
-from zabspec.protocols import db19
-from zabspec.protocols.db19 import FOLLOWING, LEADING, on_timer
-from zabspec.worlds.actor import ELECTION_TIMER
+RESTLESS = """
+from zabcheck.language import action, environment_step
 
 
 def follows(s: State, p: Node) -> bool:
@@ -110,19 +105,13 @@ def two(s: State) -> bool:
 @environment_step(when=two)
 def night_falls(s: State) -> None:
     return
-
-
-EXTENDED = ("zabspec.protocols.election", "zabspec.protocols.db19")
-PROTOCOL = replace(db19.PROTOCOL, module=__name__, extends=EXTENDED, variants=())
 """
 
 
 @pytest.fixture
 def restless(tmp_path: Path) -> Configuration:
     """db19 whose followers and leaders may look again by themselves, under an environment that changes nothing."""
-    path = tmp_path / "restless.py"
-    path.write_text(RESTLESS)
-    return Configuration(protocol=str(path), nodes=2, txns=1, timeouts=2, channel=24)
+    return Configuration(protocol=copy_of("db19", tmp_path, RESTLESS), nodes=2, txns=1, timeouts=2, channel=24)
 
 
 @pytest.mark.slow(seconds=1)

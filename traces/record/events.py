@@ -42,7 +42,7 @@ ROLES = ("LOOKING", "ELECTION", "FOLLOWING", "LEADING", "DOWN")
 def role_name(protocol: Protocol, role: int) -> str:
     """A role by the name that the protocol's text gives it."""
     found = (name for name in ROLES for module in protocol.modules if getattr(module, name, None) == role)
-    return next(found).capitalize()
+    return next(found, str(role)).capitalize()
 
 
 def lines(events: list[Event]) -> bytes:

@@ -33,11 +33,13 @@ from zabspec.own.places import misdeclared, with_place
 from zabspec.own.sources import Read
 from zabspec.own.texts import failed, read_text
 from zabspec.own.vetting import (
+    OURS,
     check_budgets,
     check_fields,
     check_flags,
     check_kept,
     check_one_meaning,
+    check_replicas,
     check_roles,
     check_world,
     constants_of,
@@ -212,6 +214,8 @@ class OpenText:
         check_flags(self.name, fields, messages, self.declared.budgets)
         if self.declared.world == CONNECTIONS:
             check_roles(self.name, fields, size.nodes, self.declared.elects)
+        if self.declared.replicas:
+            check_replicas(self.name, self.declared, fields)
         check_kept(self.name, self.module, self.constants)
         for f in fields:
             self._check_names(f)
@@ -398,6 +402,7 @@ class _Reader:
     def __init__(self, name: str, read: Read, checked: bool = False) -> None:
         self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
         self.checked = checked or not read.released
+        self.check_named_modules()
         self.functions: dict[str, FunctionType] = {}
         for module in (*(sys.modules[n] for n in self.declared.extends), self.module):
             given = vars(module).items()
@@ -409,6 +414,33 @@ class _Reader:
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
         self.variants = self.declared_variants()
         self.check_variants()
+
+    def check_named_modules(self) -> None:
+        """Import the modules that are named, and check that they have what is taken from them."""
+        declared = self.declared
+        if self.module.__name__.partition(".")[0] not in OURS:  # a function could take the place of the world's
+            for argument in ("shared_names", "extends"):
+                if getattr(declared, argument):
+                    said = f"{argument} is for protocols that come with zabcheck: leave it out"
+                    raise misdeclared(self.name, ("argument", argument), said)
+        variants = (declared.variants,) if isinstance(declared.variants, str) else ()
+        for argument, names, has in (
+            ("extends", declared.extends, ""), ("variants", variants, "VARIANTS"), ("oracle", (declared.oracle,), ""),
+            ("progress", (declared.progress,), "GOALS"), ("lab_oracle", (declared.lab_oracle,), "PROTOCOL"),
+        ):  # fmt: skip
+            if argument in ("progress", "lab_oracle") and not self.checked:
+                continue  # imported where they are wanted
+            for name in filter(None, names):
+                self.check_named(argument, name, has)
+
+    def check_named(self, argument: str, name: str, has: str) -> None:
+        try:
+            module = importlib.import_module(name)
+        except (Exception, SystemExit) as problem:
+            said = f"{argument}: cannot import {name}: {type(problem).__name__}: {problem}"
+            raise misdeclared(self.name, ("argument", argument), said) from None
+        if has and not hasattr(module, has):
+            raise misdeclared(self.name, ("argument", argument), f"{argument}: {name} has no {has}")
 
     def own(self, function: FunctionType) -> bool:
         """Whether a function is of the text: of its file, or of one that it imports, or marked."""
@@ -463,6 +495,8 @@ class _Reader:
                 if stood not in self.functions and stood not in HOOKS:
                     raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
                 claim = getattr(self.functions.get(stood), "claim", None)
+                if stood == "is_down" and stood not in self.functions:
+                    raise self.fail(function, f"{what}: there is no function is_down: the world keeps who is down")
                 if claim is not None:
                     raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
                 self.check_signature(what, stood, function)

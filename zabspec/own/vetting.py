@@ -26,6 +26,7 @@ __all__ = [
     "check_flags",
     "check_kept",
     "check_one_meaning",
+    "check_replicas",
     "check_roles",
     "check_texts",
     "check_world",
@@ -222,6 +223,31 @@ def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable
         vote = there.get(what)
         if vote is None or vote.axes != (NODE,) or not isinstance(vote.kind, Int) or isinstance(vote.kind, NodeId):
             raise misdeclared(name, ("argument", "elects"), f"it elects by {what}, which is no number of each process")
+
+
+# What the fields of a replica are: of each several names, of which it has one.
+OF_A_REPLICA = (
+    ("role",), ("current_epoch",), ("promised_epoch", "accepted_epoch"), ("delivered_length", "last_committed"),
+)  # fmt: skip
+
+
+def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) -> None:
+    """
+    Raises:
+        ProtocolError: a protocol says that its processes are replicas, and they have not what is shown of these.
+    """
+    there = {f.name: f for f in fields if f.axes == (NODE,)}
+    at = ("argument", "replicas")
+    if not declared.transactions:
+        raise misdeclared(name, at, "replicas abcast and abdeliver: transactions=True")
+    for names in OF_A_REPLICA:
+        if not any(n in there for n in names):
+            raise misdeclared(name, at, f"replicas have a field {' or '.join(names)}, one of each process")
+    history = there.get("history")
+    if history is None or not isinstance(history.kind, Seq) or not isinstance(history.kind.element, Record):
+        raise misdeclared(name, at, "replicas have a field history of each process, of kind size.history")
+    if not {"epoch", "counter", "value"} <= history.kind.element.fields.keys():
+        raise misdeclared(name, at, "replicas have a field history of each process, of kind size.history")
 
 
 def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
