@@ -102,7 +102,7 @@ class Protocol:
         """How many writes to its disk a process may have made since it forced them."""
         return self.declared.unforced
 
-    @property
+    @cached_property
     def electing(self) -> Protocol | None:
         """The protocol with the db-19 lab's election as its leader oracle, or None."""
         found = self.declared.lab_oracle
