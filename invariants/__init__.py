@@ -47,8 +47,8 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
         if names.count(p.name) > 1:
             where = " and ".join(sorted({q.holds.__module__ for q in PROPERTIES if q.name == p.name}))
             raise ConfigError(f"two properties are called {p.name} ({where}): call one of them something else")
-    if found.declared.replicas and not found.claims:
-        return PROPERTIES
+    if found.declared.replicas:
+        return (*PROPERTIES, *found.claims)
     return (
         *(p for p in PROPERTIES if found.transactions and p.of == HISTORY and not p.protocols),
         *found.claims,

@@ -58,7 +58,7 @@ def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
     if protocol is None:
         return MODULES
     if protocol.declared.replicas:
-        return tuple(m for m in MODULES if speaks_of(m, protocol.name))
+        return (*(m for m in MODULES if speaks_of(m, protocol.name)), *((datagrams,) if protocol.claims else ()))
     own = (m for m in MODULES if protocol.transactions and "inductive" not in m.__name__)
     return (*own, datagrams)
 

@@ -187,11 +187,12 @@ class Simulation:
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
-    """The properties of terminal states, and of somebody's own protocol all that no simulated run is judged by."""
+    """The properties of terminal states, and those of the protocol's own that no simulated run is judged by."""
     seen = {v.of.name for v in verdicts}
     left = [p for p in properties_of(protocol) if p.default and p.judges(protocol) and p.name not in seen]
-    if PROTOCOLS[protocol].declared.replicas:
-        left = [p for p in left if p.of == TERMINAL]
+    found = PROTOCOLS[protocol]
+    if found.declared.replicas:
+        left = [p for p in left if p.of == TERMINAL or p in found.claims]
     what = {
         STEP: "a simulated run is not judged step by step",
         TERMINAL: "a simulated run ends at a tick, with steps possible",

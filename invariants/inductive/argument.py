@@ -66,7 +66,7 @@ def argument_of(protocol: str) -> Argument | None:
     own = {c.name for c in found.claims}
     if found.declared.replicas and not own:
         return None
-    claimed = properties_of(protocol)
+    claimed = [p for p in properties_of(protocol) if p.judges(protocol)]
     helping = [p for p in claimed if p.of != STEP and (p.name in own or not own)]
     clauses = (*(p for p in helping if not p.default), *(p for p in helping if p.default))
     return Argument(clauses, tuple(p for p in claimed if p not in helping))

@@ -212,3 +212,56 @@ def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path)
     done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "immortal"])
     assert done.exit_code == 2
     assert "there is no function is_down: the world keeps who is down" in " ".join(done.output.split())
+
+
+CLAIMS = '''
+from zabcheck.language import safety
+
+
+def somebody_leads(s: State) -> bool:
+    """A process leads."""
+    for p in range(s.NODES):
+        if s.role[p] == LEADING:
+            return True
+    return False
+
+
+@safety(witness=somebody_leads)
+def nobody_is_established(s: State) -> bool:
+    """No leader is established (it is violated)."""
+    for p in range(s.NODES):
+        if s.role[p] == LEADING and s.stage[p] == ESTABLISHED:
+            return False
+    return True
+'''
+
+
+@pytest.mark.slow(seconds=6)
+def test_replicas_are_judged_by_the_papers_and_by_what_their_own_file_says(tmp_path: Path) -> None:
+    """Explored and simulated alike; a property of its own is looked at after each event of a tick."""
+    copied = copy_of("zab", tmp_path, CLAIMS)
+    flags = (
+        "--nodes",
+        "2",
+        "--txns",
+        "1",
+        "--timeouts",
+        "0",
+        "--crashes",
+        "0",
+        "--losses",
+        "0",
+        "--no-trace",
+        "--json",
+    )
+    done = CliRunner().invoke(main, ["--protocol", copied, *flags, "--keep-going"])
+    assert done.exit_code == 1, done.output
+    verdicts = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
+    assert verdicts["nobody-is-established"] == "violated"
+    assert verdicts["integrity"] == "holds"
+    assert {"durability", "agreement"} <= verdicts.keys()
+    done = CliRunner().invoke(main, ["simulate", "--protocol", copied, "--rounds", "600", "--check", "--json"])
+    assert done.exit_code == 1, done.output
+    simulated = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
+    assert simulated["nobody-is-established"] == "violated"
+    assert "integrity" in simulated

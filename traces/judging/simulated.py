@@ -64,14 +64,17 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 
 def judged_properties(protocol: str) -> tuple[Property, ...]:
     """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
-    the observed history and each process's stable one; of somebody's own protocol, what it says of histories and
-    states, but for what asks of messages in flight."""
-    if not PROTOCOLS[protocol].declared.replicas:
-        asks = asks_of_network(protocol)
-        return tuple(p for p in properties_of(protocol) if p.default and p.of != STEP and not asks(p))
-    return tuple(
+    the observed history and each process's stable one, if they are replicas; and what the protocol itself says of
+    histories and states, but for what asks of messages in flight."""
+    found = PROTOCOLS[protocol]
+    papers = tuple(
         p for p in PROPERTIES if p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
     )
+    if not found.text.judged_by_event:
+        return papers
+    asks, given = asks_of_network(protocol), found.claims if found.declared.replicas else properties_of(protocol)
+    own = tuple(p for p in given if p.default and p.of != STEP and not asks(p))
+    return (*papers, *own) if found.declared.replicas else own
 
 
 def asks_of_network(protocol: str) -> Callable[[Property], bool]:
@@ -128,7 +131,7 @@ class Judged(Simulator):
 
     def namespace(self) -> dict[str, Any]:
         """The program, the properties, and what judges."""
-        text = judging_text(self.properties, not self.cluster.parts_of.declared.replicas)
+        text = judging_text(self.properties, self.cluster.parts_of.text.judged_by_event)
         made: dict[str, Any] = {}
         exec(frontend.register_source(GENERATED, text).code, made)
         names = full_namespace(self.cluster)

@@ -289,6 +289,12 @@ class OpenText:
         return found[0], found[-1]
 
     @property
+    def judged_by_event(self) -> bool:
+        """Whether a simulated run is judged after each event. What the papers say of replicas changes only where
+        something is observed, or a history changes."""
+        return not self.declared.replicas or bool(self.claims)
+
+    @property
     def over_channels(self) -> bool:
         """Whether it speaks over connections, whose channels have two ends."""
         return self.declared.world == CONNECTIONS

@@ -122,7 +122,7 @@ class Cluster:
         world = text.world(self.parts.union, not text.keeps_down, tuple(text.budgets), self.start, self.fails)
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
         kept = (*(() if text.keeps_down else (down,)), *left)
-        return (world,), (*kept, *(judged if self.observed and not text.declared.replicas else ()))
+        return (world,), (*kept, *(judged if self.observed and text.judged_by_event else ()))
 
     @property
     def fails(self) -> bool:
