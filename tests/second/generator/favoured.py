@@ -13,12 +13,13 @@ from random import Random
 from typing import Any
 
 from tests.second.generator.requests import NETWORKS, at_least
-from tests.second.generator.text import Generated, protocol
+from tests.second.generator.text import Builder, Generated, protocol
 
 __all__ = ["NEEDS", "Need", "drawn", "favoured", "need_of"]
 
 APART = 1 << 20  # between the seeds that one is drawn anew from: a multiple of 16, with which shapes grow
 MOST = 2000  # draws
+MAX_STATES = 300  # of a model: what matters is that the steps are there
 OF_NETWORKS = {"lossy": "drops", "duplicating": "duplicates"}
 
 
@@ -100,11 +101,15 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
     """
     world, network, need = need_of(wanted[(seed + seed // 16) % len(wanted)])  # each with every size of shapes
     for k in range(1, MOST):
-        made = protocol(seed + k * APART)
-        there = made.features["world"]
-        if world in ("", there) and not made.features["order"] and all(word in made.text for word in need.source):
+        builder = Builder(seed + k * APART)
+        there = builder.words.world
+        if world not in ("", there) or (DISK in need.source and not builder.words.disks):
+            continue
+        made = builder.built()
+        if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
             request = over_network(made.request, there, chosen)
+            request["max_states"] = MAX_STATES
             least = {"nodes": need.nodes, "budgets": dict(need.budgets)}
             features = {**made.features, "least": least}
             return replace(made, seed=seed, request=at_least(request, least), features=features)
