@@ -40,8 +40,8 @@ def main() -> int:
         "--having", default="", metavar="REGEX", help="check only protocols whose source or request match"
     )
     asks.add_argument(
-        "--favour", default="", metavar="STEP,...", help="draw protocols in which these can occur, each in its turn; "
-        f"of {', '.join(NEEDS)}, also with a network in front, as the table of what was covered has it",
+        "--favour", default="", metavar="STEP,...", help="draw protocols in which these can occur, each in its turn: "
+        f"{', '.join(NEEDS)}; together in one protocol: join+crash_electing; over a network: connections fifo: join",
     )  # fmt: skip
     asks.add_argument("--coverage", action="store_true", help="print the whole table of what was covered")
     asks.add_argument(

@@ -94,7 +94,7 @@ def test_seldom_shapes_are_drawn_too() -> None:
 
 @pytest.mark.slow(seconds=3)
 def test_a_protocol_is_drawn_in_which_a_wanted_step_can_occur(tmp_path: Path, reference: Reference) -> None:
-    for wanted in ("connections lossy: join", "power_loss_electing", "fifo: heartbeat"):
+    for wanted in ("connections lossy: join+crash_inside", "power_loss_electing", "fifo: heartbeat"):
         world, network, need = need_of(wanted)
         made = drawn(3, [wanted])
         assert made.text == drawn(3, [wanted]).text
@@ -103,14 +103,19 @@ def test_a_protocol_is_drawn_in_which_a_wanted_step_can_occur(tmp_path: Path, re
         assert all(word in made.text for word in need.source)
         assert made.request["nodes"] >= need.nodes
         assert all(made.request["budgets"][name] >= amount for name, amount in need.budgets.items())
+    both = need_of("join+crash_electing")[2]
+    assert (both.source, both.nodes, both.budgets) == (("elects=(", "on_disk("), 3, {"crashes": 1})
     outcome = check(drawn(80020, ["connections lossy: crash_electing"]), tmp_path, (), reference)
     assert "connections lossy: crash_electing" in outcome.has
     assert drawn(3).text == protocol(3).text
 
 
-@pytest.mark.parametrize("wanted", ["explode", "ordered: join", "connections ordered: elect", "lossy: crash_inside"])
+@pytest.mark.parametrize(
+    "wanted",
+    ["explode", "join+explode", "join+heartbeat", "ordered: join", "connections ordered: elect", "lossy: crash_inside"],
+)
 def test_a_step_that_cannot_be_favoured_is_refused(wanted: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot be favoured|there is no such step"):
+    with pytest.raises(ValueError, match=r"cannot be favoured|there is no such step|no protocol is of"):
         need_of(wanted)
 
 

@@ -13,12 +13,13 @@ from random import Random
 from typing import Any
 
 from tests.second.generator.requests import NETWORKS, at_least
-from tests.second.generator.text import Generated, protocol
+from tests.second.generator.text import Builder, Generated, protocol
 
 __all__ = ["NEEDS", "Need", "drawn", "favoured", "need_of"]
 
 APART = 1 << 20  # between the seeds that one is drawn anew from: a multiple of 16, with which shapes grow
 MOST = 2000  # draws
+MAX_STATES = 300  # of a model: what matters is that the steps are there
 OF_NETWORKS = {"lossy": "drops", "duplicating": "duplicates"}
 
 
@@ -55,21 +56,36 @@ def need_of(wanted: str) -> tuple[str, str, Need]:
     """Return the world (empty: any), the network (empty: any) and the need of a wanted kind of step.
 
     Args:
-        wanted: `join`, or with a network as the table of what was covered has it: `connections fifo: join`.
+        wanted: `join`, or several kinds that one protocol is to have: `join+crash_electing`; or with a network in
+            front, as the table of what was covered has it: `connections fifo: join`.
 
     Raises:
-        ValueError: the kind cannot be favoured, or there is no such network.
+        ValueError: a kind cannot be favoured, no protocol has these together, or there is no such network.
     """
-    where, _, kind = wanted.rpartition(": ")
-    if kind not in NEEDS:
-        raise ValueError(f"{kind} cannot be favoured: {', '.join(NEEDS)} can")
-    need = NEEDS[kind]
+    where, _, kinds = wanted.rpartition(": ")
+    if unknown := [kind for kind in kinds.split("+") if kind not in NEEDS]:
+        raise ValueError(f"{unknown[0]} cannot be favoured: {', '.join(NEEDS)} can")
+    need = together([NEEDS[kind] for kind in kinds.split("+")])
     world, network = need.world, where.removeprefix("connections ")
     if where:
         world = "connections" if where.startswith("connections ") else "datagrams"
         if network not in NETWORKS[world] or need.world not in ("", world):
             raise ValueError(f"{wanted}: there is no such step")
     return world, network, need
+
+
+def together(needs: Sequence[Need]) -> Need:
+    """What several kinds of steps need in one protocol.
+
+    Raises:
+        ValueError: they are of different worlds.
+    """
+    worlds = {need.world for need in needs if need.world}
+    if len(worlds) > 1:
+        raise ValueError(f"no protocol is of {' and of '.join(sorted(worlds))}")
+    source = tuple(dict.fromkeys(word for need in needs for word in need.source))
+    budgets = {name: max(n.budgets.get(name, 0) for n in needs) for need in needs for name in need.budgets}
+    return Need("".join(worlds), source, max(need.nodes for need in needs), budgets)
 
 
 def drawn(seed: int, wanted: Sequence[str] = ()) -> Generated:
@@ -85,11 +101,15 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
     """
     world, network, need = need_of(wanted[(seed + seed // 16) % len(wanted)])  # each with every size of shapes
     for k in range(1, MOST):
-        made = protocol(seed + k * APART)
-        there = made.features["world"]
-        if world in ("", there) and not made.features["order"] and all(word in made.text for word in need.source):
+        builder = Builder(seed + k * APART)
+        there = builder.words.world
+        if world not in ("", there) or (DISK in need.source and not builder.words.disks):
+            continue
+        made = builder.built()
+        if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
             request = over_network(made.request, there, chosen)
+            request["max_states"] = MAX_STATES
             least = {"nodes": need.nodes, "budgets": dict(need.budgets)}
             features = {**made.features, "least": least}
             return replace(made, seed=seed, request=at_least(request, least), features=features)
