@@ -216,11 +216,11 @@ BY_ANOTHER = {
         needs='"world": "connections"',
     ),
     "last-fingerprint": Plant(
-        "an owner does not look at the last fingerprint of a run",
+        "an owner does not look at the last fingerprint of a run, of 128 bits",
         "distributed",
         "checker/distributed/fingerprints.py",
-        "        waiting = waiting[places[waiting] <= last]",
-        "        waiting = waiting[places[waiting] < last]",
+        "    waiting = np.flatnonzero(places <= last)",
+        "    waiting = np.flatnonzero(places < last)",
         "distributed",
     ),
     "step-premises": Plant(
