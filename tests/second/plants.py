@@ -165,7 +165,7 @@ BY_ANOTHER = {
         "elif name in round_.names_read:",
         "elif False:",
         "symmetry",
-        needs=r"n\d+ = [01]\n +for q\d+ in range\(s\.NODES\):",
+        needs=r"n\d* = [01]\n +for q\d* in range\(s\.NODES\):\n(?: {8,}.*\n)*? {8,}if n\d* ",
     ),
     "silent-ghosts": Plant(
         "a receipt that only writes a ghost is left out as one that stutters",

@@ -1,5 +1,5 @@
 """Patterns that protocols have and random drawing makes seldom: processes that stand in line, a round that is over, a
-leader that leaves, ballots of which the later counts.
+leader that leaves, ballots of which the later counts, a loop that acts on some processes by their count.
 
 Each has random numbers of its own, drawn from the seed and its name: all else of a protocol is what its seed gave
 before the pattern was there.
@@ -11,7 +11,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.second.generator.kinds import FLAG, PROCESS, Cell, Mail, Number, Process, Record, Row
+from tests.second.generator.kinds import FLAG, PROCESS, PROCESSES, Cell, Mail, Number, Process, Record, Row
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
@@ -20,6 +20,7 @@ __all__ = ["Patterns"]
 
 Lines = list[str]
 SHARE = 0.12  # of protocols that have a pattern
+RARE = 0.06  # of those that have one which tells processes apart: symmetry is compared on none of them
 RECEIVER = re.compile(r"def \w+\(s: State, (\w+): Node(?:, (\w+): Node)?, m: \w+\)")
 
 
@@ -37,7 +38,7 @@ class Patterns:
     def add(self) -> list[str]:
         """Add to the functions and fields; return the names of further properties."""
         names: list[str] = []
-        for way in (self.line, self.round, self.farewell, self.ballots):
+        for way in (self.line, self.round, self.farewell, self.ballots, self.counting):
             names += way(Random(f"{self.builder.seed} {way.__name__}"))
         return names
 
@@ -202,5 +203,24 @@ class Patterns:
             '@action(budget="requests")', "def takes_ballot(s: State, p: Node) -> None:",
             f"    c = choose(s, {2 * n})", f"    made = Ballot(turn=c // {n}, number=c % {n})", f"    if {test}:",
             "        s.ballot[p] = made", *otherwise,
+        ])  # fmt: skip
+        return []
+
+    # --- a loop that counts -------------------------------------------------------------------------
+
+    def counting(self, random: Random) -> list[str]:
+        """A loop over processes counts its rounds, or some, and acts by the count: on the first, or on all but it."""
+        if random.random() > RARE:
+            return []
+        self.words.cells.append(Cell("picked", PROCESSES, random.choice(("stored", "volatile"))))
+        test = random.choice(("n == 0", "n < 1", "n > 0", "n != 0"))
+        count = random.choice(
+            (["n = n + 1"], ["if q != p:", "    n = n + 1"], ["if q not in s.picked[p]:", "    n += 1"])
+        )
+        act = [f"if {test}:", f"    s.picked[p].{random.choice(('add', 'add', 'discard'))}(q)"]
+        body = [*act, *count] if random.random() < 0.7 else [*count, *act]
+        self.builder.parts.append([
+            '@action(budget="requests")', "def picks_some(s: State, p: Node) -> None:", "    n = 0",
+            "    for q in range(s.NODES):", *(f"        {line}" for line in body),
         ])  # fmt: skip
         return []
