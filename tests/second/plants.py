@@ -34,10 +34,11 @@ class Plant:
 BY_AUTHOR = {
     "overtaking": Plant(
         "a receipt that overtakes as many messages as it sends is left out as one that stutters",
-        "reduced",
+        "stuttering",
         "checker/explore/stuttering.py",
         'f"    if after.event != {RECEIVE} or after.event_message.{IN_LINE} != 0 or after.accepts != 0:"',
         'f"    if after.event != {RECEIVE} or after.accepts != 0:"',
+        needs='"network": "ordered"',
     ),
     "bag-order": Plant(
         "a property may depend on the order of messages in flight",
@@ -45,6 +46,7 @@ BY_AUTHOR = {
         "zabspec/language/frontend.py",
         "check_bags(",
         "(lambda *_: None)(",
+        needs='"order": true',
     ),
     "lost-local": Plant(
         "the TLA+ export drops a local name that one round of a loop hands to the next through an if",
@@ -55,6 +57,7 @@ BY_AUTHOR = {
         "        names = [n for n in self.live.left(s) if any(isinstance(e, t.Var) and e.name == n\n"
         "                 and id(e) not in inside for e in walk(self.current.body))]\n"
         "        states = self.changed_states(both)\n",
+        needs=r"^(?!.*on_disk).* = [01]\n +for \w+ in range\(",
     ),
     "colours": Plant(
         "processes named in messages and in fields of pairs colour a process",
@@ -62,6 +65,7 @@ BY_AUTHOR = {
         "zabspec/language/derive.py",
         "marks[at : at + kind.size] = bytes(kind.size)",
         "pass",
+        needs="NodeId|Processes",
     ),
     "empty-except": Plant(
         "the TLA+ export writes a Forget without a change",
@@ -69,6 +73,7 @@ BY_AUTHOR = {
         "checker/tla/statements.py",
         'if changes else "s"  #',
         "#",
+        needs=r"^(?!.*on_disk).*forget\(",
     ),
     "choices": Plant(
         "machine code explores only the first alternative of a choice",
@@ -76,6 +81,7 @@ BY_AUTHOR = {
         "checker/explore/kernel.py",
         "choices = max(choices, child.choices)",
         "choices = 1",
+        needs=r"choose\(",
     ),
     "checkpoint": Plant(
         "a resumed search has no premises that were reached before",
@@ -159,7 +165,7 @@ BY_ANOTHER = {
         "elif name in round_.names_read:",
         "elif False:",
         "symmetry",
-        needs=r"n\d+ = [01]\n +for q\d+ in range\(s\.NODES\):",
+        needs=r"n\d* = [01]\n +for q\d* in range\(s\.NODES\):\n(?: {8,}.*\n)*? {8,}if n\d* ",
     ),
     "silent-ghosts": Plant(
         "a receipt that only writes a ghost is left out as one that stutters",
@@ -216,11 +222,11 @@ BY_ANOTHER = {
         needs='"world": "connections"',
     ),
     "last-fingerprint": Plant(
-        "an owner does not look at the last fingerprint of a run",
+        "an owner does not look at the last fingerprint of a run, of 128 bits",
         "distributed",
         "checker/distributed/fingerprints.py",
-        "        waiting = waiting[places[waiting] <= last]",
-        "        waiting = waiting[places[waiting] < last]",
+        "    waiting = np.flatnonzero(places <= last)",
+        "    waiting = np.flatnonzero(places < last)",
         "distributed",
     ),
     "step-premises": Plant(

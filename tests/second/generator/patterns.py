@@ -1,4 +1,5 @@
-"""Patterns that protocols have and random drawing makes seldom: processes that stand in line, a round that is over.
+"""Patterns that protocols have and random drawing makes seldom: processes that stand in line, a round that is over, a
+leader that leaves, ballots of which the later counts, a loop that acts on some processes by their count.
 
 Each has random numbers of its own, drawn from the seed and its name: all else of a protocol is what its seed gave
 before the pattern was there.
@@ -10,7 +11,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.second.generator.kinds import FLAG, PROCESS, Cell, Mail, Number, Process, Row
+from tests.second.generator.kinds import FLAG, PROCESS, PROCESSES, Cell, Mail, Number, Process, Record, Row
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
@@ -19,6 +20,7 @@ __all__ = ["Patterns"]
 
 Lines = list[str]
 SHARE = 0.12  # of protocols that have a pattern
+RARE = 0.06  # of those that have one which tells processes apart: symmetry is compared on none of them
 RECEIVER = re.compile(r"def \w+\(s: State, (\w+): Node(?:, (\w+): Node)?, m: \w+\)")
 
 
@@ -35,7 +37,10 @@ class Patterns:
 
     def add(self) -> list[str]:
         """Add to the functions and fields; return the names of further properties."""
-        return [name for way in (self.line, self.round) for name in way(Random(f"{self.builder.seed} {way.__name__}"))]
+        names: list[str] = []
+        for way in (self.line, self.round, self.farewell, self.ballots, self.counting):
+            names += way(Random(f"{self.builder.seed} {way.__name__}"))
+        return names
 
     def processes(self) -> list[str]:
         """Fields of a process, without an axis, that hold a process."""
@@ -135,3 +140,87 @@ class Patterns:
              "            return False", "    return True"],
         ]  # fmt: skip
         return ["claim-of-round"]
+
+    # --- a leader that leaves -----------------------------------------------------------------------
+
+    def farewell(self, random: Random) -> list[str]:
+        """A leader closes its connections and goes on with something else, while its followers have yet to read what it
+        sent, and to learn of it: what they do meanwhile is nobody else's concern."""
+        if random.random() > SHARE or self.words.world != "connections":
+            return []
+        self.words.mails.append(Mail("FAREWELL", {}, up=False))
+        self.words.cells += [Cell("left", FLAG, "stored"), Cell("rested", FLAG, "stored"), Cell("told", FLAG, "stored")]
+        told = random.choice((
+            ["    s.told[f] = True"], ["    if not s.left[f]:", "        s.told[f] = True"], ["    pass"],
+        ))  # fmt: skip
+        sends = [
+            "    for q in range(s.NODES):", "        if q != p:", "            send_to_follower(s, p, q, FAREWELL())",
+        ]  # fmt: skip
+        marks = 'when=may_leave, budget="requests"' if random.random() < 0.5 else "when=may_leave"
+        self.builder.parts += [
+            ["@receives", "def on_farewell(s: State, f: Node, m: FAREWELL) -> None:", *told],
+            ["def may_leave(s: State, p: Node) -> bool:", "    return s.role[p] == LEADING and not s.left[p]"],
+            [f"@action({marks})", "def leaves(s: State, p: Node) -> None:",
+             *(sends if random.random() < 0.8 else []), "    disconnect(s, p)", "    s.role[p] = LOOKING",
+             "    s.left[p] = True"],
+            ["def may_rest(s: State, p: Node) -> bool:", "    return s.left[p] and not s.rested[p]"],
+            ["@action(when=may_rest)", "def rests(s: State, p: Node) -> None:", "    s.rested[p] = True"],
+        ]  # fmt: skip
+        return self.claim_of_farewell(random)
+
+    def claim_of_farewell(self, random: Random) -> list[str]:
+        """A property of a leader that has left and of another process, which may not know yet."""
+        wrong = random.choice((
+            "s.left[p] and s.told[q]", "s.rested[p] and not s.told[q]", "s.rested[p] and s.role[q] == FOLLOWING",
+            "s.rested[p] and s.leader[q] == p",
+        ))  # fmt: skip
+        two = ["    for p in range(s.NODES):", "        for q in range(s.NODES):"]
+        test = f"            if p != q and {wrong}:"
+        self.builder.parts += [
+            ["def claim_of_farewell_premise(s: State) -> bool:", '    """A leader has left."""', two[0],
+             "        if s.left[p]:", "            return True", "    return False"],
+            ["@safety(witness=claim_of_farewell_premise)", "def claim_of_farewell(s: State) -> bool:",
+             '    """Nobody rests while another does what it should not."""', *two, test,
+             "                return False", "    return True"],
+        ]  # fmt: skip
+        return ["claim-of-farewell"]
+
+    # --- ballots ------------------------------------------------------------------------------------
+
+    def ballots(self, random: Random) -> list[str]:
+        """A process takes the later of two ballots, the parts of which point in different directions at times."""
+        if random.random() > SHARE:
+            return []
+        kind = Record("Ballot", (("turn", Number(0, 1)), ("number", Number(0, random.choice((1, 2))))), ordered=True)
+        self.words.records.append(kind)
+        self.words.cells.append(Cell("ballot", kind, random.choice(("stored", "volatile"))))
+        n = kind.parts[1][1].high + 1
+        fixed = f"Ballot(turn={random.randint(0, 1)}, number={random.randint(0, 1)})"
+        other = random.choice(("s.ballot[p]", fixed, fixed))
+        test = f"made {random.choice(('<', '<=', '>', '>='))} {other}"
+        otherwise = random.choice(([], ["    else:", f"        s.ballot[p] = {fixed}"]))
+        self.builder.parts.append([
+            '@action(budget="requests")', "def takes_ballot(s: State, p: Node) -> None:",
+            f"    c = choose(s, {2 * n})", f"    made = Ballot(turn=c // {n}, number=c % {n})", f"    if {test}:",
+            "        s.ballot[p] = made", *otherwise,
+        ])  # fmt: skip
+        return []
+
+    # --- a loop that counts -------------------------------------------------------------------------
+
+    def counting(self, random: Random) -> list[str]:
+        """A loop over processes counts its rounds, or some, and acts by the count: on the first, or on all but it."""
+        if random.random() > RARE:
+            return []
+        self.words.cells.append(Cell("picked", PROCESSES, random.choice(("stored", "volatile"))))
+        test = random.choice(("n == 0", "n < 1", "n > 0", "n != 0"))
+        count = random.choice(
+            (["n = n + 1"], ["if q != p:", "    n = n + 1"], ["if q not in s.picked[p]:", "    n += 1"])
+        )
+        act = [f"if {test}:", f"    s.picked[p].{random.choice(('add', 'add', 'discard'))}(q)"]
+        body = [*act, *count] if random.random() < 0.7 else [*count, *act]
+        self.builder.parts.append([
+            '@action(budget="requests")', "def picks_some(s: State, p: Node) -> None:", "    n = 0",
+            "    for q in range(s.NODES):", *(f"        {line}" for line in body),
+        ])  # fmt: skip
+        return []

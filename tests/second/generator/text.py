@@ -152,6 +152,8 @@ class Builder:
             errors=random.random() < 0.06,
         )
         self.words.disks = random.random() < 0.35
+        # messages say which end receives them; of those that do not, no receipt is known to commute
+        self.ends = self.words.world == "connections" and Random(f"{seed} ends").random() < 0.7
         self.draw = Claims(random, self.words)
         self.parts: list[Lines] = []  # functions
         self.declared: list[str] = []  # what `declare` is given
@@ -479,7 +481,8 @@ class Builder:
         mails = []
         for mail in words.mails:
             parts = ", ".join(f'"{name}": {kind.declared}' for name, kind in mail.parts.items())
-            mails.append(f'        Message("{mail.name}", {{{parts}}}),')
+            to = f', to="{"leader" if mail.up else "follower"}"' if self.ends else ""
+            mails.append(f'        Message("{mail.name}", {{{parts}}}{to}),')
         messages = ["def messages(size):", "    return [", *mails, "    ]"]
         named = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
         types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in named)}}}"]

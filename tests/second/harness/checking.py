@@ -179,14 +179,6 @@ def describe(outcome: Outcome, generated: Generated, request: dict[str, Any], bo
     outcome.has = sorted(constructs(generated.text) | steps_taken(request, world, labels))
 
 
-def not_merged(question: Question, why: str) -> Difference | str:
-    """Why symmetry is off; a difference if the text is symmetric: what renames is wrong then, and the walks that the
-    product takes beforehand have seen it."""
-    if asymmetry(question.model, question.properties):
-        return why
-    return Difference("symmetric", "renaming does not commute with stepping, which it does by the text", [why])
-
-
 def compare(
     question: Question, book: Book, engines: Collection[str], outcome: Outcome, explore: Explore
 ) -> list[Difference]:
@@ -226,7 +218,7 @@ def compare(
     if "symmetric" in engines:
         code, why = Compiled.of(question.model, question.properties, True, every_step=True)
         symmetry = code.symmetry
-        note("symmetric", lambda: searching.symmetric(question, book, code) if symmetry else not_merged(question, why))
+        note("symmetric", lambda: searching.symmetric(question, book, code, why))
     reductions = set(REDUCTIONS if "reduced" in engines else engines)
     if reductions & {"sleeping", "ample"}:
         symmetry = symmetry or not asymmetry(question.model, question.properties)
