@@ -188,13 +188,16 @@ def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
 
 
 def test_a_helper_is_an_operator_and_a_field_of_one_value_a_number(tmp_path: Path) -> None:
-    helper = "def more(s: State, p: Node, k: int) -> int:\n    return s.kept[p] + s.step[p] * k\n\n\n@action"
+    helper = (
+        'def more(s: State, p: Node, k: int) -> int:\n    """How far it comes."""\n'
+        "    return s.kept[p] + s.step[p] * k\n\n\n@action"
+    )
     text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 9)").replace("@action", helper)
     text = text.replace('"what it keeps")', '"what it keeps"), stored("step", Int(3, 3), "how far it goes")')
     text = text.replace("    s.kept[p] = 1", "    k = s.kept[p]\n    s.kept[p] = more(s, p, k) if k < 2 else 0")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
-    assert "more__own(s, p, k) == s.kept[p] + (3 * k)\n" in made
+    assert "\n\\* How far it comes.\nmore__own(s, p, k) == s.kept[p] + (3 * k)\n" in made
     assert "THEN more__own(s, p, k) ELSE 0]" in made
     assert "step |->" not in made
 
