@@ -169,6 +169,15 @@ PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, no
 '''
 
 
+def test_a_value_is_not_changed_through_a_name(tmp_path: Path) -> None:
+    """A name of a sequence is a copy in TLA+."""
+    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Seq(Int(0, 1), 2)").replace("import Int,", "import Int, Seq,")
+    text = text.replace("    s.kept[p] = 1", "    shown = s.kept[p]\n    shown[0] = 1")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    with pytest.raises(Untranslatable, match=r"turn.*kept.py:\d+\): a message is changed outside the state"):
+        module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept")
+
+
 def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
     """However many of its ways return: else the module would double with each `if`."""
     divided = """    if s.kept[p] > 1:
