@@ -100,7 +100,16 @@ def test_a_view_that_is_read_after_a_change_is_refused(tmp_path: Path, lines: li
 
 
 def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
-    written(tmp_path, "shown = s.items", "s.out = len(shown)", "s.items.append(1)")
+    """Nor is one that a call is given the length of, before it changes what that shows."""
+    longer = "def longer(s: State, n: int) -> int:\n    s.items.append(1)\n    return n\n\n\n"
+    lines = (
+        "shown = s.items",
+        "s.out = len(shown)",
+        "s.items.append(1)",
+        "now = s.items",
+        "s.out = longer(s, len(now))",
+    )
+    written(tmp_path, *lines, old="def ready(", new=f"{longer}def ready(")
 
 
 def test_a_name_that_shows_something_in_another_function_is_none(tmp_path: Path) -> None:
