@@ -10,9 +10,11 @@ from test_tla import JAR, needs_tlc
 
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, check_names, module_of
+from checker.tla.places import Place
 from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
+from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.model import Configuration, Model
@@ -176,6 +178,11 @@ def turn(s: State, p: Node) -> None:
 
 PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, nodes=2)
 '''
+
+
+def test_a_place_inside_a_value_is_in_no_field() -> None:
+    """So that no field counts as changed with it."""
+    assert Place(None, t.Var(t.STATE, "shown"), ()).field_name == ""
 
 
 def test_a_value_is_not_changed_through_a_name(tmp_path: Path) -> None:
