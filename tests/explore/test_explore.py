@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from types import FunctionType
 
 import pytest
@@ -16,7 +18,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import Asymmetric, NotRenamings
-from invariants import PROPERTIES, property_named
+from invariants import PROPERTIES, properties_of, property_named
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
 from zabspec.language.lang import Node, State
@@ -286,3 +288,75 @@ def test_the_last_property_there_is_a_bit_for_is_judged_and_one_more_is_refused(
     assert set(r.witnessed) == {p.name for p in (*many, broken)}
     with pytest.raises(ValueError, match="57 properties; the kernel can judge 56 at once"):
         Compiled(model, [*many, sound, broken], True)
+
+
+UPS = '''"""Processes go up."""
+
+from __future__ import annotations
+
+from zabcheck.language import Int, Node, State, action, declare, safety, stored
+
+
+def state(size):
+    return [stored("level", Int(0, 3), "how far")]
+
+
+def may(s: State, p: Node) -> bool:
+    return s.level[p] < 3
+
+
+@action(when=may)
+def up(s: State, p: Node) -> None:
+    s.level[p] += 1
+
+
+@action(when=may)
+def rest(s: State, p: Node) -> None:
+    pass
+
+
+def somebody(s: State) -> bool:
+    """Somebody is up."""
+    for p in range(s.NODES):
+        if s.level[p] > 0:
+            return True
+    return False
+
+
+@safety(witness=somebody)
+def low(s: State) -> bool:
+    """Nobody is at 2."""
+    for p in range(s.NODES):
+        if s.level[p] == 2:
+            return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, nodes=2)
+'''
+
+
+class Knowing(Model):
+    """A model that knows after which steps which properties may change."""
+
+    known: Mapping[str, Collection[str]] = {}
+
+    @property
+    def judged_after(self) -> Mapping[str, Collection[str]]:
+        return self.known
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_property_is_judged_after_the_steps_that_may_change_it(tmp_path: Path) -> None:
+    """Its violation and its premise are met where they are met if it is judged after every step. If the model is wrong
+    about the steps, they are not: what it says is relied on."""
+    path = tmp_path / "ups.py"
+    path.write_text(UPS, encoding="utf-8")
+    found = []
+    for known in ({}, {"rest": (), "up": ("low",)}, {"up": (), "rest": ("low",)}):
+        model = Knowing(Configuration(str(path)))
+        model.known = known
+        r = Explorer(Compiled(model, properties_of(str(path)), False), 1).run(Limits(depth=3), keep_going=True)
+        found.append(({name: v.depth for name, v in r.violations.items()}, r.witnessed))
+    assert found[0] == found[1] == ({"low": 2}, {"low": 1})
+    assert found[2] == ({}, {})

@@ -391,7 +391,7 @@ def overtook(s: StateView) -> None:
 
 
 @pytest.mark.parametrize("observed", [accepted, did_not_receive, overtook])
-def test_what_a_step_observes_counts_beside_the_state(observed: Callable[[StateView], None]) -> None:
+def test_what_a_step_observes_belongs_to_what_it_did(observed: Callable[[StateView], None]) -> None:
     """The states before and after a receipt do not show all that it did: its annotations show the rest."""
     engine = Interpreter(model(lines()), (), False, every_step=True)
     engine.run(Limits(depth=3))

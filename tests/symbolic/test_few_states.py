@@ -318,10 +318,19 @@ def test_what_a_step_leaves_of_a_definition_is_found_and_asked_about_once(tmp_pa
         assert induction.left[move.label] == left_alone(made, p) == {("all_up", ()), ("is_up", (p,))}
 
 
+def test_an_action_is_made_once() -> None:
+    """It is large, and asked for by each message and each case."""
+    induction = Induction(model(configured()), clauses())
+    for word in {move.word & (1 << 32) - 1 for move in induction.moves}:
+        assert induction.actions_of(word) is induction.actions_of(word)
+
+
 READS = {
     "as it is": ("", "", True),
     "a clause": ("return s.late ==", "return len(s.in_flight) > 0 or s.late ==", False),
+    "a sequence": ("return s.late ==", "return len(s.past[0]) > 1 or s.late ==", True),  # which is no bag
 }
+LEVEL = 'volatile("level", '
 
 
 @pytest.mark.parametrize(("old", "new", "unordered"), READS.values(), ids=READS.keys())
@@ -331,6 +340,8 @@ def test_one_place_stands_for_all_where_nothing_looks_at_what_is_in_flight(
     path = tmp_path / "few.py"
     text = TEXT.read_text(encoding="utf-8")
     assert old in text
+    text = text.replace(LEVEL, f'volatile("past", Seq(Bool(), 1), "a sequence"),\n        {LEVEL}')
+    text = text.replace("    Node,\n", "    Node,\n    Seq,\n", 1)
     path.write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
     found = argument_of(str(path))
     assert found is not None

@@ -10,9 +10,11 @@ from test_tla import JAR, needs_tlc
 
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, check_names, module_of
+from checker.tla.places import Place
 from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
+from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.model import Configuration, Model
@@ -100,7 +102,16 @@ def test_a_view_that_is_read_after_a_change_is_refused(tmp_path: Path, lines: li
 
 
 def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
-    written(tmp_path, "shown = s.items", "s.out = len(shown)", "s.items.append(1)")
+    """Nor is one that a call is given the length of, before it changes what that shows."""
+    longer = "def longer(s: State, n: int) -> int:\n    s.items.append(1)\n    return n\n\n\n"
+    lines = (
+        "shown = s.items",
+        "s.out = len(shown)",
+        "s.items.append(1)",
+        "now = s.items",
+        "s.out = longer(s, len(now))",
+    )
+    written(tmp_path, *lines, old="def ready(", new=f"{longer}def ready(")
 
 
 def test_a_name_that_shows_something_in_another_function_is_none(tmp_path: Path) -> None:
@@ -169,6 +180,20 @@ PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, no
 '''
 
 
+def test_a_place_inside_a_value_is_in_no_field() -> None:
+    """So that no field counts as changed with it."""
+    assert Place(None, t.Var(t.STATE, "shown"), ()).field_name == ""
+
+
+def test_a_value_is_not_changed_through_a_name(tmp_path: Path) -> None:
+    """A name of a sequence is a copy in TLA+."""
+    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Seq(Int(0, 1), 2)").replace("import Int,", "import Int, Seq,")
+    text = text.replace("    s.kept[p] = 1", "    shown = s.kept[p]\n    shown[0] = 1")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    with pytest.raises(Untranslatable, match=r"turn.*kept.py:\d+\): a message is changed outside the state"):
+        module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept")
+
+
 def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
     """However many of its ways return: else the module would double with each `if`."""
     divided = """    if s.kept[p] > 1:
@@ -185,6 +210,21 @@ def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
     assert made.count("!.kept[p] = 77") == 1
+
+
+def test_a_helper_is_an_operator_and_a_field_of_one_value_a_number(tmp_path: Path) -> None:
+    helper = (
+        'def more(s: State, p: Node, k: int) -> int:\n    """How far it comes."""\n'
+        "    return s.kept[p] + s.step[p] * k\n\n\n@action"
+    )
+    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 9)").replace("@action", helper)
+    text = text.replace('"what it keeps")', '"what it keeps"), stored("step", Int(3, 3), "how far it goes")')
+    text = text.replace("    s.kept[p] = 1", "    k = s.kept[p]\n    s.kept[p] = more(s, p, k) if k < 2 else 0")
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "\n\\* How far it comes.\nmore__own(s, p, k) == s.kept[p] + (3 * k)\n" in made
+    assert "THEN more__own(s, p, k) ELSE 0]" in made
+    assert "step |->" not in made
 
 
 def test_values_of_an_enumeration_have_their_names(tmp_path: Path) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
+import subprocess
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +22,7 @@ from checker.explore.result import Exploration, Limits
 from checker.tla.control import gathered, without_idle_rounds
 from checker.tla.env import Env, Fresh
 from checker.tla.module import Module, Untranslatable, module_of
-from checker.tla.syntax import FALSE, If, Let, Node, Text, conj, disj, flat, let
+from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, Text, conj, definition, disj, flat, let, neg
 from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
 from invariants import properties_of
 from invariants.registry import STEP, Property
@@ -224,6 +228,34 @@ def test_what_nothing_asks_for_is_not_defined() -> None:
     assert let([head], Text("1")) == Text("1")
 
 
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        (Text("s.role[p] = x", True), "s.role[p] # x"),
+        (Text("f(a, b[1]) # c", True), "f(a, b[1]) = c"),
+        (Text("p \\in s.Q[l]", True), "p \\notin s.Q[l]"),
+        (Text("~done(s)"), "done(s)"),
+        (Text("a = b /\\ c", True), "~(a = b /\\ c)"),
+        (Text("IF c THEN x ELSE y = z", True), "~(IF c THEN x ELSE y = z)"),
+        (Text("\\E k \\in S : f(k) = x", True), "~(\\E k \\in S : f(k) = x)"),
+        (Text("Cardinality({k \\in S : g(k) = x}) = 2", True), "~(Cardinality({k \\in S : g(k) = x}) = 2)"),
+        (Text("f(x = y)"), "~f(x = y)"),
+    ],
+)
+def test_the_contrary_of_a_comparison_is_another_and_of_all_else_it_is_not(said: Text, denied: str) -> None:
+    assert flat(neg(said)).text == denied
+
+
+def test_a_definition_is_one_line_where_it_fits() -> None:
+    part = Text("some_function(state, process) = 1", True)
+    assert definition("f(s)", disj(part, Text("c"))) == "f(s) == (some_function(state, process) = 1) \\/ c"
+    long = definition("f(s)", disj(*(Text(f"{part.text}{k}", True) for k in range(9))))
+    assert long.splitlines()[:2] == ["f(s) ==", f"  \\/ {part.text}0"]
+    assert max(map(len, long.splitlines())) < WIDTH
+    named = definition("f(s)", Let((("a", Text("1")),), Text("a + a", True)))
+    assert named == "f(s) ==\n  LET a == 1\n  IN  a + a", "and what it names has a line of its own"
+
+
 def test_a_name_without_a_letter_gets_one() -> None:
     """TLA+ has no name `_`, which a loop that counts may have."""
     assert Fresh(set()).name("_") == "unused"
@@ -365,3 +397,38 @@ def test_what_tlc_prints_is_read() -> None:
         parsed(f"Error: The first argument of Assert evaluated to FALSE\n{end}\n{deep}")
     with pytest.raises(TlcFailed, match="Could not"):
         parsed("TLC2\nError: Could not find the module\nFinished in 00s\n")
+
+
+class Java:
+    """TLC, for as long as it is let: each run takes 3 seconds of a CPU, after 20 that others took."""
+
+    def __init__(self, said: bytes | None) -> None:
+        self.said, self.spent = said, 20.0
+
+    def run(self, *_: Any, timeout: float | None, **__: Any) -> subprocess.CompletedProcess[str]:
+        self.spent += 3
+        if timeout is not None:
+            raise subprocess.TimeoutExpired("java", timeout, self.said)
+        return subprocess.CompletedProcess("java", 0, (self.said or b"").decode(), "")
+
+    def getrusage(self, who: int) -> Any:
+        assert who == resource.RUSAGE_CHILDREN
+        return SimpleNamespace(ru_utime=self.spent * 0.75, ru_stime=self.spent * 0.25)
+
+
+def test_a_run_of_tlc_has_its_own_cpu_time_and_may_end_before_it_says_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = "40 states generated (1 s/min), 30 distinct states found (1 ds/min), 6 left"
+    empty = Module("Empty", "", "", (), False)
+
+    def counted(said: bytes | None, limit: float | None) -> Counts:
+        java = Java(said)
+        monkeypatch.setattr(subprocess, "run", java.run)
+        monkeypatch.setattr(resource, "getrusage", java.getrusage)
+        return run_tlc(JAR, empty, limit=limit)
+
+    done = counted(f"{progress}\nThe depth of the complete state graph search is 4.".encode(), None)
+    assert (done.distinct, done.seconds, done.ended) == (30, 3.0, True)
+    cut = counted(progress.encode(), 1.0)
+    assert (cut.distinct, cut.seconds, cut.ended) == (30, 3.0, False)
+    with pytest.raises(TlcFailed, match=r"no counts: nothing$"):
+        counted(None, 1.0)
