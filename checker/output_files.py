@@ -7,9 +7,9 @@ import os
 import stat
 from pathlib import Path
 
-from checker.errors import RequestError
+from checker.errors import NoVerdict, RequestError
 
-__all__ = ["check_writable", "write_file"]
+__all__ = ["check_writable", "save_file", "write_file"]
 
 
 def check_writable(path: Path, option: str, regular: bool = False) -> None:
@@ -60,3 +60,14 @@ def write_file(path: Path, data: bytes) -> str:
                 target.unlink(missing_ok=True)
         return f"cannot write {path}: {problem.strerror}"
     return ""
+
+
+def save_file(path: Path, data: bytes) -> None:
+    """Write a file as `write_file` does.
+
+    Raises:
+        NoVerdict: it could not be written.
+    """
+    trouble = write_file(path, data)
+    if trouble:
+        raise NoVerdict(trouble)

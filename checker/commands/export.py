@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from checker.commands.common import (
-    HELD,
-    INPUT,
-    PATH,
-    PROTOCOL_HELP,
-    NoVerdict,
-    Subcommand,
-    at_least,
-    budget_options,
-    check_writable,
-    near,
-    plain,
-    say,
-    verified_trace,
-    write_file,
-)
-
-if TYPE_CHECKING:
-    from traces import Trace
+from checker.commands.common import HELD, INPUT, PATH, PROTOCOL_HELP, Subcommand, budget_options, say
+from checker.commands.requested import model_request
+from checker.requests.export import FORMATS, ExportRequest, answer
+from checker.requests.export_model import ExportModelRequest
+from checker.requests.export_model import answer as module_of
 
 __all__ = ["export"]
-
-FORMATS = ("text", "json", "itf", "mermaid", "html", "svg", "png", "parquet", "tla")
-INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # nothing for a terminal
-
 
 EXAMPLES = """\b
 Examples:
@@ -68,8 +50,8 @@ def refuse_model_options() -> None:
 @click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options()
 @click.option("--network", default="", metavar="NAME", help="As `zabcheck` takes it.")
-@click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
-@click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
+@click.option("--max-epoch", type=int, help="Largest epoch; derived if not given.")
+@click.option("--channel", type=int, help="Messages a channel holds; derived if not given.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="State only this property (repeatable).")
 @click.option("--no-symmetry", is_flag=True, help="The configuration has TLC count renamings of a state apart.")
 def export(trace: Path | None, form: str, output: Path | None, model: bool, **flags: Any) -> int:
@@ -79,62 +61,22 @@ def export(trace: Path | None, form: str, output: Path | None, model: bool, **fl
     PNG) or an event table (Parquet). A model (--model): to tla, a module and its .cfg beside it, which TLC explores.
     """
     if model:
-        from checker.commands.export_model import export_model
-
-        return export_model(trace, form, output, **flags)
+        if trace is not None:
+            raise click.UsageError("--model writes a model, and a trace is given: one of the two")
+        if form != "tla":
+            raise click.UsageError(f"a model goes --to tla, not to {form}")
+        return export_model(str(output or ""), **flags)
     refuse_model_options()
-    if form == "tla":
-        raise click.UsageError("to tla goes a whole model, not a trace: --model")
-    if trace is None:
+    if trace is None and form != "tla":
         raise click.UsageError("Missing argument 'TRACE'.")
-    if form not in FORMATS:
-        raise click.UsageError(f"there is no format {form!r}; there are {', '.join(FORMATS)}{near(form, FORMATS)}")
-    if output is not None:
-        check_writable(output, "--output", regular=form == "parquet")
-    elif form in INTO_FILES:
-        raise click.UsageError(f"{INTO_FILES[form]} goes to a file: --output FILE")
-
-    from traces import EXPORTS
-    from traces.pictures import PICTURES
-    from traces.pictures.png import NoRasterizer
-
-    given = verified_trace(trace)
-    if form == "parquet":
-        assert output is not None
-        return write_table(given, output)
-    try:
-        data = PICTURES[form](given) if form in PICTURES else plain(EXPORTS[form](given)).encode()
-    except NoRasterizer as problem:
-        raise click.UsageError(str(problem)) from None
-    if output is None:
-        return say(data.decode(), HELD)
-    trouble = write_file(output, data)
-    if trouble:
-        raise NoVerdict(trouble)
-    return HELD
+    data = answer(ExportRequest(str(trace or ""), form, str(output or "")))
+    return HELD if output is not None else say(data.decode(), HELD)
 
 
-def write_table(trace: Trace, output: Path) -> int:
-    """Write a trace as an event table.
-
-    Raises:
-        UsageError: what writes tables is not installed.
-        NoVerdict: the table cannot be written.
-    """
-    from traces.tables.own import write_own_trace
-    from traces.tables.recorded import observes, rows_of_trace
-    from traces.tables.table import TableError, TableWriter
-
-    try:
-        if not trace.model.protocol.declared.replicas:
-            trouble = write_own_trace(trace, output)
-            if trouble:
-                raise NoVerdict(trouble)
-            return HELD
-        with TableWriter(output, observes(trace.configuration.protocol)) as table:
-            table.add(rows_of_trace(trace))
-    except TableError as problem:
-        raise click.UsageError(str(problem)) from None
-    except OSError as problem:
-        raise NoVerdict(f"cannot write {output}: {problem.strerror}") from None
-    return HELD
+def export_model(output: str, **flags: Any) -> int:
+    """Write the module and its configuration, on stdout if no file is named; return the exit code."""
+    request = ExportModelRequest(model_request(**flags), flags["names"], not flags["no_symmetry"], output)
+    module, configuration = module_of(request)
+    if output:
+        return HELD
+    return say(f"{module}The configuration, {request.name}.cfg:\n\n{configuration}", HELD)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, Subcommand, near, say
+from checker.commands.common import HELD, Subcommand, say
+from checker.requests.plan import PlanRequest, answer
 
 if TYPE_CHECKING:
     from zabspec.timed.planned import Plan
-    from zabspec.timed.setting import Disk, Setting
+    from zabspec.timed.setting import Setting
 
 __all__ = ["plan"]
 
@@ -66,37 +66,8 @@ def plan(
 
     A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
     """
-    from zabspec.timed import planned
-    from zabspec.timed.setting import Setting
-
-    found = disk_named(disk, forced_write)
-    given = {"--servers": servers, "--latency": latency, "--size": size, "--outstanding": outstanding}
-    for name, value in given.items():
-        planned.check_held(name, value)
-    setting = Setting(servers, found, size=size, outstanding=outstanding, round_trip=latency, jitter=latency // 20)
-    answer = planned.plan(setting)
-    return say(json.dumps(as_dict(setting, answer), indent=1) if as_json else text(setting, answer), HELD)
-
-
-def disk_named(name: str, forced_write: int | None) -> Disk:
-    """
-    Raises:
-        UsageError: there is no such disk, or none to force to.
-        ConfigError: the model was not held against such forced writes.
-    """
-    from zabspec.timed.planned import check_held
-    from zabspec.timed.setting import DISKS
-
-    if name not in DISKS:
-        hint = near(name, DISKS) or f"; there are {', '.join(DISKS)}"
-        raise click.UsageError(f"there is no disk {name!r}{hint}")
-    disk = DISKS[name]
-    if forced_write is None:
-        return disk
-    if not disk.force:
-        raise click.UsageError("--forced-write does not go with --disk none, to which nothing is forced")
-    check_held("--forced-write", forced_write)
-    return replace(disk, force=forced_write, spread=forced_write // 4, why=f"{ms(forced_write)} as you say")
+    setting, found = answer(PlanRequest(servers, latency, disk, forced_write, size, outstanding))
+    return say(json.dumps(as_dict(setting, found), indent=1) if as_json else text(setting, found), HELD)
 
 
 def ms(nanoseconds: float) -> str:
@@ -133,31 +104,31 @@ def assumptions(setting: Setting) -> list[str]:
     ]
 
 
-def bound_said(setting: Setting, answer: Plan) -> str:
+def bound_said(setting: Setting, plan: Plan) -> str:
     """What bounds throughput, in a sentence."""
-    if answer.bound == "interface":
+    if plan.bound == "interface":
         others = setting.servers - 1
         sent = "to its follower" if others == 1 else f"{others} times, once to each follower"
-        return f"the leader's interface, which sends every operation {sent}: at most {rate(answer.limit)} a second"
-    if answer.bound == "disk":
-        return f"the disk, forced {ms(setting.disk.force)} at a time, {answer.batch:,.0f} operations together"
-    return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(answer.busy)}"
+        return f"the leader's interface, which sends every operation {sent}: at most {rate(plan.limit)} a second"
+    if plan.bound == "disk":
+        return f"the disk, forced {ms(setting.disk.force)} at a time, {plan.batch:,.0f} operations together"
+    return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(plan.busy)}"
 
 
-def text(setting: Setting, answer: Plan) -> str:
+def text(setting: Setting, plan: Plan) -> str:
     """For people."""
-    low, middle, high = answer.throughput
-    least, alone, most = answer.latency
+    low, middle, high = plan.throughput
+    least, alone, most = plan.latency
     lines = [
         f"throughput   {rate(middle)} operations of {setting.size:,} bytes a second ({rate(low)} to {rate(high)}), "
         f"{setting.outstanding:,} outstanding",
-        f"latency      {ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(answer.busy)} at that throughput",
-        f"bound by     {bound_said(setting, answer)}",
+        f"latency      {ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(plan.busy)} at that throughput",
+        f"bound by     {bound_said(setting, plan)}",
     ]
-    if answer.more is None:
+    if plan.more is None:
         lines.append("one more     is beyond what the model was held against")
     else:
-        throughput, latency = answer.more
+        throughput, latency = plan.more
         now, then = (setting.servers - 1) // 2, setting.servers // 2
         survives = f"survives {crashes(then)}, not {now}" if then > now else f"survives {crashes(now)}, as before"
         lines.append(
@@ -170,16 +141,16 @@ def text(setting: Setting, answer: Plan) -> str:
     )
 
 
-def as_dict(setting: Setting, answer: Plan) -> dict[str, Any]:
+def as_dict(setting: Setting, plan: Plan) -> dict[str, Any]:
     """For machines: operations a second, nanoseconds, bytes."""
-    said = answer.as_json()
+    said = plan.as_json()
     for name in ("throughput", "latency"):
         said[name] = dict(zip(("least", "mean", "most"), said[name], strict=True))
-    if answer.more is not None:
+    if plan.more is not None:
         said["more"] = {
             "servers": setting.servers + 1,
-            "throughput": answer.more[0],
-            "latency": answer.more[1],
+            "throughput": plan.more[0],
+            "latency": plan.more[1],
             "survives": setting.servers // 2,
         }
     asked = {

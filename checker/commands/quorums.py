@@ -8,18 +8,17 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, INPUT, NO_VERDICT, VIOLATED, Subcommand, say, seconds
+from checker.commands.common import INPUT, Subcommand, say
+from checker.requests.quorums import QuorumsRequest, answer
 
 __all__ = ["quorums"]
-
-LARGEST = 1 << 20  # bytes of a configuration
 
 
 @click.command(cls=Subcommand)
 @click.argument("config", type=INPUT)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the solver.")
 @click.option(
-    "--query-limit", type=float, default=10.0, show_default=True, callback=seconds, metavar="SECONDS",
+    "--query-limit", type=float, default=10.0, show_default=True, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
@@ -29,59 +28,9 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
     many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
     """
-    from checker.symbolic.solver import interruptibly
-    from traces.zookeeper.ensemble import ConfigError, parse
-    from zabspec.files import read_bytes
-
-    try:
-        ensemble = parse(read_bytes(config, LARGEST).decode())
-    except OSError as problem:
-        raise click.UsageError(f"{config}: {problem.strerror}") from None
-    except (UnicodeDecodeError, ValueError):
-        raise click.UsageError(f"{config} is not text") from None
-    except ConfigError as problem:
-        raise click.UsageError(f"{config}: {problem}") from None
-    report, code = interruptibly(lambda: answered(ensemble, query_limit, seed))
-    return say(json.dumps(report, indent=1) if as_json else text(report), code)
-
-
-def answered(ensemble: Any, limit: float, seed: int) -> tuple[dict[str, Any], int]:
-    """Everything there is to say, and the exit code."""
-    from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
-    from checker.symbolic.solver import Answer
-
-    general = arithmetic(limit, seed)
-    result, two = intersection(ensemble, limit, seed, general)
-    negative = ensemble.lightest < 0
-    none = not ensemble.is_quorum(frozenset(ensemble.participants)) and not negative
-    report: dict[str, Any] = {
-        "kind": ensemble.kind,
-        "participants": list(ensemble.participants),
-        "observers": list(ensemble.observers),
-        "intersection": result.answer.value,
-        "seconds": round(result.seconds, 4),
-        "reason": result.reason,
-        "disjoint_quorums": [sorted(q) for q in two],
-        "has_quorum": not none,
-        "survives": None,
-        "lemmas": [
-            {"name": x.name, "answer": x.answer.value, "seconds": round(x.seconds, 4), "example": x.example}
-            for x in [*general, *zxid_lemmas(limit, seed)]
-        ],
-    }
-    if not (none or negative):
-        survives = survival(ensemble)
-        report["survives"] = {
-            "any": survives.any_of,
-            "stopped_by": sorted(survives.stopped_by),
-            "at_best": survives.some_of,
-            "enough": sorted(survives.enough),
-        }
-    if two:
-        return report, VIOLATED
-    undecided = any(x["answer"] == Answer.UNDECIDED.value for x in report["lemmas"])
-    undecided = undecided or result.answer is Answer.UNDECIDED
-    return report, NO_VERDICT if undecided or none else HELD
+    found = answer(QuorumsRequest(str(config), seed, query_limit))
+    report = found.as_json()
+    return say(json.dumps(report, indent=1) if as_json else text(report), found.code)
 
 
 def text(report: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, NoVerdict, Subcommand, check_writable, complain, say, write_file
+from checker.commands.common import INPUT, PATH, Subcommand, check_writable, complain, say
+from checker.output_files import save_file
 
 __all__ = ["report"]
 
@@ -45,9 +46,7 @@ def report(run: Path, page: Path | None, again: bool) -> int:
         return code
     if page == Path("-"):
         return say(text, code)
-    trouble = write_file(page, text.encode())
-    if trouble:
-        raise NoVerdict(trouble)
+    save_file(page, text.encode())
     return code
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from traces.zookeeper.difference import Difference
     from traces.zookeeper.server import Directory
 
-__all__ = ["SERVERS", "AuditRequest", "answer", "compare"]
+__all__ = ["SERVERS", "AuditRequest", "answer", "compare", "config_text"]
 
 LARGEST = 1 << 20  # bytes of a configuration
 SERVERS = 64
@@ -68,7 +68,7 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
     """
     from traces.zookeeper.audit import audit
 
-    config = config_text(Path(request.config) if request.config else None)
+    config = config_text(Path(request.config)) if request.config else None
     directories = directories_of(request.servers)
     check_numbers(directories, config)
     if request.engine != "spark":
@@ -132,14 +132,12 @@ def names_of(paths: list[Path]) -> list[str]:
     return [f"{one_line(p[-1])}#{k}" for k, p in enumerate(parts, 1)]
 
 
-def config_text(path: Path | None) -> str | None:
-    """Return the text of a configuration; None: none is named.
+def config_text(path: Path) -> str:
+    """Return the text of a configuration.
 
     Raises:
         RequestError: the configuration cannot be read, or is none.
     """
-    if path is None:
-        return None
     from traces.zookeeper.ensemble import ConfigError, parse
     from zabspec.files import read_bytes
 

@@ -14,6 +14,7 @@ from checker.requests.counterexamples import counterexample
 from checker.requests.model import ModelRequest
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Request, at_least, seconds
+from checker.requests.saved import verified_trace
 
 if TYPE_CHECKING:
     from checker.report.bounded import BoundedReport, Broken
@@ -75,17 +76,9 @@ class BmcRequest(Request):
             from checker.symbolic.granted import sized
 
             return sized(self.model.configuration()), ()
-        from traces import TraceError, read_trace, verify
-
         name, _, number = self.source.rpartition(":")
         at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
-        path = Path(self.source if at is None else name)
-        try:
-            trace = read_trace(path)
-            verify(trace)
-        except TraceError as problem:
-            text = str(problem)
-            raise RequestError(text if str(path) in text else f"{path}: {text}") from None
+        trace = verified_trace(Path(self.source if at is None else name))
         words = tuple(step.word.word for step in trace.steps)
         if at is not None and at > len(words):
             raise RequestError(f"--from {self.source}: the trace has {len(words)} steps")

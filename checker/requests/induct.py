@@ -12,7 +12,7 @@ from checker.errors import RequestError
 from checker.requests.model import ModelRequest, near, protocol_named
 from checker.requests.properties import required_witnesses
 from checker.requests.ready import make_ready
-from checker.requests.request import Request, at_least, seconds
+from checker.requests.request import Request, at_least, seconds, solver_seed
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
@@ -68,8 +68,7 @@ class InductRequest(Request):
         at_least(self, 0, "witness_states")
         at_least(self, 1, "k", "jobs")
         seconds(self, "seconds", "time_limit")
-        if not 0 <= self.seed < 2**32:
-            raise RequestError("--seed must be 0 to 4294967295")
+        solver_seed(self.seed)
         if self.assume and not self.clauses:
             raise RequestError("--assume goes with --clause; without it every clause is asked about, and assumed")
 

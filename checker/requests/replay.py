@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.request import Request
+from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -19,20 +19,10 @@ BUG = "a bug of zabcheck, please report it"
 
 
 @dataclass(frozen=True)
-class ReplayRequest(Request):
-    """A replay of a saved trace.
-
-    Attributes:
-        trace: its file.
-    """
+class ReplayRequest(TraceRequest):
+    """A replay of a saved trace."""
 
     kind: ClassVar[str] = "replay"
-
-    trace: str = ""
-
-    def validate(self) -> None:
-        if not self.trace:
-            raise RequestError("name the trace to replay")
 
     def read(self) -> Trace:
         """Return the trace.

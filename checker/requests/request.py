@@ -12,10 +12,13 @@ from typing import Any, ClassVar, Self
 
 from checker.errors import RequestError
 
-__all__ = ["Request", "at_least", "bytes_of", "flag", "seconds"]
+__all__ = ["Request", "at_least", "bytes_of", "flag", "seconds", "solver_seed"]
 
 # Fields whose flag has another name.
-FLAGS = {"properties": "property", "goals": "goal", "symmetry": "no-symmetry", "how": "search", "number": "mutate"}
+FLAGS = {
+    "properties": "property", "goals": "goal", "symmetry": "no-symmetry", "how": "search", "number": "mutate",
+    "runs": "random",
+}  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -148,6 +151,16 @@ def seconds(request: Request, *names: str) -> None:
         value = getattr(request, name)
         if value is not None and not (math.isfinite(value) and value > 0):
             raise RequestError(f"{flag(name)} must be a number of seconds above 0, not {value:g}")
+
+
+def solver_seed(*seeds: int) -> None:
+    """Check that z3 takes these seeds.
+
+    Raises:
+        RequestError: one is out of range.
+    """
+    if any(not 0 <= seed < 2**32 for seed in seeds):
+        raise RequestError("--seed must be 0 to 4294967295")
 
 
 def bytes_of(text: str, name: str) -> int:

@@ -219,7 +219,7 @@ def chunk(png: bytes, name: bytes) -> bytes:
 def test_the_command_writes_each(tmp_path: Path) -> None:
     from test_cli import run
 
-    from checker.commands.export import FORMATS
+    from checker.requests.export import FORMATS
     from traces import EXPORTS
 
     assert set(FORMATS) == {*EXPORTS, *PICTURES, "parquet", "tla"}  # the last is of a model, not of a trace

@@ -4,7 +4,7 @@ First steps are taken out, in ever smaller runs (Zeller's ddmin): what is left i
 step finding the one that does the same where things stand now, and being left out if there is none.
 Then the question is made smaller: transactions, processes and budgets that are not needed go. What
 comes out is an ordinary trace of a smaller configuration; the explorer may then be asked for the
-shortest in it (`checker/commands/minimise.py`).
+shortest in it (`checker/requests/minimise.py`).
 """
 
 from __future__ import annotations

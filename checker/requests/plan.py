@@ -1,0 +1,98 @@
+"""Estimate the throughput and the latency of an ensemble, by the handlers of zab in a world with time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import RequestError
+from checker.requests.model import near
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from zabspec.timed.planned import Plan
+    from zabspec.timed.setting import Disk, Setting
+
+__all__ = ["PlanRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class PlanRequest(Request):
+    """An ensemble, its network and its load.
+
+    Attributes:
+        servers: of the ensemble.
+        latency: nanoseconds between two servers there and back.
+        disk: one of `zabspec.timed.setting.DISKS`.
+        forced_write: nanoseconds that forcing the log takes; None: as the disk has it.
+        size: bytes of an operation.
+        outstanding: operations not yet delivered at any time.
+    """
+
+    kind: ClassVar[str] = "plan"
+
+    servers: int = 3
+    latency: int = 100_000
+    disk: str = "cache"
+    forced_write: int | None = None
+    size: int = 1024
+    outstanding: int = 1000
+
+    def setting(self) -> Setting:
+        """Return what is simulated.
+
+        Raises:
+            RequestError: there is no such disk, or a value is outside what the model was validated for.
+        """
+        from zabspec.own.authoring import ConfigError
+        from zabspec.timed.planned import check_held
+        from zabspec.timed.setting import Setting
+
+        try:
+            disk = self.forced_disk()
+            for name in ("servers", "latency", "size", "outstanding"):
+                check_held(f"--{name}", getattr(self, name))
+        except ConfigError as problem:
+            raise RequestError(str(problem)) from None
+        return Setting(
+            self.servers,
+            disk,
+            size=self.size,
+            outstanding=self.outstanding,
+            round_trip=self.latency,
+            jitter=self.latency // 20,
+        )
+
+    def forced_disk(self) -> Disk:
+        """Return the disk, with the forced writes of the request.
+
+        Raises:
+            RequestError: there is no such disk, or nothing is forced to it.
+            ConfigError: the model was not validated for such forced writes.
+        """
+        from zabspec.timed.planned import check_held
+        from zabspec.timed.setting import DISKS
+
+        name, force = self.disk, self.forced_write
+        if name not in DISKS:
+            hint = near(name, DISKS) or f"; there are {', '.join(DISKS)}"
+            raise RequestError(f"there is no disk {name!r}{hint}")
+        disk = DISKS[name]
+        if force is None:
+            return disk
+        if not disk.force:
+            raise RequestError("--forced-write does not go with --disk none, to which nothing is forced")
+        check_held("--forced-write", force)
+        return replace(disk, force=force, spread=force // 4, why=f"{force / 1e6:.3g} ms as you say")
+
+
+def answer(request: PlanRequest) -> tuple[Setting, Plan]:
+    """Simulate the ensemble; return what was simulated, and what came of it.
+
+    Raises:
+        RequestError: the request is outside what the model was validated for.
+    """
+    from zabspec.timed.planned import plan
+
+    setting = request.setting()
+    return setting, plan(setting)

@@ -1,0 +1,66 @@
+"""Look for a plain seeded run that violates the property that a counterexample violates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import RequestError
+from checker.requests.request import at_least, seconds
+from checker.requests.saved import TraceRequest, verified_trace
+
+if TYPE_CHECKING:
+    from traces import Trace
+    from traces.shorten.realise import Realised
+
+__all__ = ["RealiseRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class RealiseRequest(TraceRequest):
+    """A search for a seed and flags of the simulator.
+
+    Attributes:
+        attempts: runs that are tried at most.
+        time_limit: seconds in all.
+        threads: None: all cores.
+    """
+
+    kind: ClassVar[str] = "realise"
+
+    attempts: int = 200_000
+    time_limit: float = 60.0
+    threads: int | None = None
+
+    def validate(self) -> None:
+        super().validate()
+        at_least(self, 1, "attempts", "threads")
+        seconds(self, "time_limit")
+
+
+def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None) -> tuple[Trace, Realised | int]:
+    """Return the counterexample, and the run that was found, or how many were tried in vain.
+
+    Args:
+        begin: called with the counterexample before runs are tried.
+
+    Raises:
+        RequestError: there is no such trace, or simulated runs are not judged by the property that it violates.
+    """
+    from traces.shorten.realise import realise, wanted_of
+
+    given = verified_trace(Path(request.trace))
+    name, protocol = given.property_name, given.model.protocol
+    if not name:
+        raise RequestError(f"{request.trace} breaks no property")
+    wanted = wanted_of(name, given.configuration)
+    if begin is not None:
+        begin(given)
+    try:
+        return given, realise(wanted, request.attempts, request.time_limit, request.threads or os.cpu_count() or 1)
+    except KeyError:
+        judged = "of histories" if protocol.declared.replicas else "of histories, or of states without their mail"
+        raise RequestError(f"{name} is not a property {judged}, which simulated runs are judged by") from None
