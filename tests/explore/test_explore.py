@@ -7,7 +7,6 @@ import itertools
 from types import FunctionType
 
 import pytest
-from conftest import CONFIGURATIONS
 
 from checker.explore import breadth_first as explore
 from checker.explore import compiled, kernel
@@ -19,6 +18,7 @@ from checker.explore.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, property_named
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
+from tests.models import CONFIGURATIONS
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 
