@@ -51,7 +51,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    beforehand.rewrite(config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+
+from zabspec import zab
 
 TESTS = Path(__file__).parents[1]
 FILES = sorted(path for path in TESTS.rglob("*.py") if "texts" not in path.parts)
@@ -54,3 +57,13 @@ def test_no_test_module_imports_one_of_another_folder() -> None:
         and module.rpartition(".")[0] != ".".join(path.parent.relative_to(TESTS.parent).parts)
     ]
     assert not found
+
+
+def test_no_test_imports_a_private_module_of_pytest() -> None:
+    assert not [place(path, line) for path in FILES for line, module in imports(path) if module.startswith("_pytest")]
+
+
+def test_the_project_is_imported_as_it_is() -> None:
+    """pytest's own finder, whose loader rewrites assertions, loads none of it; it does this test."""
+    assert type(zab.__loader__) is SourceFileLoader
+    assert type(__loader__) is not SourceFileLoader
