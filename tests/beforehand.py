@@ -1,39 +1,33 @@
-"""What is done once for all processes of the tests, that each would do for itself otherwise.
+"""What has to be so before a test imports anything of the project.
 
-pytest rewrites the assertions of each file of the tests that it imports. In a clean tree that is seconds of work, which
-every worker of pytest-xdist would do at the same time as the others. It is done before they begin, by pytest's own
-functions, which nobody promises: without them workers begin later, and that is all.
-
-The project's own packages are taken as they are, though pytest would rewrite them: what is compiled is kept under a key
-that has the code of the compiler, and rewritten code would be another's, so that every model that a test compiles, and
-a command or a task that it starts compiles as well, would be compiled twice.
+The project's own packages are imported as they are, though pytest would rewrite their assertions, since zabcheck is a
+plugin of it: what is compiled is kept under a key that has the code of the compiler, and rewritten code would be
+another's, so that every model that a test compiles, and a command or a task that it starts compiles as well, would be
+compiled twice.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import sys
-from pathlib import Path
-
-import pytest
-from _pytest.assertion import rewrite as made
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 
 PACKAGES = ("zabspec", "invariants", "traces", "checker", "zabcheck")
-TOP = Path(__file__).parent.parent
 
 
-def leave_packages() -> None:
-    """What is imported of the project from here on is not rewritten."""
-    for finder in sys.meta_path:
-        if isinstance(finder, made.AssertionRewritingHook):
-            with contextlib.suppress(Exception):
-                finder._must_rewrite.difference_update(PACKAGES)
-                finder._marked_for_rewrite_cache.clear()
+class AsTheyAre(MetaPathFinder):
+    """Finds the project's modules as Python does; in front of pytest's finder, which rewrites what it finds."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in PACKAGES else None
 
 
-leave_packages()
+sys.meta_path.insert(0, AsTheyAre())
 
 from zabspec.language.jit import cache_folder  # noqa: E402
 
@@ -45,29 +39,3 @@ def keep_bytecode() -> None:
         folder = cache_folder()
         sys.dont_write_bytecode = False
         sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(folder.with_name(f"{folder.name}-bytecode"))
-
-
-def rewrite(config: pytest.Config) -> None:
-    """Rewrite what is imported, on two cores, if several workers are to begin."""
-    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
-        gc.disable()  # syntax is in no circle
-        with contextlib.suppress(Exception):
-            rewrite_files(config)
-        gc.enable()
-
-
-def rewrite_files(config: pytest.Config) -> None:
-    """Keep what pytest makes of each file where it looks for it, unless it is there."""
-    state = config.stash[made.assertstate_key]
-    files = sorted((TOP / "tests").rglob("*.py"), key=lambda file: file.stat().st_size)
-    child = os.fork()
-    for path in files[child == 0 :: 2]:
-        folder = made.get_cache_dir(path)
-        kept = folder / f"{path.stem}{made.PYC_TAIL}"
-        with contextlib.suppress(Exception):
-            if made._read_pyc(path, kept) is None and made.try_makedirs(folder):
-                source, code = made._rewrite_test(path, config)
-                made._write_pyc(state, code, source, kept)
-    if child == 0:
-        os._exit(0)
-    os.waitpid(child, 0)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from histories import (
+from checker.explore.compiled import Compiled
+from tests.histories import (
     JUDGED,
     Abcast,
     Accept,
@@ -20,8 +21,6 @@ from histories import (
     Synthetic,
     Txn,
 )
-
-from checker.explore.compiled import Compiled
 from traces.judging.runs import BITS
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.tally import COUNTS, Tally, Unit, judge_unit

@@ -5,17 +5,19 @@ No test passes or fails by a clock. `HANG` is no measure: nothing that works tak
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-__all__ = ["HANG", "cpu_of", "ended", "ticking", "until", "until_cpu"]
+__all__ = ["HANG", "cpu_of", "ended", "members", "ticking", "until", "until_cpu"]
 
 HANG = 1800.0  # seconds
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -77,3 +79,14 @@ def ticking(monkeypatch: pytest.MonkeyPatch, module: ModuleType, seconds: float)
     clock = SimpleNamespace(**{name: getattr(time, name) for name in dir(time) if not name.startswith("__")})
     clock.perf_counter = clock.monotonic = look
     monkeypatch.setattr(module, "time", clock)
+
+
+def members(session: int) -> list[str]:
+    """The processes of a session, those that have ended and wait for nobody left out."""
+    out = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                out.append(stat.parent.name)
+    return out

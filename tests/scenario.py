@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scenario_steps import Stepped
-from scenario_story import Output, Story, Trouble
-from scenario_ticks import Simulated
-
+from tests.scenario_steps import Stepped
+from tests.scenario_story import Output, Story, Trouble
+from tests.scenario_ticks import Simulated
 from traces import TraceError
 from traces.explain.text import configuration_text
 from zabspec.model import ConfigError, Configuration

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
-
 from invariants import PROPERTIES
 from invariants.registry import Property, meets
+from tests.scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
 from traces import Step, Trace, build_trace, changes, headline, state_json, why
 from traces.explain.names import counted, joined, message_text, process_name
 from traces.record.runner import Runner

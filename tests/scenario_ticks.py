@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
-
+from tests.scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
 from traces.judging.simulated import Judged, judge
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.model import Cluster

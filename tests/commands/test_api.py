@@ -17,7 +17,6 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import CliRunner
-from patience import HANG
 
 import zabcheck
 from checker import answers, api
@@ -26,6 +25,7 @@ from checker.commands.induct import induct
 from checker.commands.judge import judge
 from checker.commands.simulate import simulate
 from invariants.inductive import CLAUSES
+from tests.patience import HANG
 from zabcheck import language, neighbours
 from zabspec.own import authoring
 from zabspec.worlds import actor

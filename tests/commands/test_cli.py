@@ -9,7 +9,6 @@ import pty
 import re
 import resource
 import shlex
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
-from patience import HANG, ended, ticking, until_cpu
+from click.testing import Result
 
 from checker.cli import main
 from checker.explore import breadth_first
@@ -26,18 +24,13 @@ from checker.explore.compiled import Compiled
 from checker.report.junit import clean
 from checker.report.report import plural
 from invariants import PROPERTIES
+from tests.commands.running import BROKEN, TINY, interrupted, run
+from tests.patience import HANG, ticking
 from traces.explain.folding import aligned
 from zabspec.protocols.registry import PROTOCOLS
 
 SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
-TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
-BROKEN = (*TINY, "--variant", "small-quorum")
 COMMAND = [sys.executable, "-c", "from checker.cli import main; main()"]
-# What gets Ctrl-C sets the handler itself: a process that the tests were started from may have SIGINT ignored, as
-# shells do in the background, and what is done between fork and exec is done in a copy of a process full of libraries.
-# Where a signal ends it, it says where it was.
-HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from checker.cli import main; main()"
-HEARING = [sys.executable, "-X", "faulthandler", "-c", HEARS]
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Counterexamples are saved in the current folder: one of the test's own."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def first_sentence(text: str) -> str:
@@ -431,25 +418,6 @@ def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(
 def test_a_depth_asked_for_is_no_limit_but_a_limit_met_below_it_is() -> None:
     assert run(*TINY, "--depth", "16", "--max-states", "100000").exit_code == 0
     assert run(*TINY, "--depth", "20", "--max-states", "5").exit_code == 3
-
-
-def interrupted(
-    *arguments: str, after: float, environment: dict[str, str] | None = None
-) -> tuple[int, str, str, float]:
-    """Exit code and output of a command that gets Ctrl-C after so many CPU seconds, and how many it went on for."""
-    process = subprocess.Popen(
-        [*HEARING, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    try:
-        until_cpu(process, after)
-        out, err, spent = ended(process, signal.SIGINT)
-        return process.returncode, out, err, spent
-    finally:
-        process.kill()
 
 
 @pytest.mark.slow(seconds=2)

@@ -17,11 +17,11 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
-from patience import HANG
 
 from checker import ending, signals
 from checker.cli import main
 from checker.commands import common
+from tests.patience import HANG
 from traces.record.reading import strict_json
 from traces.tables import recorded
 from zabspec.files import read_bytes

@@ -17,15 +17,15 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
-from conftest import much
-from fuzz import ends
-from fuzz.running import Outcome, Setting
-from fuzz.truth import SENTENCE
-from patience import HANG
 
 from checker import ending
 from checker.cli import main
 from checker.commands.common import InputPath
+from tests.fuzz import ends
+from tests.fuzz.running import Outcome, Setting
+from tests.fuzz.truth import SENTENCE
+from tests.models import much
+from tests.patience import HANG
 from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small
 from zabspec.room import need_room
 

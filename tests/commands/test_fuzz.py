@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from fuzz.commands import commands
-from fuzz.files import ZOO, Damaged
-from fuzz.running import Outcome
-from fuzz.truth import faults, lies
-from patience import HANG
+
+from tests.fuzz.commands import commands
+from tests.fuzz.files import ZOO, Damaged
+from tests.fuzz.running import Outcome
+from tests.fuzz.truth import faults, lies
+from tests.patience import HANG
 
 TOP = Path(__file__).parents[2]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import BROKEN, TINY, run
 
 from checker.report.claimed import derived
 from checker.report.first_states import FIRST
 from invariants import NO_RUNTIME_ERROR, properties_of, property_named
+from tests.commands.running import BROKEN, TINY, run
 from zabspec.model import Configuration, Model
 
 

@@ -32,10 +32,8 @@ if importlib.util.find_spec("pyspark") is None:  # imported by what needs it: ha
 pytest.importorskip("pyarrow")
 
 from click.testing import CliRunner  # noqa: E402
-from conftest import judged  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from patience import HANG, until  # noqa: E402
 
 from checker.cli import main  # noqa: E402
 from checker.distributed import checkpoint as checkpoints  # noqa: E402
@@ -62,6 +60,8 @@ from checker.distributed.storage import Damaged, Storage  # noqa: E402
 from checker.explore.breadth_first import Explorer  # noqa: E402
 from checker.explore.compiled import Compiled  # noqa: E402
 from checker.explore.result import Exploration, Limits  # noqa: E402
+from tests.models import judged  # noqa: E402
+from tests.patience import HANG, until  # noqa: E402
 from traces.spark.java import find_java  # noqa: E402
 from traces.spark.session import session  # noqa: E402
 from traces.sweep.store import SOURCES  # noqa: E402

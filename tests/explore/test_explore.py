@@ -9,7 +9,6 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
-from conftest import CONFIGURATIONS
 
 from checker.explore import breadth_first as explore
 from checker.explore import compiled, kernel
@@ -21,6 +20,7 @@ from checker.explore.symmetry import Asymmetric, NotRenamings
 from invariants import PROPERTIES, properties_of, property_named
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
+from tests.models import CONFIGURATIONS
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 

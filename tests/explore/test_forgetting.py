@@ -11,13 +11,13 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
-from conftest import much
 
 from checker.explore.ample import FORGOTTEN, JUDGED_ALIKE, AmpleExplorer, Narrowing, forgets
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.result import Limits
 from invariants import PROPERTIES, properties_of
 from invariants.registry import STEP
+from tests.models import much
 from zabspec.model import Configuration, Model
 from zabspec.own.authoring import ConfigError
 from zabspec.protocols.registry import PROTOCOLS

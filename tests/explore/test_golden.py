@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CONFIGURATIONS, compiled, judged
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
+from tests.models import CONFIGURATIONS, compiled, judged
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from types import FunctionType
 
 import pytest
-from conftest import judged
 
 from checker.distributed import kernel as distributed_kernel
 from checker.distributed.code import Code, WideCode
@@ -21,6 +20,7 @@ from checker.live import kernel as live_kernel
 from checker.live.code import LiveCode
 from checker.search import kernel as search_kernel
 from checker.search.code import SearchCode
+from tests.models import judged
 from zabspec.language import memory, wrapping
 from zabspec.language.expressions import KERNEL
 from zabspec.language.frontend import FrontEnd

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from patience import HANG
 
 from checker.explore import memory
 from checker.explore.breadth_first import Explorer
@@ -19,6 +18,7 @@ from checker.explore.interpret import Interpreter
 from checker.explore.memory import HUGE, Block, Budget, LimitReached, machine_bytes
 from checker.explore.result import Limits
 from invariants import PROPERTIES
+from tests.patience import HANG
 from zabspec.model import Configuration, Model
 
 ONE = PROPERTIES[:1]

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import compiled, judged
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
@@ -19,6 +18,7 @@ from checker.explore.reaching import TRIED, Tried, reaching
 from checker.explore.result import Exploration, Limits
 from checker.report.report import Report
 from invariants import PROPERTIES
+from tests.models import compiled, judged
 from zabspec.model import Configuration
 
 TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import model, much, python_walked
 
 from checker.cli import main
 from checker.distributed.checkpoint import Checkpoint, Refused, digest
@@ -33,6 +32,7 @@ from checker.tla.module import module_of
 from invariants import properties_of
 from invariants.binding import full_namespace
 from invariants.registry import TERMINAL
+from tests.models import model, much, python_walked
 from zabspec.language import Role, StateView, reference
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model

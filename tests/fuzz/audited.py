@@ -10,16 +10,24 @@ import argparse
 import gzip
 import random
 import shutil
-import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "zookeeper"))
-
-from written import Txn, Written, create, failed_multi, history, multi, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import (
+    Txn,
+    Written,
+    create,
+    failed_multi,
+    history,
+    multi,
+    server,
+    snapshot_bytes,
+    tree_of,
+    zxid,
+)
 
 LONGEST, LARGEST = 10.0, 500 << 20  # CPU seconds, bytes
 NUMBERS = (0, 1, -1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 20, 12, 31, 32, 0x42)

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
-from test_sarif import validator
 
 from checker.cli import main
 from checker.commands import check as command
@@ -20,6 +19,7 @@ from checker.gate import running
 from checker.gate.configuration import read_matrix
 from checker.report import progress
 from checker.report.report import Counterexample
+from tests.report.sarif_schema import validator
 
 # Two-phase commit as `zabcheck init` writes it, two processes, in plain Python: 474 states, nothing is compiled.
 DEFAULTS = """
@@ -437,7 +437,7 @@ LIVE = ('protocol = "forgets.py"', 'engine = "live"')
 @pytest.mark.slow(seconds=4)
 def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: Path) -> None:
     """One that is not reached, with the length of the run that is told; defaults that are of explorations go by."""
-    from tests.live.test_lasso_files import FORGETS
+    from tests.live.lock import FORGETS
 
     (tmp_path / "forgets.py").write_text(FORGETS)
     expect = f'verdict = "violated", violated = {{ served = 8 }}, {SOURCE}'
@@ -470,7 +470,7 @@ def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: P
     ],
 )  # fmt: skip
 def test_a_wrong_question_about_goals_is_refused(text: str, said: str, gate: Gate, tmp_path: Path) -> None:
-    from tests.live.test_lasso_files import FORGETS
+    from tests.live.lock import FORGETS
 
     (tmp_path / "forgets.py").write_text(FORGETS)
     result = gate(text)

@@ -16,10 +16,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import compiled, walk
-from symbolic_states import fill
 
 from invariants.inductive import CLAUSES, MODULES, datagrams
+from tests.models import compiled, walk
+from tests.symbolic_states import fill
 from zabspec.language import Role, Seq
 from zabspec.model import Configuration
 

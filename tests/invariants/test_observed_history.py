@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from conftest import python_names
-
+from tests.models import python_names
 from zabspec.language import StateView
 from zabspec.model import Configuration, Model
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import HANG
 
 import invariants.inductive.impossible as golden
 from checker.commands.induct import publish
@@ -20,6 +19,7 @@ from checker.symbolic.induction import Induction, Move
 from checker.symbolic.possible import EPOCHS, Possible, Taken, pattern
 from checker.symbolic.solver import Answer
 from invariants.inductive import CASES, CLAUSES, SHAPES
+from tests.patience import HANG
 from zabspec import zab
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model

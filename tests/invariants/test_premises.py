@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 
 import pytest
-from conftest import DEFAULT, python_names
-from histories import Synthetic, Txn, model_of
-from test_ghosts import OwnVariant
-from test_paper import Run, proposed
 
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from invariants import MODULES, PROPERTIES, binding, property_named
 from invariants.registry import STEP, Property
+from tests.histories import Synthetic, Txn, model_of
+from tests.models import DEFAULT, OwnVariant, python_names
+from tests.protocols.paper_run import Run, proposed
 from zabspec.history import accept
 from zabspec.language.lang import Node, State
 from zabspec.language.reference import StateView

@@ -11,7 +11,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
-from histories import (
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from invariants import PROPERTIES, Property, property_named
+from invariants.registry import STEP
+from tests.histories import (
     JUDGED,
     NAIVE,
     Abcast,
@@ -30,12 +36,6 @@ from histories import (
     one_sequence,
     passes_agree,
 )
-
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.result import Limits
-from invariants import PROPERTIES, Property, property_named
-from invariants.registry import STEP
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
 

@@ -10,8 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import much
-from histories import (
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from tests.broken_histories import BREAKS
+from tests.histories import (
     Abcast,
     Accept,
     DatagramWalk,
@@ -25,9 +31,7 @@ from histories import (
     Walk,
     model_of,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from judge_tables import (
+from tests.judge_tables import (
     ALL,
     Verdicts,
     first_broken,
@@ -40,11 +44,7 @@ from judge_tables import (
     verdicts_of,
     written,
 )
-from test_history_abstraction import BREAKS
-
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.result import Limits
+from tests.models import much
 from traces import build_trace
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, needs

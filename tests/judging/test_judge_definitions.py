@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from definitions import Row, judged_by_definition, unknowns
-from judge_tables import ALL, verdicts_of, written
-from test_judge_long import one_by_one
 
+from tests.definitions import Row, judged_by_definition, unknowns
+from tests.judge_tables import ALL, verdicts_of, written
+from tests.judging.test_judge_long import one_by_one
 from traces.judging import definition
 from traces.judging.definition import judged_by_definition as by_its_text
 from traces.judging.history import NOT_LONG, judge_history

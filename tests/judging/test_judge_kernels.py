@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from test_judge_definitions import Made, rows_of
 
 import traces.judging
+from tests.judging.test_judge_definitions import Made, rows_of
 from traces.judging.blocks_kernel import Sums, sum_blocks
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import Found, Report, Run, Table, room_for

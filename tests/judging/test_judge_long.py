@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import much
-from histories import Abcast, Deliver, History, Instance, MadeUp, Txn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from judge_tables import ALL, Verdicts, rows_of, verdicts_of, written
 
+from tests.histories import Abcast, Deliver, History, Instance, MadeUp, Txn
+from tests.judge_tables import ALL, Verdicts, rows_of, verdicts_of, written
+from tests.judging.orderly import TXNS, delivery, orderly, txn
+from tests.models import much
 from traces.judging.blocks import SHIFT, summary_of
 from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.judge import judge_plainly, read_units
@@ -100,29 +101,7 @@ def test_hundreds_of_long_histories_are_judged_as_whole_ones(tmp_path: Path) -> 
 
 # --- an orderly history, and one thing wrong with it ---------------------------------------------
 
-TXNS = 64  # 4 blocks of 16
 EACH = 4
-
-
-def orderly(*, lag: int = 0, nodes: int = 3) -> list[Abcast | Deliver]:
-    """p0 abcasts in epoch 1, then p1 in epoch 2; every process delivers all, the last so many behind."""
-    events: list[Abcast | Deliver] = []
-    for k in range(TXNS):
-        epoch = 1 if k < TXNS // 2 else 2
-        t = txn(k)
-        events.append(Abcast(Instance(epoch, epoch - 1, 0), t))
-        events += [Deliver(p, 0, t) for p in range(nodes - 1)]
-        if k >= lag:
-            events.append(Deliver(nodes - 1, 0, txn(k - lag)))
-    return events
-
-
-def txn(k: int) -> Txn:
-    return Txn(1, k, k + 1) if k < TXNS // 2 else Txn(2, k - TXNS // 2, k + 1)
-
-
-def delivery(events: list[Abcast | Deliver], p: int, k: int) -> int:
-    return next(i for i, e in enumerate(events) if isinstance(e, Deliver) and e.process == p and e.txn == txn(k))
 
 
 def judged(path: Path, events: list[Abcast | Deliver], group: int = 37, shift: int = EACH) -> tuple[Tally, Verdicts]:

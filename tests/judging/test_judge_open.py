@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Replace, Txn
-from judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
 
 from checker.cli import main
+from tests.histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Replace, Txn
+from tests.judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
 from traces.judging import careful, numbers
 from traces.judging.careful import first_row, judge_carefully, judged_by_care
 from traces.judging.facts import completions, united

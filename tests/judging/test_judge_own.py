@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from own_tables import Row, runs, write
 
 import zabcheck
 from checker.cli import main
+from tests.judging.own_tables import Row, runs, write
 from traces.judging.own import OwnTally, Seen, judge_own, judge_stretch, stretches_of
 from traces.tables.own import Source, source_of
 from traces.tables.table import TableError

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import LocalSpark
-from histories import Abcast, Deliver, History, Instance, Txn
-from judge_tables import made_up, rows_of, written
-from own_tables import runs, write
-from patience import HANG, until
-from test_judge_definitions import Made
-from test_judge_definitions import rows_of as of_rows
-from test_judge_long import TXNS, delivery, orderly, txn
-from test_judge_premises import TABLES
 
 from checker.cli import main
+from tests.histories import Abcast, Deliver, History, Instance, Txn
+from tests.judge_tables import made_up, rows_of, written
+from tests.judging.orderly import TXNS, delivery, orderly, txn
+from tests.judging.own_tables import runs, write
+from tests.judging.test_judge_definitions import Made
+from tests.judging.test_judge_definitions import rows_of as of_rows
+from tests.judging.test_judge_premises import TABLES
+from tests.patience import HANG, until
+from tests.spark import LocalSpark
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import judge_own, judge_own_on_spark, stretches_of
 from traces.judging.runs import JUDGED, KERNEL

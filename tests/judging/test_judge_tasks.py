@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import Abcast, Deliver, Event, History, Instance, Txn
-from judge_tables import rows_of, written
 
+from tests.histories import Abcast, Deliver, Event, History, Instance, Txn
+from tests.judge_tables import rows_of, written
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.spark.session import LOCAL
 from traces.tables.table import TableError

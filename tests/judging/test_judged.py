@@ -6,12 +6,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from conftest import much
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import find as find_example
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from tests.models import much
 from traces.judging.simulated import Judged, Verdict, judge, judged_for, judged_properties, verdicts
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import ConfigError

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
-from conftest import import_text
 
 from invariants.binding import full_namespace
+from tests.models import import_text
 from zabspec.language import LanguageError
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import Configuration, Model

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from symbolic_states import random_state
 
 from checker.explore.compiled import Compiled
+from tests.symbolic_states import random_state
 from zabspec.language import NODE, Field, Int, Layout, Message, MessageUnion, NodeId, Role, Schema, Seq, SetOf, derive
 from zabspec.language.kinds import Kind
 from zabspec.model import Configuration, Model

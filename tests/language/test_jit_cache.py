@@ -14,13 +14,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import import_text
-from patience import HANG
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from invariants import PROPERTIES
+from tests.models import import_text
+from tests.patience import HANG
 from zabspec.language import jit, source
 from zabspec.language.loaded import digest_of
 from zabspec.language.source import LanguageError
@@ -275,11 +275,11 @@ def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_processes_may_share_an_empty_folder(folder: Path) -> None:
     """Four processes start at once with the same empty folder: all give the same counts, and one whole entry is left."""
-    script = "import sys; sys.path[:0] = sys.argv[1:]; from test_jit_cache import explored; print(explored()[:2])"
-    here = Path(__file__).parent
+    script = "from tests.language.test_jit_cache import explored; print(explored()[:2])"
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", script, str(here), str(here.parent)],
+            [sys.executable, "-c", script],
+            cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

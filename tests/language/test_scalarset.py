@@ -8,10 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-import alike_texts
-import apart_texts
 import pytest
-from conftest import import_text
 
 from checker.bridge.model import Bridged
 from checker.explore.symmetry import CALLERS, DECODERS, asymmetry, found_in
@@ -20,6 +17,8 @@ from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.inductive import CLAUSES
 from invariants.registry import STATE, Property
+from tests import alike_texts, apart_texts
+from tests.models import import_text
 from zabspec import zab
 from zabspec.language import Field, Int, Layout, NodeId, Record, Role, Schema, Seq, SetOf
 from zabspec.language.frontend import FrontEnd

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_language import HEADER, Worlds, program
 
+from tests.language.test_language import HEADER, Worlds, program
 from zabspec.language import NODE, Field, Int, LanguageError, Layout, Role, Schema, StateView
 from zabspec.language.lang import broken
 from zabspec.language.sentences import Broken, sentence_of

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import DEFAULT
-from patience import HANG
 
 from checker.explore import breadth_first
 from checker.explore.breadth_first import Explorer
@@ -19,6 +17,8 @@ from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from checker.search.code import SearchCode
 from checker.search.search import Search
+from tests.models import DEFAULT
+from tests.patience import HANG
 from zabspec.language import jit, settling
 from zabspec.language.settling import Settling
 from zabspec.model import Configuration, Model

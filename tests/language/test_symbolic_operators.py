@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import z3
-from conftest import much
-from symbolic_states import compile_z3, floor_mod, random_state, signed, towards_zero
-from test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, program
 
+from tests.language.test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, program
+from tests.models import much
+from tests.symbolic_states import compile_z3, floor_mod, random_state, signed, towards_zero
 from zabspec.language import StateView, expressions, tree, z3_terms
 from zabspec.language import symbolic_numbers as numbers
 from zabspec.language import symbolic_terms as terms

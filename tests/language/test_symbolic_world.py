@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import z3
-from conftest import CONFIGURATIONS, USUAL, compiled, model, much, walked
-from patience import HANG
-from symbolic_states import Z3Text, fill, random_state
 
 from checker.explore.compiled import full_namespace
 from checker.symbolic.solver import Answer, Solver
 from checker.symbolic.transition import Action, Transition
+from tests.models import CONFIGURATIONS, USUAL, compiled, model, much, walked
+from tests.patience import HANG
+from tests.symbolic_states import Z3Text, fill, random_state
 from zabspec.language import Role
 from zabspec.language.symbolic_memory import bytes_of, state_cells, values_of, well_formed
 from zabspec.language.symbolic_terms import Term

@@ -11,7 +11,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from conftest import (
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from checker.explore.symmetry import why_not_symmetric
+from invariants import properties_of
+from invariants.registry import STATE, STEP
+from tests.models import (
     CONFIGURATIONS,
     DEFAULT,
     SMALL,
@@ -25,14 +33,6 @@ from conftest import (
     renamings,
     walked,
 )
-
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.interpret import Interpreter
-from checker.explore.result import Limits
-from checker.explore.symmetry import why_not_symmetric
-from invariants import properties_of
-from invariants.registry import STATE, STEP
 from zabspec.language import StateView, derive
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import PARTITION

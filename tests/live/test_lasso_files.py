@@ -18,33 +18,13 @@ from checker.explore.result import Limits
 from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
 from checker.live.run import ALL, LiveRun
-from tests.live.test_live import LOCK
+from tests.live.lock import FORGETS
 from traces import Trace, TraceError, build_trace, read_trace, to_itf, to_mermaid, to_text, verify, write_trace
 from traces.pictures.picture import picture_of
 from traces.record import file, trace
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ACTION, CRASH
-
-# A client that lets the lock go tells nobody; meanwhile the server goes on by itself, for ever.
-MODE = 'volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")'
-FORGETS = (
-    LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
-    .replace(MODE, f'{MODE}, volatile("tick", Bool(), "of the server")')
-    .replace(
-        "def holds(s: State, p: Node)",
-        """def is_server(s: State, p: Node) -> bool:
-    return p == 0
-
-
-@action(when=is_server)
-def goes_on(s: State, p: Node) -> None:
-    s.tick[p] = not s.tick[p]
-
-
-def holds(s: State, p: Node)""",
-    )
-)
 
 
 def asked(*words: str) -> Result:

@@ -563,7 +563,7 @@ def test_a_field_of_a_message_may_have_the_name_of_a_handler(written) -> None:
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_what_is_said_of_states_reads_nothing_of_the_step_before(engine: str, tmp_path: Path) -> None:
     """A state is judged once, however many steps lead to it: a second one of another kind was not looked at."""
-    from tests.live.test_live import LOCK
+    from tests.live.lock import LOCK
 
     path = tmp_path / "lock.py"
     path.write_text(LOCK.replace("    if s.NODES > 2 and", "    if s.event == 20 and"), encoding="utf-8")

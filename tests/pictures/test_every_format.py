@@ -14,11 +14,11 @@ from pathlib import Path
 
 import itf_py
 import pytest
-from browser import CHROMIUM, browser
 from click.testing import CliRunner
-from test_page import NODE, PARSER
 
 from checker.cli import main
+from tests.pictures.browser import CHROMIUM, browser
+from tests.pictures.test_page import NODE, PARSER
 
 EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
 SOME = ("small-quorum", "clear-then-history")

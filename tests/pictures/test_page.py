@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, Browser, browser
-from conftest import much
-from patience import cpu_of
-from test_pictures import NETWORKS, PICTURED, pictured, walk
 
+from tests.models import much
+from tests.patience import cpu_of
+from tests.pictures.browser import CHROMIUM, Browser, browser
+from tests.pictures.test_pictures import NETWORKS, PICTURED, pictured, walk
 from traces import to_mermaid
 from traces.pictures import to_html, to_svg
 from zabspec.model import Configuration

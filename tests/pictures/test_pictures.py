@@ -217,9 +217,8 @@ def chunk(png: bytes, name: bytes) -> bytes:
 
 
 def test_the_command_writes_each(tmp_path: Path) -> None:
-    from test_cli import run
-
     from checker.requests.export import FORMATS
+    from tests.commands.running import run
     from traces import EXPORTS
 
     assert set(FORMATS) == {*EXPORTS, *PICTURES, "parquet", "tla"}  # the last is of a model, not of a trace
@@ -265,7 +264,7 @@ def test_an_exploration_draws_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow(seconds=3)
 def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from test_cli import run
+    from tests.commands.running import run
 
     monkeypatch.chdir(tmp_path)
     trace = pictured("db19-prefix")

@@ -11,7 +11,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from patience import HANG
+
+from tests.patience import HANG
 
 TOP = Path(__file__).parents[2]
 PAGE = (TOP / "docs/architecture.md").read_text()

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from mutants.campaign import ROOT, Campaign, Tree
-from mutants.edits import mutants_of, sampled
-from mutants.killers import KILLERS, Killers, killers_of
+
+from tests.mutants.campaign import ROOT, Campaign, Tree
+from tests.mutants.edits import mutants_of, sampled
+from tests.mutants.killers import KILLERS, Killers, killers_of
 
 TEXT = '''
 """Words."""

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from patience import HANG
 
+from tests.patience import HANG
 from traces.record.worlds import BY_NAME, EVERY
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, KINDS

@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from patience import ended, until_cpu
 
 from checker.bridge import actions as stubs
 from checker.bridge import mapping
@@ -35,6 +34,7 @@ from checker.proof.finite import Table
 from checker.proof.meaning import meaning
 from checker.proof.stepping import Step, beginning, step, truth
 from invariants.binding import bound
+from tests.patience import ended, until_cpu
 from zabspec.abstract.logic import FALSE, HISTORY, PROCESS, QUORUM, Sort
 from zabspec.abstract.protocol import Action, Definition
 from zabspec.abstract.theory import ZAB, Theory

@@ -9,8 +9,6 @@ from functools import cache
 
 import pytest
 from click.testing import CliRunner
-from conftest import much
-from patience import HANG
 
 import checker.commands.prove
 from checker.proof import needs
@@ -23,6 +21,8 @@ from checker.proof.run_text import Refused, take
 from checker.proof.search import Search
 from checker.proof.stepping import Run, SearchError, Step, may, truth
 from checker.symbolic.solver import Answer
+from tests.models import much
+from tests.patience import HANG
 from zabspec.abstract.connections import CHANNELS, CONNECTED
 from zabspec.abstract.invariant import CLAUSES, Clause
 from zabspec.abstract.logic import FALSE, conj, disj, exists, forall, implies, ite, neg

@@ -6,12 +6,12 @@ import os
 from functools import cache
 
 import pytest
-from conftest import much
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from invariants import PROPERTIES, property_named
+from tests.models import much
 from traces import build_trace, verify, why
 from traces.record.trace import Trace
 from traces.replay.replay import replay

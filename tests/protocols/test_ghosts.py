@@ -12,15 +12,14 @@ from itertools import islice
 from types import FunctionType
 
 import pytest
-from conftest import DEFAULT, compiled, judged, model
 
 from checker.explore.compiled import full_namespace
 from invariants import PROPERTIES
 from invariants.registry import STEP, Property, property_named
+from tests.models import DEFAULT, OwnVariant, compiled, judged, model
 from zabspec.history import abdeliver, accept
 from zabspec.language import Role, StateView, derive, reference
 from zabspec.language.lang import Node, State, Txn
-from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
 from zabspec.worlds.actor import choose, send_to_leader
 from zabspec.zab import ACK_E, DISCOVERY, NEWEPOCH, NEWLEADER, SYNCHRONIZATION, promises
@@ -190,19 +189,6 @@ def keep_longer(s: State, f: Node, m: NEWLEADER) -> None:
 
 CARELESS: dict[str, FunctionType] = {"deliver_up_to": deliver_perhaps}
 FORGETFUL: dict[str, FunctionType] = {"f_1_2": offer_perhaps, "accept_history": keep_longer}
-
-
-class OwnVariant(Model):
-    """A model of a variant that is not among `variants.VARIANTS`; for the CPython world only."""
-
-    def __init__(self, configuration: Configuration, overrides: dict[str, FunctionType]) -> None:
-        super().__init__(configuration)
-        self.overrides = overrides
-
-    @property
-    def program(self) -> Program:  # type: ignore[override]
-        base = Model(self.configuration).program
-        return Program(base.schema, base.types, base.world, base.protocol, overrides=self.overrides)
 
 
 def python_space(

@@ -10,13 +10,13 @@ import os
 from functools import cache
 
 import pytest
-from conftest import judged, much
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from invariants.registry import TERMINAL, Property, keeps, meets, no_step_is_possible
+from tests.models import judged, much
 from traces import Runner, build_trace
 from traces.replay.replay import replay
 from traces.shorten.minimise import World

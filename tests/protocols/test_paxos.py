@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import compiled, python_names, python_successors
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import asymmetry
 from invariants import Property, properties_of
+from tests.models import compiled, python_names, python_successors
 from traces import build_trace, verify, why
 from traces.record.trace import StepWord
 from traces.replay.replay import replay

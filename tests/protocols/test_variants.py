@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import sys
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,9 +19,10 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Found, Limits
-from invariants import MODULES, PROPERTIES, binding
+from invariants import MODULES, binding
 from invariants.binding import bound
 from invariants.registry import STEP, Property, property_named
+from tests.protocols.explored import EVERY, FAR, JUDGED, UNSAFE, configuration, explored, reach
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec import zab
@@ -34,11 +33,8 @@ from zabspec.protocols.zab_variants import VARIANTS, Variant, within
 from zabspec.worlds import actor
 from zabspec.worlds.over_connections import WORLD
 
-JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
 DOCS = Path(__file__).parents[2] / "docs"
 
-UNSAFE = [v for v in VARIANTS.values() if not v.safe]
-EVERY = "ZABCHECK_EVERY" in os.environ
 SAFE = [v for v in VARIANTS.values() if v.safe]
 
 
@@ -47,10 +43,6 @@ def marked(v: Variant) -> Any:
     faults = sum(int(v.budget[name]) for name in ("timeouts", "crashes"))
     slow = faults > 1 and int(v.budget["txns"]) > 1
     return pytest.param(v, id=v.name, marks=pytest.mark.slow if slow else ())
-
-
-def configuration(budget: dict[str, Any], variant: str = "") -> Configuration:
-    return Configuration(**budget, variant=variant)
 
 
 # By far the largest spaces, of ten million states: what breaks in them breaks at depth 45, and they end at 70. They are
@@ -64,10 +56,6 @@ SHORTEST = (
     50332160,
 )  # fmt: skip
 
-# The next largest, of more than a million states, are looked through to a level beyond where the last of what breaks
-# there does; with ZABCHECK_EVERY to the end.
-FAR = {"no-promise": 44, "late-cepoch-unchecked": 30, "epoch-then-history": 42, "ack-then-history": 30}
-
 
 def is_largest(c: Configuration) -> bool:
     return all(getattr(c, name) == value for name, value in LARGEST.items())
@@ -75,23 +63,6 @@ def is_largest(c: Configuration) -> bool:
 
 def left_out(v: Variant) -> bool:
     return not EVERY and is_largest(configuration(dict(v.budget), v.name))
-
-
-def reach(c: Configuration) -> int | None:
-    """How deep a space is looked through; none: to its end. The protocol itself is as far as a level beyond where a
-    variant of that budget breaks first."""
-    if EVERY:
-        return None
-    if c.variant:
-        return FAR.get(c.variant)
-    there = [VARIANTS[name] for name in FAR if configuration(dict(VARIANTS[name].budget)) == c]
-    return max((v.depth + 1 for v in there), default=None)
-
-
-@cache
-def explored(c: Configuration) -> Exploration:
-    """The whole space as far as it is looked through, past violations, up to renaming."""
-    return Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits(depth=reach(c)), keep_going=True)
 
 
 def looked_through(c: Configuration, r: Exploration) -> bool:

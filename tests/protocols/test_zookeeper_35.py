@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from test_zookeeper_34 import ONE, THREE, TWO, at_diff, ended, fill, server, z
 
+from tests.protocols.test_zookeeper_34 import ONE, THREE, TWO, at_diff, ended, fill, server, z
 from zabspec.protocols.zookeeper.releases import V353, V360, V391, V3510
 from zabspec.protocols.zookeeper.state import DIFFS, LEADING, LOOKING, NONE, SERVING, SNAPS, SYNCING, TO_ACK, WAITING
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import SMALL, model
 
 from invariants import PROPERTIES, Property, property_named
+from tests.models import SMALL, model
 from traces import TraceError, build_trace
 from traces.record import verification
 from traces.record.verification import claimed, compare, difference, judge, verify

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 import pytest
-from schedules import zk_4394
 
 from checker.commands.reenact import known
+from tests.reenact.schedules import zk_4394
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
 from traces.reenact.drawn import drawn

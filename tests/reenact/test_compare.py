@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from schedules import zk_4394
 
+from tests.reenact.schedules import zk_4394
 from traces.reenact import compare
 from traces.reenact.compare import Comparison
 from traces.reenact.servers import Release

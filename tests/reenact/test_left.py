@@ -10,8 +10,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from schedules import zk_4394
 
+from tests.reenact.schedules import zk_4394
 from traces.reenact.java import as_java, class_name
 from traces.reenact.lanes import drawn_lanes, seen_at
 from traces.reenact.plan import plan_for

@@ -8,10 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from schedules import zk_4394
 
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import RUNS, trace_of_row
+from tests.reenact.schedules import zk_4394
 from traces.reenact.drawn import drawn
 from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable

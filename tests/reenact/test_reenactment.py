@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from schedules import zk_4394
 
 from checker.zookeeper.runs import trace_of_row
+from tests.reenact.schedules import zk_4394
 from traces.reenact import servers
 from traces.reenact.drawn import drawn
 from traces.reenact.plan import plan_for

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,35 +12,10 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from invariants import PROPERTIES, property_named
-from traces import Trace, TraceError, build_trace, read_trace, verify, write_trace
+from tests.replay.wandering import CASES, wandering
+from traces import TraceError, build_trace, read_trace, verify, write_trace
 from traces.shorten.minimise import World, minimise
 from zabspec.model import Configuration, Model
-
-# A configuration wider than need be, the property, and the fewest steps there are (docs/variants.md, docs/db19.md).
-CASES = {
-    "db19": (Configuration(protocol="db19", nodes=3, txns=3, timeouts=3, channel=60), "prefix", 12),
-    "small-quorum": (Configuration(variant="small-quorum", nodes=4, txns=3, timeouts=3), "delivered-is-chosen", 11),
-}
-
-
-@cache
-def wandering(case: str) -> Trace:
-    """A counterexample that a random walk stumbled on."""
-    configuration, name, _ = CASES[case]
-    world = World(configuration, property_named(name, PROPERTIES))
-    for seed in range(2000):
-        source, s = random.Random(seed), world.initial.copy()
-        words: list[int] = []
-        for _ in range(250):
-            possible = world.enabled(s)
-            if not possible:
-                break
-            words.append(source.choice(possible))
-            before = s.copy()
-            world.names["apply"](s, words[-1])
-            if world.breaks(before, s):
-                return build_trace(world.model, world.prop, words)
-    raise AssertionError("no walk breaks it")
 
 
 @pytest.mark.slow(seconds=1)

@@ -16,10 +16,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import CONFIGURATIONS, compiled, much
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_variants import UNSAFE, configuration, explored
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
@@ -27,6 +25,8 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from invariants import PROPERTIES, property_named
 from invariants.registry import STEP, Property
+from tests.models import CONFIGURATIONS, compiled, much
+from tests.protocols.explored import UNSAFE, configuration, explored
 from traces import Runner, Step, Trace, TraceError, build_trace, state_json, write_trace
 from traces.record.file import trace_of
 from traces.record.trace import StepWord

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from scenario import Played, Scenario, ScenarioError, played
 
+from tests.scenario import Played, Scenario, ScenarioError, played
 from traces import verify
 from traces.replay.replay import replay
 

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft4Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import ValidationError  # type: ignore[import-untyped]
 
-from checker.report.sarif import SCHEMA, Finding, Place, Rule, sarif
+from checker.report.sarif import Finding, Place, Rule, sarif
+from tests.report.sarif_schema import validator
 
 ROOT = Path("/sources")
 RULES = [Rule("agreement", "What one delivers all deliver."), Rule("gap", "A zxid is missing.", "In full.")]
-
-
-@cache
-def validator() -> Draft4Validator:
-    """OASIS's schema of SARIF 2.1.0 with its errata, as published; it lies in tests/data."""
-    schema = json.loads((Path(__file__).parents[1] / "data/sarif-schema-2.1.0.json").read_text())
-    assert schema["id"] == SCHEMA
-    return Draft4Validator(schema)
 
 
 def written(*findings: Finding, code: int = 1, trouble: tuple[str, ...] = ()) -> dict[str, Any]:

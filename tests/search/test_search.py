@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from patience import HANG, ticking
 
 from checker.cli import main
 from checker.search import kernel
@@ -18,6 +17,7 @@ from checker.search.search import MODES, Search, Walked, signed
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import STEP
+from tests.patience import HANG, ticking
 from traces import read_trace, verify
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model

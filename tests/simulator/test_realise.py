@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shlex
 import subprocess
@@ -12,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from patience import HANG, until
 
 from checker.cli import main
 from checker.commands.init import START
+from tests.patience import HANG, members, until
 from traces import write_trace
 from traces.judging.simulated import breaks, judge, judged_properties, verdicts
 from traces.shorten.realise import Realised, Wanted, attempt, command_line, realise, wanted_of
@@ -113,19 +112,8 @@ def test_no_worker_outlives_the_search() -> None:
     assert until(lambda: not members(search.pid)), "a worker is left"
 
 
-def members(session: int) -> list[str]:
-    """The processes of a session, those that have ended and wait for nobody left out."""
-    out = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session and fields[0] != "Z":
-                out.append(stat.parent.name)
-    return out
-
-
 def test_an_altered_trace_is_refused(tmp_path: Path) -> None:
-    from test_minimise import wandering
+    from tests.replay.wandering import wandering
 
     path = tmp_path / "x.trace.json"
     write_trace(wandering("small-quorum"), path)
@@ -136,7 +124,7 @@ def test_an_altered_trace_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_property_of_states_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from test_minimise import wandering
+    from tests.replay.wandering import wandering
 
     trace = wandering("small-quorum")
     path = tmp_path / "x.trace.json"

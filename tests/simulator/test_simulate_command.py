@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from test_cli import interrupted
 
 from checker.cli import main
+from tests.commands.running import interrupted
 from zabspec.simulator.run import Run, play
 
 COMMAND = [sys.executable, "-c", "from checker.cli import main; main()", "simulate"]

@@ -9,11 +9,11 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from conftest import much
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariants import PROPERTIES, property_named
+from tests.models import much
 from traces import Trace, TraceError, to_text, verify, why
 from traces.judging.simulated import judge
 from traces.record.simulated import configuration_of, simulated_trace

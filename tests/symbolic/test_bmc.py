@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import compiled, model, walk, walked
-from patience import HANG, ended, until_cpu
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
@@ -27,6 +25,8 @@ from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import Unrolling
 from invariants import PROPERTIES, Property, property_named
 from invariants.binding import full_namespace
+from tests.models import compiled, model, walk, walked
+from tests.patience import HANG, ended, until_cpu
 from traces import Runner, build_trace, read_trace, verify, write_trace
 from traces.replay.replay import replay
 from zabspec.language.symbolic_memory import values_of

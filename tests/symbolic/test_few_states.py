@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import model, python_names
 
 from checker.symbolic.granted import beside
 from checker.symbolic.induction import Induction, describe
 from checker.symbolic.solver import Answer
 from invariants.inductive.argument import argument_of
 from invariants.registry import STEP, Property
+from tests.models import model, python_names
 from zabspec.language import Layout, Role, Seq, StateView
 from zabspec.language.kinds import Int, Kind, MessageUnion
 from zabspec.language.reference import RangeError

@@ -19,8 +19,6 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
-from conftest import much
-from patience import HANG, ended, until_cpu
 
 from checker.cli import main
 from checker.commands.induct import induct, request_of_flags
@@ -44,6 +42,8 @@ from invariants import PROPERTIES
 from invariants.binding import bound
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.registry import STEP, Property
+from tests.models import much
+from tests.patience import HANG, ended, until_cpu
 from zabspec.language.reference import RangeError, StateView
 from zabspec.language.symbolic_memory import values_of
 from zabspec.language.symbolic_terms import Term, evaluate

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 import z3
-from patience import HANG
 
 from checker.symbolic import abandoned
 from checker.symbolic.solver import Answer, Solver, SolverError, ask, interruptibly
+from tests.patience import HANG
 
 
 def pigeons(holes: int) -> list[z3.BoolRef]:

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import LocalSpark, surroundings
-from patience import HANG, until
-from test_realise import members
 
+from tests.patience import HANG, members, until
+from tests.spark import LocalSpark, surroundings
 from traces.spark import NoSpark, SparkFailed
 from traces.spark import session as session_module
 from traces.spark.session import FOLDER, machine_memory, own_folder, session

@@ -14,12 +14,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import LocalSpark
-from histories import Deliver, History, Txn
-from judge_tables import ALL, rows_of, verdicts_of, written
-from patience import HANG, until
-from test_judge_long import orderly
-from test_session import gone, script
 
 import checker.distributed.run as run_module
 from checker.distributed.checkpoint import Checkpoint
@@ -30,6 +24,12 @@ from checker.distributed.run import Request, explore_on_spark
 from checker.distributed.storage import Storage
 from checker.explore.result import Limits
 from invariants import PROPERTIES
+from tests.histories import Deliver, History, Txn
+from tests.judge_tables import ALL, rows_of, verdicts_of, written
+from tests.judging.orderly import orderly
+from tests.patience import HANG, until
+from tests.spark import LocalSpark
+from tests.tables.test_session import gone, script
 from traces.judging import judge as judge_module
 from traces.judging.gaps import BY_PRIMARY
 from traces.judging.history import judge_history

@@ -23,14 +23,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from conftest import LocalSpark
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from patience import HANG, until
-from test_realise import members
 
 from checker.cli import main
 from checker.commands.sweep import run_of_command
+from tests.patience import HANG, members, until
+from tests.spark import LocalSpark
 from traces.judging.simulated import judge
 from traces.shorten.realise import command_line
 from traces.spark import SparkFailed

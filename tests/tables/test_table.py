@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from histories import Abcast, Deliver, History, Instance, Txn
-from judge_tables import rows_of, written
 
 from checker.cli import main
+from tests.histories import Abcast, Deliver, History, Instance, Txn
+from tests.judge_tables import rows_of, written
 from traces.judging.judge import judge_plainly, read_units
 from traces.record.events import events_of
 from traces.tables.recorded import PLAIN, rows_of_run

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from same_states import compared
-from test_tla import JAR, needs_tlc
 
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, check_names, module_of
@@ -14,6 +12,8 @@ from checker.tla.places import Place
 from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
+from tests.tla.same_states import compared
+from tests.tla.test_tla import JAR, needs_tlc
 from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.schema import Field, Layout, Role, Schema

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import compiled, import_text, judged, model, much, python_names, python_successors
-from histories import DatagramWalk
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -22,6 +20,8 @@ from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.stuttering import stutters
 from invariants.registry import STEP
+from tests.histories import DatagramWalk
+from tests.models import compiled, import_text, judged, model, much, python_names, python_successors
 from traces import Runner
 from zabspec.language import (
     NODE,

@@ -11,9 +11,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import compiled, import_text, python_successors
-from ledger_by_hand import Ledger
-from ledger_by_hand import explored as by_hand
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -22,6 +19,9 @@ from checker.explore.result import Exploration, Limits
 from checker.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
+from tests.models import compiled, import_text, python_successors
+from tests.worlds.ledger_by_hand import Ledger
+from tests.worlds.ledger_by_hand import explored as by_hand
 from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
 from traces.record.file import read_trace, write_trace
 from traces.record.trace import StepWord

@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import pytest
-from conftest import compiled, python_successors
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -16,6 +15,7 @@ from checker.explore.result import Exploration, Limits
 from checker.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
+from tests.models import compiled, python_successors
 from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
 from traces.replay.replay import replay
 from zabspec.language.symbolic_memory import values_of

@@ -10,7 +10,14 @@ import random
 from functools import cache
 
 import pytest
-from conftest import (
+
+from checker.explore import kernel
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration, Limits
+from invariants.registry import STEP, Property
+from tests.models import (
     CONFIGURATIONS,
     DEFAULT,
     SMALL,
@@ -24,14 +31,7 @@ from conftest import (
     renamings,
     walked,
 )
-from symbolic_states import random_state
-
-from checker.explore import kernel
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.interpret import Interpreter
-from checker.explore.result import Exploration, Limits
-from invariants.registry import STEP, Property
+from tests.symbolic_states import random_state
 from traces.record.trace import StepWord
 from zabspec.language import StateView
 from zabspec.language.reference import RecordValue

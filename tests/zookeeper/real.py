@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from written import SHARED
+
+from tests.zookeeper.written import SHARED
 
 SERVERS = Path(os.environ.get("ZABCHECK_ZOOKEEPER", SHARED / "servers"))
 JARS = Path(os.environ.get("JAVA_DIR", "/usr/share/java"))

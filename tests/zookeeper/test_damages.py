@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from written import framed, shared
 
+from tests.zookeeper.written import framed, shared
 from traces.zookeeper.audit import audit
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.server import find_directory

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from written import (
+
+from tests.zookeeper.written import (
     HEAD,
     Tree,
     Txn,
@@ -31,7 +32,6 @@ from written import (
     tree_of,
     zxid,
 )
-
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.codes import CODES
 from traces.zookeeper.findings import NOTE, VIOLATION, Finding

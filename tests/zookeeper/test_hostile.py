@@ -18,12 +18,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from patience import HANG
-from test_findings import TXNS, healthy
-from written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
 
 from checker.cli import main
 from tests.fuzz.audited import originals, resealed
+from tests.patience import HANG
+from tests.zookeeper.test_findings import TXNS, healthy
+from tests.zookeeper.written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import kernel, tree_kernel
 from traces.zookeeper.audit import audit
 from traces.zookeeper.memory import Scan, Text, Tree

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from written import SHARED, shared
 
 from checker.cli import main
+from tests.zookeeper.written import SHARED, shared
 
 # of each set the codes that its findings must have, and in the order of the manifest's words the notes
 CODES = {

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real import Real, available, drive, restarted_trees
 
+from tests.zookeeper.real import Real, available, drive, restarted_trees
 from traces.zookeeper.audit import audit
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.server import find_directory
@@ -95,7 +95,7 @@ def test_real_ensembles_of_every_release_are_held_to_have_kept_their_promises(tm
 @pytest.mark.parametrize(("old", "new"), ROLLING)
 def test_a_rolling_upgrade_leaves_no_finding(tmp_path: Path, old: str, new: str) -> None:
     available(old, new)
-    from real import write_all as write
+    from tests.zookeeper.real import write_all as write
 
     real, draw = Real(tmp_path / "real", *[old] * 3), random.Random(f"{old} {new}")
     try:
@@ -128,7 +128,7 @@ def test_an_ensemble_is_audited_in_place_while_it_is_written_to(tmp_path: Path, 
     import threading
     import time
 
-    from real import write_all
+    from tests.zookeeper.real import write_all
 
     available(version)
     real, over = Real(tmp_path / "real", *[version] * 3), threading.Event()

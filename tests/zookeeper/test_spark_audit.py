@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from conftest import LocalSpark
-from test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
-from written import ensemble
 
 from checker.report.audit import as_json
+from tests.spark import LocalSpark
+from tests.zookeeper.test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
+from tests.zookeeper.written import ensemble
 from traces.zookeeper.audit import audit
 from traces.zookeeper.server import find_directory
 

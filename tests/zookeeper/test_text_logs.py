@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from written import shared
 
 from checker.cli import main
+from tests.zookeeper.written import shared
 from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
 from traces.zookeeper.text_logs import LogEvent
 

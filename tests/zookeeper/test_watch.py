@@ -11,10 +11,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_findings import TXNS, healthy
-from written import HEAD, Txn, create, digested, ensemble, framed, history, server, snapshot_bytes, tree_of, zxid
 
 from checker.report.audit import as_json
+from tests.zookeeper.test_findings import TXNS, healthy
+from tests.zookeeper.written import (
+    HEAD,
+    Txn,
+    create,
+    digested,
+    ensemble,
+    framed,
+    history,
+    server,
+    snapshot_bytes,
+    tree_of,
+    zxid,
+)
 from traces.zookeeper import logs
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import find_directory

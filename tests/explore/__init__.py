@@ -1,0 +1,1 @@
+"""Breadth-first exploration: counts, reductions, limits, checkpoints."""

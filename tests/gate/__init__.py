@@ -1,0 +1,1 @@
+"""The CI check: `zabcheck check`, its gallery, and the places it reports."""

@@ -1,0 +1,1 @@
+"""The properties, their premises, and the clauses of the inductive invariant."""

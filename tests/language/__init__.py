@@ -1,0 +1,1 @@
+"""The language: front end, machine code, z3, layouts and symmetry."""

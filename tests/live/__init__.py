@@ -1,0 +1,1 @@
+"""Liveness: progress properties, fairness, and the lassos that violate them."""

@@ -1,0 +1,206 @@
+"""Models built once, random reachable states, and both worlds' successors."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+from checker.explore.compiled import Compiled, full_namespace
+from invariants import properties_of
+from invariants.registry import Property
+from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, reference
+from zabspec.language.kinds import Kind, MessageUnion
+from zabspec.language.program import Program
+from zabspec.model import Configuration, Model
+from zabspec.protocols import zab_variants
+
+
+def much(whole: int, usual: int) -> int:
+    """How much of something random is tried: all of it with ZABCHECK_EVERY."""
+    return whole if os.environ.get("ZABCHECK_EVERY") else usual
+
+
+def judged(protocol: str) -> tuple[Property, ...]:
+    """What is judged of a protocol unless one names properties."""
+    return tuple(p for p in properties_of(protocol) if p.default and p.judges(protocol))
+
+
+DEFAULT = judged("zab")
+
+# Tests ask for models by configuration; those named here serve several tests, so that each is
+# compiled once.
+SMALL = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0)
+USUAL = Configuration(nodes=3, txns=2, timeouts=1, crashes=1, losses=1)
+CONFIGURATIONS = (
+    Configuration(nodes=1, txns=2, timeouts=1, crashes=1, losses=0),
+    Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=1, partitions=1),
+    USUAL,
+    Configuration(nodes=3, txns=3, timeouts=2, crashes=0, losses=0, partitions=1),
+    Configuration(nodes=4, txns=1, timeouts=1, crashes=1, losses=1),
+    Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=1, network="lossy", drops=2),
+    Configuration(nodes=3, txns=2, timeouts=0, crashes=1, losses=0, network="unordered"),
+    Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="duplicating", duplicates=2),
+)
+VARIANTS = tuple(sorted(zab_variants.VARIANTS))
+
+
+@cache
+def model(configuration: Configuration) -> Model:
+    return Model(configuration)
+
+
+@cache
+def compiled(
+    configuration: Configuration, symmetry: bool = False, properties: tuple[Property, ...] | None = None
+) -> Compiled:
+    if properties is None:
+        properties = judged(configuration.protocol)
+    return Compiled(model(configuration), properties, symmetry)
+
+
+@cache
+def python_names(configuration: Configuration) -> dict[str, Callable[..., object]]:
+    """The program and the properties in the CPython world."""
+    m = model(configuration)
+    program = m.program
+    return reference.load(program.layout, full_namespace(m), program.types, program.steps)
+
+
+def python_successors(configuration: Configuration, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """What `Compiled.next_states` gives, from the CPython world: step words with their choices, each with the state
+    after it, scratch included."""
+    names, layout = python_names(configuration), model(configuration).program.layout
+    out = [0] * 512
+    names["enabled"](StateView(layout, data), out)
+    for k in range(1, out[0] + 1):
+        choice, choices = 0, 1
+        while choice < choices:
+            after = StateView(layout, data)
+            names["apply"](after, out[k] | choice << 32)
+            choices = max(choices, after.choices)
+            yield out[k] | choice << 32, bytes(after.buffer)
+            choice += 1
+
+
+def walk(
+    first: bytes,
+    successors: Callable[[bytes], list[tuple[int, bytes]]],
+    size: int,
+    seed: int,
+    states: int,
+    length: int = 60,
+) -> list[bytes]:
+    """Distinct states met on random walks from the first, in the order they were met."""
+    source = random.Random(seed)
+    found: dict[bytes, None] = {first: None}
+    for _ in range(20 * states):
+        at = first
+        for _ in range(length):
+            after = successors(at)
+            if not after or len(found) >= states:
+                break
+            at = source.choice(after)[1][:size]
+            found[at] = None
+        if len(found) >= states:
+            break
+    return list(found)
+
+
+@cache
+def walked(configuration: Configuration, states: int, seed: int = 1) -> tuple[bytes, ...]:
+    """Random reachable states of a configuration, met in the compiled world."""
+    code = compiled(configuration)
+    return tuple(walk(code.model.program.initial().key(), code.next_states, code.layout.size, seed, states))
+
+
+@cache
+def python_walked(configuration: Configuration, states: int, seed: int = 1) -> tuple[bytes, ...]:
+    """Random reachable states of a configuration, met in the CPython world: nothing is compiled."""
+    m = model(configuration)
+    first, size = m.program.initial().key(), m.program.layout.size
+    return tuple(walk(first, lambda data: list(python_successors(configuration, data)), size, seed, states))
+
+
+class Renaming:
+    """A permutation of the processes of one layout, made ready to be applied to many states: what `derive.permuted`
+    says, as one gathering of bytes and a look-up for every id and set. `test_symmetry.py` holds the two together."""
+
+    def __init__(self, layout: Layout, p: tuple[int, ...]) -> None:
+        self.p = p
+        source = list(range(layout.size))
+        self.ids: list[int] = []
+        self.sets: list[int] = []
+        for field in layout.schema.fields:
+            if field.role is Role.SCRATCH:
+                continue
+            for index, offset in layout.elements(field.name):
+                moved = tuple(p[i] if axis == "node" else i for i, axis in zip(index, field.axes, strict=True))
+                to = layout.offset(field.name, *moved)
+                for k in range(field.kind.size):
+                    source[to + k] = offset + k
+                self.mark(field.kind, to)
+        self.gather = operator.itemgetter(*source)
+        self.id_table = bytes([0, *(i + 1 for i in p)])
+        self.set_table = bytes(sum(1 << p[i] for i in range(len(p)) if mask >> i & 1) for mask in range(1 << len(p)))
+
+    def mark(self, kind: Kind, at: int) -> None:
+        if isinstance(kind, NodeId):
+            self.ids.append(at)
+        elif isinstance(kind, SetOf) and kind.nodes:
+            self.sets.append(at)
+        elif isinstance(kind, Seq):
+            for k in range(kind.capacity):
+                self.mark(kind.element, at + kind.header + k * kind.element.size)
+        elif isinstance(kind, MessageUnion):
+            held = [k for m in kind.messages for k in m.fields.values()]
+            assert not any(isinstance(k, NodeId) or (isinstance(k, SetOf) and k.nodes) for k in held), (
+                "no message holds one"
+            )
+
+    def __call__(self, data: bytes) -> bytes:
+        out = bytearray(self.gather(data))
+        for at in self.ids:
+            out[at] = self.id_table[out[at]]
+        for at in self.sets:
+            out[at] = self.set_table[out[at]]
+        return bytes(out)
+
+
+@cache
+def renamings(configuration: Configuration) -> tuple[Renaming, ...]:
+    layout = model(configuration).program.layout
+    return tuple(Renaming(layout, p) for p in itertools.permutations(range(configuration.nodes)))
+
+
+def import_text(folder: Path, name: str, text: str) -> ModuleType:
+    """A module with real lines in a real file."""
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:  # not as a loader does: bytecode that it has kept may be of another text of the same size and second
+        exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+class OwnVariant(Model):
+    """A model of a variant that is not among `variants.VARIANTS`; for the CPython world only."""
+
+    def __init__(self, configuration: Configuration, overrides: dict[str, FunctionType]) -> None:
+        super().__init__(configuration)
+        self.overrides = overrides
+
+    @property
+    def program(self) -> Program:  # type: ignore[override]
+        base = Model(self.configuration).program
+        return Program(base.schema, base.types, base.world, base.protocol, overrides=self.overrides)

@@ -1,0 +1,1 @@
+"""Diagrams of traces, and the page that shows one."""

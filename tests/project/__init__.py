@@ -1,0 +1,1 @@
+"""The project itself: imports, pages, recipes, and these tests."""

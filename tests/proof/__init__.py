@@ -1,0 +1,1 @@
+"""Proofs for any number of processes, and the refinement check."""

@@ -1,0 +1,1 @@
+"""The protocols: zab as in the paper, its variants, ladis, db19, and ZooKeeper."""

@@ -1,0 +1,44 @@
+"""Unsafe variants of zab, and the spaces of states that they are looked for in."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Exploration, Limits
+from invariants import PROPERTIES
+from zabspec.model import Configuration, Model
+from zabspec.protocols.zab_variants import VARIANTS
+
+JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
+UNSAFE = [v for v in VARIANTS.values() if not v.safe]
+EVERY = "ZABCHECK_EVERY" in os.environ
+
+
+def configuration(budget: dict[str, Any], variant: str = "") -> Configuration:
+    return Configuration(**budget, variant=variant)
+
+
+# The next largest, of more than a million states, are looked through to a level beyond where the last of what breaks
+# there does; with ZABCHECK_EVERY to the end.
+FAR = {"no-promise": 44, "late-cepoch-unchecked": 30, "epoch-then-history": 42, "ack-then-history": 30}
+
+
+def reach(c: Configuration) -> int | None:
+    """How deep a space is looked through; none: to its end. The protocol itself is as far as a level beyond where a
+    variant of that budget breaks first."""
+    if EVERY:
+        return None
+    if c.variant:
+        return FAR.get(c.variant)
+    there = [VARIANTS[name] for name in FAR if configuration(dict(VARIANTS[name].budget)) == c]
+    return max((v.depth + 1 for v in there), default=None)
+
+
+@cache
+def explored(c: Configuration) -> Exploration:
+    """The whole space as far as it is looked through, past violations, up to renaming."""
+    return Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits(depth=reach(c)), keep_going=True)

@@ -1,0 +1,1 @@
+"""Traces re-enacted with ZooKeeper's servers."""

@@ -1,0 +1,1 @@
+"""Replay in the simulator, minimisation, and scenarios."""

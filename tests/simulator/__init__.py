@@ -1,0 +1,1 @@
+"""The simulator, and its schedules taken in the explorer's world."""

@@ -1,0 +1,1 @@
+"""Induction and bounded model checking with z3."""

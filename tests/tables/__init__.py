@@ -1,0 +1,1 @@
+"""Tables of events, sweeps, and Spark sessions."""

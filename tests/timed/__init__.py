@@ -1,0 +1,1 @@
+"""The model of time behind the page on performance."""

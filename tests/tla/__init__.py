@@ -1,0 +1,1 @@
+"""The TLA+ export, against TLC."""

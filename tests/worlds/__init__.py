@@ -1,0 +1,1 @@
+"""The worlds: connections, datagrams, disks, and their steps."""

@@ -1,0 +1,1 @@
+"""Audits of ZooKeeper's logs and snapshots."""
