@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from copies import copy_of
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
@@ -16,6 +15,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.result import Limits
 from invariants import properties_of
+from tests.copies import copy_of
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run

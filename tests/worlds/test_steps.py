@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import pytest
-from copies import copy_of
 
 from checker.cli import main
 from checker.commands.bmc import bmc
@@ -17,6 +16,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from invariants import PROPERTIES, property_named
+from tests.copies import copy_of
 from traces import Runner, Step, Trace, headline, state_json, verify
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
