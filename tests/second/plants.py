@@ -296,7 +296,7 @@ BY_ANOTHER = {
         "            if more == head:\n",
         "            if True:\n",
         "front end",
-        needs="for ",
+        needs=r"^(?!.*on_disk).*x = y\n",
     ),
     "last-in-bag": Plant(
         "what a loop through messages in flight leaves may depend on their order",

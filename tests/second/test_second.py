@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from checker.explore import compiled
+from checker.explore.ample import Narrowing
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
@@ -28,7 +30,7 @@ from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Out
 from tests.second.harness.differences import stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
-from tests.second.harness.searching import runs_differ
+from tests.second.harness.searching import RecordingReduced, blind_to_mail, runs_differ
 from tests.second.harness.shrinking import shrunk_while
 from tests.second.harness.stepping import Interpreted, Steps
 from tests.second.harness.tlc import parsed
@@ -37,6 +39,7 @@ from zabspec.language import LanguageError
 
 FAST = (17, 201, 204)
 MORE = tuple(range(200, 208))
+UNSEEN = 60237  # a search with ample sets visits less of its states
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,8 @@ def test_the_generator_uses_the_whole_language() -> None:
 def test_seldom_shapes_are_drawn_too() -> None:
     """They have random numbers of their own: a protocol without them is what it was before there were any."""
     texts = [protocol(seed).text for seed in range(120)]
+    for pattern in ("def enters(", "def begins_round(", "def leaves(", "def takes_ballot(", "def picks_some("):
+        assert 0 < sum(pattern in text for text in texts) < 40, pattern
     for shape in ("for j in range(", "e = choose(s, ", "for i in s.", "x = y", "of_shape_premise"):
         assert any(shape in text for text in texts), shape
     assert 0 < sum("acts_in_shape" in text for text in texts) < 60
@@ -263,6 +268,56 @@ def violated(folder: Path, reference: Reference) -> tuple[Question, Book, Explor
     deep = {name: found for name, found in r.violations.items() if found.depth > 1 and found.property.of != STEP}
     assert deep
     return question, book, replace(r, violations=deep)
+
+
+@pytest.mark.slow(seconds=3)
+def test_what_an_ample_search_leaves_out_is_seen(
+    tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that takes every step for invisible meets less of what properties read, and breaks no property."""
+    assert held(UNSEEN, tmp_path, reference, "ample").compared == ["ample sets"]
+    monkeypatch.setattr(Narrowing, "read_of_states", frozenset())
+    monkeypatch.setattr(Narrowing, "also_key", lambda self: ("blind",))
+    outcome = check(protocol(UNSEEN), tmp_path, ("ample",), reference)
+    assert outcome.differences["ample sets"][0] == "what properties read: missing"
+
+
+@pytest.mark.slow(seconds=2)
+def test_sleep_sets_are_compared_by_states(
+    tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that never tells two steps apart leaves out states, and says which."""
+    assert held(UNSEEN, tmp_path, reference, "sleeping").compared == ["sleep sets"]
+    monkeypatch.setattr(RecordingReduced, "relate", lambda self, words: None)
+    outcome = check(protocol(UNSEEN), tmp_path, ("sleeping",), reference)
+    assert outcome.differences["sleep sets"][0] == "reached states: missing"
+
+
+@pytest.mark.slow(seconds=2)
+def test_symmetry_that_walks_switch_off_is_a_difference(
+    tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its text a protocol is symmetric, and what renames states is not right: it is no reason to pass over it."""
+    monkeypatch.setenv("ZABCHECK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiled, "why_not_symmetric", lambda code: "renamings do not commute")
+    outcome = check(protocol(60009), tmp_path, ("symmetric",), reference)
+    assert outcome.differences["symmetric"][1:] == ["renamings do not commute"]
+
+
+@pytest.mark.slow(seconds=2)
+def test_beside_a_property_of_messages_others_are_judged(tmp_path: Path) -> None:
+    """Stuttering receipts are left out where those properties are judged that do not look at the mail."""
+    path = tmp_path / "random.py"
+    for seed in range(300):
+        made = protocol(seed)
+        if "def claim_of_round(" in made.text and made.request["network"] == "ordered":
+            path.write_text(made.text)
+            question = Question({**made.request, "protocol": str(path)})
+            blind = {p.name for p in blind_to_mail(question)}
+            assert "claim-of-round" not in blind
+            if blind:
+                return
+    raise AssertionError("no protocol has one")
 
 
 def test_answers_are_kept_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
