@@ -88,6 +88,7 @@ class Channels:
             return False
         weights = [{c.ORACLE: 0.3, c.CRASH: 0.03, c.TIMEOUT: 0.03}.get(w >> 24, 1.0) for w in words]
         word = self.random.choices(words, weights)[0]
+        self.run.note(word)
         self.names["apply"](s, word)
         a, b = word >> 16 & 255, word >> 8 & 255
         if word >> 24 == c.TO_LEADER:
