@@ -6,12 +6,13 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
 from tests import beforehand
+from tests.failing import expectation, runs_of
 from tests.spark import LocalSpark
 
 beforehand.keep_bytecode()
@@ -70,6 +71,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "on Spark" if file.rpartition("/")[2] in ON_SPARK else file
 
     return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows the runs that it made; mutants, which read no summary, go without."""
+    report = yield
+    if report.failed and call.excinfo is not None and not item.config.getoption("no_summary", False):
+        for run in runs_of(call.excinfo.tb):
+            try:
+                text = run.at_failure(expectation(call.excinfo.tb))
+            except Exception as error:  # the product that draws it may be what fails
+                text = f"it cannot be shown: {error!r}"
+            report.sections.append(("the run", text))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,12 @@
-"""A judge of event tables written straight from the definitions, for `tests/judging/test_judge_definitions.py`.
+"""The naive judge: the papers' properties written straight from their definitions.
 
 A run is a list of rows, a row a dictionary of columns. A property is its sentence over the events, every
 pair of them looked at. What a row leaves unknown is completed in every way: a property is violated if it
-is in every completion, held if it is in every one, and open else. Nothing here is shared with what judges tables, and
+is in every completion, held if it is in every one, and open else. Nothing here is shared with the product, and
 nothing may be clever.
+
+`tests/judging/test_judge_definitions.py` compares the judge of tables with it. `tests/histories.py` gives it complete
+histories, and `tests/protocols/test_history_abstraction.py` compares the ghosts and `invariants/` with it.
 """
 
 from __future__ import annotations
@@ -136,6 +139,7 @@ class Story:
 
     @cached_property
     def chosen(self) -> set[tuple[int, Any]]:
+        """Definition VI.2: (e, t) if each follower of some quorum accepted <e, t>."""
         return {key for key, who in self.accepted().items() if len(who) > self.nodes / 2}
 
     @cached_property
@@ -160,11 +164,13 @@ def instance(row: Row) -> tuple[int, int, int]:
 
 
 def integrity(s: Story) -> tuple[bool, bool]:
+    """If some process delivers <v, z>, then some process has broadcast <v, z>."""
     sent = {s.txn(a) for _, a in s.abcasts}
     return all(s.txn(d) in sent for _, d in s.deliveries), bool(s.deliveries)
 
 
 def total_order(s: Story) -> tuple[bool, bool]:
+    """If some process delivers t before u, then any process that delivers u must also deliver t, and t before u."""
     pairs = [pair for own in s.delta.values() for pair in combinations(own, 2)]
     some = any(
         p != q and len(own) > 1 and own[1] in other for p, own in s.delta.items() for q, other in s.delta.items()
@@ -173,20 +179,26 @@ def total_order(s: Story) -> tuple[bool, bool]:
 
 
 def agreement(s: Story) -> tuple[bool, bool]:
+    """If p_i delivers t and p_j delivers u, then either p_i delivers u or p_j delivers t."""
     same = all(u in one or t in other for one, other in combinations(s.delta.values(), 2) for t in one for u in other)
     lag = any(p != q and set(other) - set(own) for p, own in s.delta.items() for q, other in s.delta.items())
     return s.agree and same, lag
 
 
 def local_primary_order(s: Story) -> tuple[bool, bool]:
+    """If a primary broadcasts t before u, then a process that delivers u must also deliver t, before u."""
     return s.must(s.local), s.second(s.local) and not s.itself(s.local)
 
 
 def global_primary_order(s: Story) -> tuple[bool, bool]:
+    """If rho_i broadcasts t, rho_j broadcasts u, rho_i precedes rho_j, and a process delivers both, it must deliver t
+    before u."""
     return s.must(s.global_pairs, both=True), s.both(s.global_pairs) and not s.itself(s.global_pairs)
 
 
 def primary_integrity(s: Story) -> tuple[bool, bool]:
+    """If rho_e broadcasts u and some process delivers t that rho_e', e' < e, has broadcast, then rho_e must deliver t
+    before it broadcasts u."""
     anyone = {t for own in s.delta.values() for t in own}
     holds = all(
         s.delivered(b["process"], s.txn(a), j)
@@ -198,12 +210,14 @@ def primary_integrity(s: Story) -> tuple[bool, bool]:
 
 
 def po_causal_order(s: Story) -> tuple[bool, bool]:
+    """If t PO-precedes u and a process delivers u, it must also deliver t, before u."""
     at = dict(s.abcasts)
     near = [(s.txn(at[i]), s.txn(at[j])) for i, j in s.direct]
     return s.must(s.causes), s.second(near) and not s.itself(near)
 
 
 def strict_causality(s: Story) -> tuple[bool, bool]:
+    """If some process delivers t and u, then t PO-precedes u or u PO-precedes t."""
     sent, pairs = {s.txn(a) for _, a in s.abcasts}, set(s.causes)
     holds = all(
         (t, u) in pairs or (u, t) in pairs
@@ -214,41 +228,50 @@ def strict_causality(s: Story) -> tuple[bool, bool]:
 
 
 def prefix(s: Story) -> tuple[bool, bool]:
+    """LADIS'08: if m is the last message delivered for a leader L, any message proposed before m by L must also be
+    delivered."""
     holds = all(t in own for t, u in s.local for own in s.delta.values() if u in own)
     return holds, s.second(s.local) and not s.itself(s.local)
 
 
 def causal_order(s: Story) -> tuple[bool, bool]:
+    """LADIS'08: if a causally precedes b and both are delivered, a must be ordered before b."""
     return s.must(s.servers, both=True), s.both(s.servers) and not s.itself(s.servers)
 
 
 def one_primary_an_epoch(s: Story) -> tuple[bool, bool]:
+    """The value of e is unique for different primary instances."""
     instances = {instance(a) for _, a in s.abcasts}
     return len({e for e, *_ in instances}) == len(instances), bool(instances)
 
 
 def one_leader_an_epoch(s: Story) -> tuple[bool, bool]:
+    """No two become established leaders for the same epoch."""
     epochs = [e for e, _ in s.leaders]
     return len(set(epochs)) == len(epochs), len(set(epochs)) > 1
 
 
 def chosen_in_later_histories(s: Story) -> tuple[bool, bool]:
+    """A transaction chosen in e is in the initial history of every later established epoch."""
     holds = all(t in initial for c, t in s.chosen for e, initial in s.leaders if c < e)
     return holds, any(c < e for c, _ in s.chosen for e, _ in s.leaders)
 
 
 def delivered_is_chosen(s: Story) -> tuple[bool, bool]:
+    """A process delivers chosen transactions only."""
     sent, ever = {s.txn(a) for _, a in s.abcasts}, {t for _, t in s.chosen}
     own = [s.txn(d) for _, d in s.deliveries if s.txn(d) in sent]
     return all(t in ever for t in own), bool(own)
 
 
 def unique_zxid(s: Story) -> tuple[bool, bool]:
+    """Zxids order the transactions that are broadcast: no two have the same."""
     zxids = [(a["epoch"], a["counter"]) for _, a in s.abcasts]
     return len(set(zxids)) == len(zxids), len({e for e, _ in zxids}) < len(zxids)
 
 
 def delivered_stands(s: Story) -> tuple[bool, bool]:
+    """What a process has delivered since it last started stays how its history begins."""
     holds, met = True, False
     for i, r in s.rows:
         if r["kind"] == "revise":
@@ -260,6 +283,12 @@ def delivered_stands(s: Story) -> tuple[bool, bool]:
     return holds, met
 
 
+def ladis_total_order(s: Story) -> tuple[bool, bool]:
+    """LADIS'08: if a is delivered before b by one server, every server that delivers a and b delivers a before b."""
+    before = {pair for own in s.delta.values() for pair in combinations(own, 2)}
+    return not any((u, t) in before for t, u in before), bool(before)
+
+
 DEFINITIONS: dict[str, Callable[[Story], tuple[bool, bool]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -268,6 +297,7 @@ DEFINITIONS: dict[str, Callable[[Story], tuple[bool, bool]]] = {
         chosen_in_later_histories, delivered_is_chosen, unique_zxid, delivered_stands,
     )
 }  # fmt: skip
+OF_HISTORIES = DEFINITIONS | {"ladis-total-order": ladis_total_order}  # which no table is judged by
 MENDED = ("integrity", "agreement", "prefix", "strict-causality", "delivered-is-chosen")  # others stay broken
 
 

@@ -1,22 +1,22 @@
-"""The complete history of a run, kept naively, and the paper's properties written straight over it.
+"""The complete history of a run, and what the naive judge (`tests/definitions.py`) says of it.
 
-Nothing here looks at a ghost field. A history is the list of what happened, in order; a property
-is its paper's sentence over that list, with Python's lists and sets. `test_history_abstraction.py`
+Nothing here looks at a ghost field. A history is the list of what happened, in order. `test_history_abstraction.py`
 holds the ghost fields and `invariants/` against this, so nothing here may be clever.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from itertools import combinations, permutations
+from functools import cache, cached_property, partial
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 from invariants import PROPERTIES
 from invariants.binding import bound
 from invariants.registry import HISTORY, Property
+from tests.definitions import OF_HISTORIES, Row, Story
 from zabspec.language.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
@@ -133,10 +133,6 @@ class History:
     nodes: int
     events: tuple[Event, ...] = ()
 
-    @property
-    def majority(self) -> int:
-        return self.nodes // 2 + 1
-
     @cached_property
     def abcasts(self) -> list[Abcast]:
         return [e for e in self.events if isinstance(e, Abcast)]
@@ -146,140 +142,57 @@ class History:
         return [e for e in self.events if isinstance(e, Deliver)]
 
     @cached_property
-    def broadcast(self) -> dict[Txn, Abcast]:
-        return {a.txn: a for a in self.abcasts}
+    def story(self) -> Story:
+        """The same as the rows that the naive judge reads."""
+        return self.begun(len(self.events))
 
-    @cached_property
-    def delta(self) -> list[list[Txn]]:
-        """Definition VI.4: what each process delivered, each transaction once, in order of the first."""
-        out: list[list[Txn]] = [[] for _ in range(self.nodes)]
-        for d in self.deliveries:
-            if d.txn not in out[d.process]:
-                out[d.process].append(d.txn)
-        return out
-
-    @cached_property
-    def passes(self) -> list[list[list[Txn]]]:
-        """What each process delivered in each of its passes."""
-        out: list[dict[int, list[Txn]]] = [{} for _ in range(self.nodes)]
-        for d in self.deliveries:
-            out[d.process].setdefault(d.passing, []).append(d.txn)
-        return [list(p.values()) for p in out]
-
-    def delivers_both(self) -> Iterator[tuple[Txn, Txn]]:
-        """Every (t, u) of which some process delivers t before u."""
-        for sequence in self.delta:
-            yield from combinations(sequence, 2)
+    def begun(self, events: int) -> Story:
+        """The first so many events, as rows."""
+        return Story([row for e in self.events[:events] for row in rows_of(e)], Txn._fields, self.nodes)
 
     def must_deliver_before(self, t: Txn, u: Txn) -> bool:
-        """Whether every process that delivers u delivers t, before u."""
-        return all(t in d[: d.index(u)] for d in self.delta if u in d)
-
-    def delivered_before_abcast(self, t: Txn, u: Txn) -> bool:
-        """Whether the process that broadcast u had delivered t when it did."""
-        primary = self.broadcast[u].process
-        at = self.events.index(self.broadcast[u])
-        return any(isinstance(e, Deliver) and e.process == primary and e.txn == t for e in self.events[:at])
-
-    @cached_property
-    def po_pairs(self) -> set[tuple[Txn, Txn]]:
-        """PO precedence of abcasts: by one instance in this order, or delivered by the primary
-        before it broadcast, and every chain of these."""
-        pairs = set()
-        for first, second in combinations(self.abcasts, 2):
-            if first.instance == second.instance or self.delivered_before_abcast(first.txn, second.txn):
-                pairs.add((first.txn, second.txn))
-        while True:
-            longer = {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs
-            if not longer:
-                return pairs
-            pairs |= longer
+        """Return whether every process that delivers u delivers t, before u."""
+        return all(t in own[: own.index(u)] for own in self.story.delta.values() if u in own)
 
 
-# --- DSN'11 III.A --------------------------------------------------------------------------------
+def rows_of(e: Event) -> list[Row]:
+    """Return an event as the rows that a table has of it."""
+    if isinstance(e, Abcast):
+        return [{"kind": "abcast", "process": e.process, "primary_epoch": e.instance.epoch,
+                 "attempt": e.instance.attempt, **e.txn._asdict()}]  # fmt: skip
+    if isinstance(e, Deliver):
+        return [{"kind": "abdeliver", "process": e.process, "pass": e.passing, **e.txn._asdict()}]
+    if isinstance(e, Accept):
+        return [{"kind": "accept", "process": e.process, "primary_epoch": e.epoch, **e.txn._asdict()}]
+    if isinstance(e, Establish):
+        first: Row = {"kind": "establish", "primary_epoch": e.epoch}
+        return [first, *({"kind": "initial", **t._asdict()} for t in e.initial)]
+    first = {"kind": "revise", "process": e.process, "pass": e.passing}
+    return [first, *({"kind": "entry", "process": e.process, **t._asdict()} for t in e.history)]
 
 
-def integrity(h: History) -> bool:
-    """If some process delivers <v, z>, then some process has broadcast <v, z>."""
-    broadcast = set()
-    for e in h.events:
-        if isinstance(e, Abcast):
-            broadcast.add(e.txn)
-        elif isinstance(e, Deliver) and e.txn not in broadcast:
-            return False
-    return True
+def holds_in(name: str, h: History) -> bool:
+    """Return whether a history keeps a property; integrity at all times: a later broadcast does not mend it."""
+    definition = OF_HISTORIES[name]
+    if name == "integrity":
+        return all(definition(h.begun(k + 1))[0] for k, e in enumerate(h.events) if isinstance(e, Deliver))
+    return definition(h.story)[0]
+
+
+def naive(*names: str) -> dict[str, Callable[[History], bool]]:
+    return {name: partial(holds_in, name) for name in names}
+
+
+NAIVE_OF_SOME = naive("delivered-stands", "ladis-total-order")
+NAIVE = naive(*(name for name in OF_HISTORIES if name not in NAIVE_OF_SOME))
+
+
+# --- conditions on histories that are no property of their own -----------------------------------
 
 
 def passes_agree(h: History) -> bool:
-    """Redelivery in the same order is allowed: of two passes of one process, one begins the other,
-    and no pass delivers a transaction twice."""
-    for passes in h.passes:
-        for one in passes:
-            if len(set(one)) < len(one):
-                return False
-        for one, other in combinations(passes, 2):
-            shorter = min(len(one), len(other))
-            if one[:shorter] != other[:shorter]:
-                return False
-    return True
-
-
-def total_order(h: History) -> bool:
-    """If some process delivers t before u, then any process that delivers u must also deliver t,
-    and deliver t before u."""
-    return passes_agree(h) and all(h.must_deliver_before(t, u) for t, u in h.delivers_both())
-
-
-def agreement(h: History) -> bool:
-    """If p_i delivers t and p_j delivers u, then either p_i delivers u or p_j delivers t."""
-    return passes_agree(h) and all(
-        u in one or t in other for one, other in permutations(h.delta, 2) for t in one for u in other
-    )
-
-
-def local_primary_order(h: History) -> bool:
-    """If a primary broadcasts t before u, then a process that delivers u must also deliver t,
-    before u."""
-    return all(h.must_deliver_before(a.txn, b.txn) for a, b in combinations(h.abcasts, 2) if a.instance == b.instance)
-
-
-def global_primary_order(h: History) -> bool:
-    """If primary rho_i broadcasts t, rho_j broadcasts u, rho_i precedes rho_j, and a process
-    delivers both, it must deliver t before u."""
-    return all(
-        d.index(a.txn) < d.index(b.txn)
-        for a, b in permutations(h.abcasts, 2)
-        if a.instance.epoch < b.instance.epoch
-        for d in h.delta
-        if a.txn in d and b.txn in d
-    )
-
-
-def primary_integrity(h: History) -> bool:
-    """If rho_e broadcasts u and some process delivers t that rho_e', e' < e, has broadcast, then
-    rho_e must deliver t before it broadcasts u."""
-    return all(
-        h.delivered_before_abcast(a.txn, b.txn)
-        for a, b in permutations(h.abcasts, 2)
-        if a.instance.epoch < b.instance.epoch and any(a.txn in d for d in h.delta)
-    )
-
-
-# --- DSN'11 III.B --------------------------------------------------------------------------------
-
-
-def po_causal_order(h: History) -> bool:
-    """If t PO-precedes u and a process delivers u, it must also deliver t, before u."""
-    return all(h.must_deliver_before(t, u) for t, u in h.po_pairs)
-
-
-def strict_causality(h: History) -> bool:
-    """If some process delivers t and u, then t PO-precedes u or u PO-precedes t."""
-    return all(
-        (t, u) in h.po_pairs or (u, t) in h.po_pairs
-        for t, u in h.delivers_both()
-        if t in h.broadcast and u in h.broadcast
-    )
+    """Of two passes of one process, one begins the other, and no pass delivers a transaction twice."""
+    return h.story.agree
 
 
 def literally_precedes(h: History) -> set[tuple[Txn, Txn]]:
@@ -304,113 +217,11 @@ def literally_precedes(h: History) -> set[tuple[Txn, Txn]]:
     }
 
 
-# --- LADIS'08 2 ----------------------------------------------------------------------------------
-
-
-def prefix(h: History) -> bool:
-    """If m is the last message delivered for a leader L, any message proposed before m by L must
-    also be delivered."""
-    for delivered in h.delta:
-        for leader in {a.instance for a in h.abcasts}:
-            proposed = [a.txn for a in h.abcasts if a.instance == leader]
-            places = [k for k, t in enumerate(proposed) if t in delivered]
-            if places and any(t not in delivered for t in proposed[: places[-1]]):
-                return False
-    return True
-
-
-def causal_order(h: History) -> bool:
-    """If a causally precedes b and both are delivered, a must be ordered before b. (1) Sent by the
-    same server, a proposed before b; (2) a proposed by an earlier leader."""
-    precedes = {(a.txn, b.txn) for a, b in combinations(h.abcasts, 2) if a.process == b.process}
-    precedes |= {(a.txn, b.txn) for a, b in permutations(h.abcasts, 2) if a.instance.epoch < b.instance.epoch}
-    return all(d.index(t) < d.index(u) for t, u in precedes for d in h.delta if t in d and u in d)
-
-
-def ladis_total_order(h: History) -> bool:
-    """If message a is delivered before message b by one server, then every server that delivers a and b delivers a
-    before b."""
-    before = {(t, u) for d in h.delta for t, u in combinations(d, 2)}
-    return not any((u, t) in before for t, u in before)
-
-
-# --- claims --------------------------------------------------------------------------------------
-
-
-def one_primary_an_epoch(h: History) -> bool:
-    """The value of e is unique for different primary instances."""
-    instances = {a.instance for a in h.abcasts}
-    return len({i.epoch for i in instances}) == len(instances)
-
-
-def one_leader_an_epoch(h: History) -> bool:
-    """No two become established leaders for the same epoch."""
-    epochs = [e.epoch for e in h.events if isinstance(e, Establish)]
-    return len(set(epochs)) == len(epochs)
-
-
-def chosen(h: History) -> set[tuple[int, Txn]]:
-    """Definition VI.2: (e, t) if each follower of some quorum accepted <e, t>."""
-    accepts = {(e.process, e.epoch, e.txn) for e in h.events if isinstance(e, Accept)}
-    pairs = {(e, t) for _, e, t in accepts}
-    return {(e, t) for e, t in pairs if sum((p, e, t) in accepts for p in range(h.nodes)) >= h.majority}
-
-
-def chosen_in_later_histories(h: History) -> bool:
-    """A transaction chosen in e is in the initial history of every later established epoch."""
-    return all(t in s.initial for e, t in chosen(h) for s in h.events if isinstance(s, Establish) and s.epoch > e)
-
-
-def delivered_is_chosen(h: History) -> bool:
-    """A process delivers chosen transactions only."""
-    ever = {t for _, t in chosen(h)}
-    return all(d.txn in ever for d in h.deliveries if d.txn in h.broadcast)
-
-
-def unique_zxid(h: History) -> bool:
-    """Zxids order the transactions that are broadcast: no two have the same."""
-    return all((a.txn.epoch, a.txn.counter) != (b.txn.epoch, b.txn.counter) for a, b in combinations(h.abcasts, 2))
-
-
-def delivered_stands(h: History) -> bool:
-    """What a process has delivered since it last started stays how its history begins."""
-    for k, e in enumerate(h.events):
-        if isinstance(e, Replace):
-            earlier = [d for d in h.events[:k] if isinstance(d, Deliver)]
-            had = tuple(d.txn for d in earlier if d.process == e.process and d.passing == e.passing)
-            if e.history[: len(had)] != had:
-                return False
-    return True
-
-
-NAIVE: dict[str, Callable[[History], bool]] = {
-    "integrity": integrity,
-    "total-order": total_order,
-    "agreement": agreement,
-    "local-primary-order": local_primary_order,
-    "global-primary-order": global_primary_order,
-    "primary-integrity": primary_integrity,
-    "po-causal-order": po_causal_order,
-    "strict-causality": strict_causality,
-    "prefix": prefix,
-    "causal-order": causal_order,
-    "one-primary-an-epoch": one_primary_an_epoch,
-    "one-leader-an-epoch": one_leader_an_epoch,
-    "chosen-in-later-histories": chosen_in_later_histories,
-    "delivered-is-chosen": delivered_is_chosen,
-    "unique-zxid": unique_zxid,
-}
-NAIVE_OF_SOME: dict[str, Callable[[History], bool]] = {
-    "delivered-stands": delivered_stands,
-    "ladis-total-order": ladis_total_order,
-}
-
-# --- conditions on histories that are no property of their own -----------------------------------
-
-
 def one_sequence(h: History) -> bool:
     """Of what two processes delivered, one begins the other, and the passes of each agree."""
-    return passes_agree(h) and all(one[: len(other)] == other[: len(one)] for one, other in combinations(h.delta, 2))
+    return passes_agree(h) and all(
+        one[: len(other)] == other[: len(one)] for one, other in combinations(h.story.delta.values(), 2)
+    )
 
 
 def epochs_grow(h: History) -> bool:

@@ -11,6 +11,7 @@ simulator. `docs/scenarios.md` has the commands.
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,16 +60,66 @@ class Scenario:
 
 
 @dataclass(frozen=True)
+class Command:
+    """A command of a scenario that was played.
+
+    Attributes:
+        number: its line.
+        text: the command.
+        output: what it gave.
+        story: the run that it was given to.
+        steps: how many steps that run had taken then; 0 in the simulator.
+    """
+
+    number: int
+    text: str
+    output: tuple[str, ...]
+    story: Story
+    steps: int
+
+
+@dataclass(frozen=True)
 class Played:
     """A scenario that was played.
 
     Attributes:
         text: the file as it ought to be.
         runs: its runs in the explorer's world.
+        commands: its commands.
     """
 
     text: str
     runs: tuple[Stepped, ...]
+    commands: tuple[Command, ...]
+
+    def difference(self, file: str, said: str) -> str:
+        """Return where a file first gives another output, and the run to there; empty: nowhere."""
+        others = [(c, output) for c, output in zip(self.commands, outputs(said), strict=True) if c.output != output]
+        if not others:
+            return "" if said == self.text else f"{file}: spaces or empty lines differ"
+        first, expected = others[0]
+        at = f"line {first.number}: {first.text}"
+        diff = [line.rstrip("\n") for line in difflib.ndiff(expected, first.output) if not line.startswith("?")]
+        lines = [f"{file}:{first.number}: {first.text}", "the output changes (-: expected, +: given):", *diff, ""]
+        if isinstance(first.story, Stepped):
+            lines += ["the run to there:", first.story.at_failure(at, first.steps)]
+        else:
+            before = [c.text for c in self.commands if c.story is first.story and c.number <= first.number]
+            lines += ["the simulated run to there:", *before]
+        if len(others) > 1:
+            lines += ["", f"later outputs that change: {len(others) - 1}, from line {others[1][0].number} on"]
+        return "\n".join([*lines, "", "--rewrite writes them anew (docs/scenarios.md)"])
+
+
+def outputs(text: str) -> list[tuple[str, ...]]:
+    """Return the output that a scenario has below each of its commands."""
+    out: list[list[str]] = []
+    for line in text.splitlines():
+        if line.startswith(INDENT):
+            out[-1].append(line.removeprefix(INDENT))
+        elif line.strip() and not line.startswith("#"):
+            out.append([])
+    return [tuple(lines) for lines in out]
 
 
 def played(scenario: Scenario) -> Played:
@@ -79,6 +130,7 @@ def played(scenario: Scenario) -> Played:
     """
     story: Story | None = None
     runs: list[Stepped] = []
+    commands: list[Command] = []
     out: list[str] = []
     after_command = False
     for number, line in enumerate(scenario.text.splitlines(), 1):
@@ -99,11 +151,13 @@ def played(scenario: Scenario) -> Played:
                     raise Trouble("a scenario begins with `start` or `simulate`")
                 else:
                     output = story.do(line)
+                steps = len(story.steps) if isinstance(story, Stepped) else 0
+                commands.append(Command(number, line, tuple(output), story, steps))
                 out += [INDENT + said for said in output]
                 after_command = True
         except (Trouble, ConfigError, TraceError, SimulationError) as problem:
             raise ScenarioError(f"{scenario.name}:{number}: {problem}") from problem
-    return Played("\n".join(out) + "\n", tuple(runs))
+    return Played("\n".join(out) + "\n", tuple(runs), tuple(commands))
 
 
 def begin(line: str, variant: str) -> tuple[Story, Output] | None:

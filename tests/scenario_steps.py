@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from invariants import PROPERTIES
 from invariants.registry import Property, meets
+from tests.failing import shown
 from tests.scenario_story import CRASHES, Output, Story, Trouble, command, verdict_lines, view
 from traces import Step, Trace, build_trace, changes, headline, state_json, why
 from traces.explain.names import counted, joined, message_text, process_name
@@ -49,6 +50,11 @@ class Stepped(Story):
 
     def trace(self, until: int | None = None) -> Trace:
         return Trace(self.configuration, "", "", "", self.initial, tuple(self.steps[:until]), "")
+
+    def at_failure(self, expected: str, until: int | None = None) -> str:
+        """The run, or its first steps, and at its end what was expected."""
+        trace = self.trace(until)
+        return shown(trace, {len(trace.steps): [f"after step {len(trace.steps)}: expected at {expected}"]})
 
     def judge(self) -> None:
         """Put every property to the test that has not broken."""

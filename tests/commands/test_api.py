@@ -218,7 +218,7 @@ def test_keywords_are_the_options_of_the_command(keywords: type, command: click.
 START = TOP / "checker/commands/start/two_phase_commit.py"
 
 
-def test_a_protocol_of_ones_own_is_named_by_its_file_its_module_or_what_it_declares(
+def test_a_user_protocol_is_named_by_file_module_or_declaration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     budgets = {"begins": 1, "refusals": 0, "crashes": 0}
@@ -295,7 +295,7 @@ def test_what_stands_in_the_way_of_a_package_is_named(name: str, tmp_path: Path)
     )
 
 
-def test_a_neighbour_that_is_there_already_or_missing_is_said_when_a_function_is_asked_for(
+def test_a_shadowed_or_missing_package_is_reported_on_first_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "traces", type(sys)("traces"))

@@ -195,7 +195,7 @@ def test_an_exhausted_space_holds_and_says_what_was_not_put_to_the_test(folder: 
     assert list(folder.iterdir()) == []
 
 
-def test_a_bounded_run_says_its_bound_and_never_claims_what_it_did_not_test() -> None:
+def test_a_bounded_run_reports_its_bound_and_claims_nothing_untested() -> None:
     result = run(*TINY, "--depth", "3")
     assert result.exit_code == 3
     first = first_sentence(result.stdout)
@@ -299,7 +299,7 @@ def test_with_keep_going_every_violation_has_a_file(folder: Path) -> None:
         assert p["violation"]["text"]
 
 
-def test_without_keep_going_the_others_have_no_verdict_beyond_the_violation(folder: Path) -> None:
+def test_without_keep_going_the_others_have_no_verdict(folder: Path) -> None:
     report = report_of(run(*BROKEN, "--json", "--trace", "here.json"))
     verdicts = {p["verdict"] for p in report["properties"]}
     assert verdicts == {"violated", "no verdict"}

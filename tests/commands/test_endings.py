@@ -140,7 +140,7 @@ def test_where_the_stack_of_python_finds_no_memory_that_is_out_of_memory(
     assert "an internal error" in fails(monkeypatch, SystemError("bad argument")).stderr
 
 
-def test_only_what_could_not_be_answered_is_3_and_a_wrong_question_always_2(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_code_3_is_no_answer_and_2_a_wrong_request(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fails(monkeypatch, click.FileError("here", "no such file")).exit_code == 2  # 1 by click's own reckoning
     assert fails(monkeypatch, ending.NoVerdict("here is no room")).exit_code == 3
     assert fails(monkeypatch, SystemExit(7)).exit_code == 3
@@ -161,7 +161,7 @@ def test_what_is_no_text_is_a_wrong_question(where: str) -> None:
         assert result.stderr == f"zabcheck: {word!a} is not text\n"
 
 
-def test_a_budget_of_the_least_number_there_is_is_no_budget_that_was_not_given() -> None:
+def test_a_budget_of_the_least_number_is_a_given_one() -> None:
     for number in (-(2**31), -1, 16, 2**63):
         result = run(*TINY[:-1], str(number))
         assert (result.exit_code, result.stdout) == (2, ""), number
@@ -171,9 +171,7 @@ def test_a_budget_of_the_least_number_there_is_is_no_budget_that_was_not_given()
     assert Configuration().losses == 1
 
 
-def test_a_table_is_refused_to_a_protocol_that_has_not_what_it_is_made_from(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_protocol_without_what_a_table_needs_is_refused_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A protocol that never says when a process is ready; its trace is refused to `export` in the same words."""
     run(*BROKEN, "--trace", "t.json")
     zab = PROTOCOLS["zab"]

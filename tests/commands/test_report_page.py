@@ -227,7 +227,7 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", EXTENTS)
-def test_a_report_that_contradicts_itself_is_refused_in_a_sentence_that_names_how(
+def test_a_report_that_contradicts_itself_is_refused_with_the_reason(
     name: str, bounded: dict[str, Any], folder: Path
 ) -> None:
     """Each was rendered before, and those of the sentence as it stood: "explored to exhaustion"."""
@@ -303,9 +303,7 @@ def exhausted(r: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow(seconds=1)
-def test_a_forged_report_that_agrees_with_itself_is_found_out_by_exploring_again(
-    larger: dict[str, Any], folder: Path
-) -> None:
+def test_a_consistent_forged_report_is_detected_by_exploring_again(larger: dict[str, Any], folder: Path) -> None:
     Path("run.json").write_text(json.dumps(lies(exhausted)(larger)))
     assert run("report", "run.json", "--html").exit_code == larger["exit_code"]
     result = run("report", "run.json", "--again")
@@ -417,9 +415,7 @@ def drop_levels(r: dict[str, Any], depth: int) -> None:
 
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", AGREEING)
-def test_a_forged_report_that_agrees_with_itself_is_refused_where_it_is_of_few_states(
-    name: str, whole: dict[str, Any], folder: Path
-) -> None:
+def test_a_consistent_forged_report_of_few_states_is_refused(name: str, whole: dict[str, Any], folder: Path) -> None:
     """Sentence, verdicts and exit code follow from the forged figures: each was rendered, as "explored to exhaustion"
     or as another sentence that no exploration comes to."""
     edit, why = AGREEING[name]

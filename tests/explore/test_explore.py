@@ -71,7 +71,7 @@ def test_the_size_of_units_and_batches_changes_nothing(monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow(seconds=2)
-def test_a_buffer_that_is_full_is_emptied_before_another_state_is_expanded() -> None:
+def test_a_full_buffer_is_emptied_before_the_next_state_is_expanded() -> None:
     """Room for the successors of one state and of a few more: every few states the next buffer is begun."""
     large = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)
     explorer = Explorer(Compiled(Model(large), DEFAULT, True), 1)
@@ -83,7 +83,7 @@ def test_a_buffer_that_is_full_is_emptied_before_another_state_is_expanded() -> 
 
 
 @pytest.mark.usefixtures("tiny_units")
-def test_of_the_steps_that_break_a_property_the_first_is_told_however_the_work_is_cut(
+def test_the_first_violating_step_is_reported_however_the_work_is_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Steps that break invariant 2 are found in several units of a level."""
@@ -276,7 +276,7 @@ def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeyp
 
 
 @pytest.mark.slow(seconds=1)
-def test_the_last_property_there_is_a_bit_for_is_judged_and_one_more_is_refused() -> None:
+def test_the_last_property_with_a_bit_is_judged_and_one_more_refused() -> None:
     """The mask of violated properties of a candidate has 56 bits, of a word that holds its renamings too."""
     broken = property_named("local-primary-order", PROPERTIES)
     sound = property_named("integrity", PROPERTIES)

@@ -90,7 +90,7 @@ def test_a_hook_does_nothing_unless_a_kernel_replaces_it(hook: FunctionType) -> 
     assert any(vars(module).get(hook.__name__) is hook for module in (kernel, sleep_kernel))
 
 
-def test_the_operations_on_memory_and_words_are_declared_as_the_front_end_types_them() -> None:
+def test_memory_and_word_operations_are_declared_as_they_are_typed() -> None:
     front = FrontEnd(Model(SMALL).program.layout, {}, {}, ())
     declared = {name: getattr(module, name) for module in (memory, wrapping) for name in module.__all__}
     assert declared.keys() == KERNEL.keys()
@@ -177,7 +177,7 @@ def test_a_name_under_another_name_is_refused(monkeypatch: pytest.MonkeyPatch) -
         Compiled(Model(SMALL), JUDGED, False)
 
 
-def test_two_kernels_define_no_name_unless_the_later_says_that_it_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_kernels_share_no_name_unless_one_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(distributed_kernel, "REPLACES")
     with pytest.raises(WrongBinding, match=r"^settle is defined by two kernels, the later of which is checker.distrib"):
         Code(Model(SMALL), JUDGED, False)

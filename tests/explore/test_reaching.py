@@ -47,7 +47,7 @@ def verdicts(result: Result) -> dict[str, str]:
 # --- --require-witness -----------------------------------------------------------------------------
 
 
-def test_a_run_that_puts_nothing_to_the_test_is_no_verdict_where_a_witness_is_required() -> None:
+def test_a_vacuous_run_is_no_verdict_where_a_witness_is_required() -> None:
     """`--depth 4` reaches no premise at all; the sentence says which were required."""
     flags = (*TINY, "--depth", "4")
     assert run(*flags).exit_code == 3

@@ -332,7 +332,7 @@ def test_every_variant_is_judged_as_without_reduction(variant: str, budgets: tup
         assert found(less) == found(full)
 
 
-def test_a_batch_that_is_cut_short_before_it_is_gathered_ends_without_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_cut_short_before_it_is_gathered_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was claimed by then has no predecessors yet: they are not looked for behind the end of their memory."""
     explorer = ReducedExplorer(reducing(SMALL, True), 2)
     rounds: list[object] = []

@@ -213,9 +213,7 @@ def test_the_worst_is_the_exit_code_and_one_table_has_all(gate: Gate) -> None:
     assert "2 not run" in gate(None, "--only", "tpc").stdout
 
 
-def test_where_there_is_no_terminal_a_line_now_and_then_says_which_is_asked(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_terminal_progress_is_a_line_now_and_then(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SELDOM", 0.0)
     result = gate(one(HOLDS, SLOW) + one(HOLDS, SLOW, HASTY, name="hasty"))
     said = [line for line in result.stderr.splitlines() if " of 2)" in line]
@@ -389,9 +387,7 @@ def test_one_exploration_serves_the_checks_that_ask_the_same(gate: Gate, monkeyp
 
 
 @pytest.mark.parametrize(("keep_going", "groups"), [("true", 1), ("false", 2)])
-def test_checks_that_end_at_a_violation_share_only_with_those_of_the_same_properties(
-    gate: Gate, keep_going: str, groups: int
-) -> None:
+def test_checks_that_end_at_a_violation_share_only_equal_properties(gate: Gate, keep_going: str, groups: int) -> None:
     """What one of them judges would end the exploration of the other."""
     text = "".join(
         one(
@@ -499,9 +495,7 @@ def test_after_an_interrupt_the_rest_is_not_run_and_there_is_no_verdict(
 # --- elsewhere ---------------------------------------------------------------------------------
 
 
-def test_github_gets_annotations_at_the_handler_and_a_summary_with_the_picture(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_github_gets_annotations_at_the_handler_and_a_summary(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     text = one(HOLDS, HASTY, name="hasty") + one(BREAKS, name="gone") + one(HOLDS, SLOW, name="cut")
     result = gate(text, "--github")

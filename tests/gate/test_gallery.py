@@ -33,7 +33,7 @@ def of_variant(protocol: str, variant: str) -> Iterator[Check]:
             yield c
 
 
-def test_every_entry_is_a_question_that_can_be_asked_and_says_what_it_claims_and_where() -> None:
+def test_every_entry_is_a_valid_request_with_a_claim_and_a_source() -> None:
     asked = asked_by(gallery().matrix, gallery().matrix.checks)
     assert len(asked) == len(ENTRIES) > 100
     for c in ENTRIES.values():

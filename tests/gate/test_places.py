@@ -67,9 +67,7 @@ def line_of(text: str) -> int:
     return next(k for k, line in enumerate(Path("tpc.py").read_text().splitlines(), 1) if text in line)
 
 
-def test_an_alert_is_at_the_rule_that_the_variant_changes_from_the_top_of_git(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_alert_is_at_the_rule_that_the_variant_changes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever folder the command runs in."""
     git(here.parent, "init", "-q")
     file, expected = matrix(here), None

@@ -49,7 +49,7 @@ def test_what_was_delivered_in_phase_2_is_of_one_pass() -> None:
     assert s.synced_length[0] == 0
 
 
-def test_what_replaces_a_history_is_compared_with_what_was_delivered_and_no_further() -> None:
+def test_a_replaced_history_is_compared_with_the_delivered_part_only() -> None:
     """Delivered twice, the first is in Delta_p once: there is nothing for the second entry to differ from."""
     s, names, (a, b) = begun(DB19)
     names["abdeliver"](s, 0, a)

@@ -66,7 +66,7 @@ def everything(possible: Possible) -> Outcome:
 
 
 @pytest.mark.slow(seconds=3)
-def test_what_is_impossible_is_listed_and_the_only_error_left_is_the_last_epoch(pytestconfig: pytest.Config):
+def test_what_is_impossible_is_listed_and_one_error_is_left(pytestconfig: pytest.Config):
     """The golden file is written anew with --rewrite."""
     outcome = everything(usual(USUAL))
     found = {t.move: t.forbidden_by for t in outcome.taken if t.impossible}
@@ -127,7 +127,7 @@ def test_asking_for_steps_meets_no_error_with_the_clauses_or_without():
     assert possible_of(ONE, clauses=False).enabled().errors == ()
 
 
-def test_a_channel_too_small_on_purpose_is_taken_for_granted_and_one_of_the_derived_size_is_not():
+def test_only_a_channel_of_a_given_size_is_an_assumption():
     small = replace(ONE, channel=1)
     cut = possible_of(small, cut=(EPOCHS, "--channel"))
     taken = cut.of(move(cut, "abcast(process=0)"))
@@ -196,7 +196,7 @@ def test_an_abcast_that_overflows_in_one_epoch_is_no_proof(edited: Callable[...,
 
 
 @pytest.mark.parametrize("epoch", [beyond_the_last_epoch, two_epochs_on])
-def test_a_step_that_leaves_the_epochs_before_it_is_at_their_end_is_no_proof(
+def test_a_step_that_exceeds_the_epochs_too_early_is_no_proof(
     edited: Callable[..., Configuration], epoch: Callable[..., Any]
 ):
     said = obstacles(possible_of(edited(epoch_to_propose=epoch)), "to_leader(leader=0, follower=0) CEPOCH")
@@ -247,7 +247,7 @@ def test_what_stands_in_the_way_ends_with_3(capsys: pytest.CaptureFixture[str]):
     assert outcome_told(capsys, undecided=True)[0] == 3
 
 
-def test_of_some_clauses_alone_what_they_do_not_exclude_is_taken_for_granted(capsys: pytest.CaptureFixture[str]):
+def test_what_some_clauses_do_not_exclude_is_an_assumption(capsys: pytest.CaptureFixture[str]):
     code, text = outcome_told(capsys, alone=True, errors=("x would leave its range",))
     assert code == 0
     assert "a step that meets an error is not taken: x would leave its range" in " ".join(text.split())

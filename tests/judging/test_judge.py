@@ -196,7 +196,7 @@ def test_what_was_delivered_stands(tmp_path: Path, how: str) -> None:
         assert verdicts["delivered-stands"] == ("held" if stands else "violated")
 
 
-def test_a_history_replaced_in_a_new_pass_may_lack_what_was_delivered_before(tmp_path: Path) -> None:
+def test_a_history_replaced_in_a_new_pass_may_lack_deliveries(tmp_path: Path) -> None:
     t = Txn(1, 1, 1)
     events = (Abcast(Instance(1, 0, 0), t), Deliver(1, 0, t), Replace(1, 1, ()))
     assert judged_alone(tmp_path / "t.parquet", History(2, events))["delivered-stands"] == "premise not reached"
@@ -407,7 +407,7 @@ def test_what_is_not_noted_is_not_judged(tmp_path: Path) -> None:
     assert verdicts["integrity"] == verdicts["po-causal-order"] == "held"
 
 
-def test_transactions_without_an_identity_are_told_apart_by_zxid_and_digest(tmp_path: Path) -> None:
+def test_transactions_without_identity_differ_by_zxid_and_digest(tmp_path: Path) -> None:
     verdicts = judged_columns(tmp_path, one_of_each(), identity=None)
     assert verdicts["agreement"] == verdicts["integrity"] == "held"
     rows = rows_of(one_of_each())

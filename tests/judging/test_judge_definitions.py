@@ -248,7 +248,7 @@ def test_random_tables_are_judged_by_the_definitions(
 
 
 @pytest.mark.slow(seconds=1)
-def test_the_texts_of_the_properties_judge_random_tables_by_the_definitions(
+def test_property_functions_judge_random_tables_by_the_definitions(
     tables: Sequence[tuple[int, list[Row], dict[str, set[str]]]],
 ) -> None:
     """As those of a property that no kernel judges; what a row leaves unknown that it reads is open."""
@@ -265,7 +265,7 @@ def test_the_texts_of_the_properties_judge_random_tables_by_the_definitions(
         assert seen[name, "open"] < sum(n for (of, _), n in seen.items() if of == name) * 2 / 3, name
 
 
-def test_a_history_replaced_after_passes_that_disagree_is_not_judged_by_the_text_of_a_property() -> None:
+def test_no_property_function_judges_histories_after_passes_disagree() -> None:
     """The observed history has what a process delivered in order of the first delivery, over all its passes."""
     stands = next(p for p in OF_TABLES if p.name == "delivered-stands")
     made = Made(3801).made()
@@ -273,7 +273,7 @@ def test_a_history_replaced_after_passes_that_disagree_is_not_judged_by_the_text
     assert by_its_text(Batch(rows_of(made).as_table().select(list(IN_BATCH)), "the run"), 0, stands).word == "open"
 
 
-def test_what_no_kernel_judges_is_told_as_what_one_does_and_of_large_runs_not_judged(
+def test_properties_without_a_kernel_are_judged_except_in_large_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = next(m for m in (Made(seed).made() for seed in count()) if "violated" in outcome(m, "total-order"))

@@ -133,7 +133,7 @@ def test_a_run_of_as_many_processes_as_there_may_be_fits_the_masks() -> None:
     assert seen["judged"] == 1
 
 
-def test_what_machine_code_would_read_past_the_end_of_is_an_error_in_cpython() -> None:
+def test_reading_past_the_end_of_an_array_is_an_error_in_cpython() -> None:
     batch = batch_of(0, 1)
     assert batch.processes > 1
     with pytest.raises(RangeError, match="has 1 entries, and none is"):

@@ -136,7 +136,7 @@ def test_blocks_and_row_groups_of_any_size(tmp_path: Path, group: int, shift: in
 EDGES = (1, 15, 16, 30, 31, 32, 33, 48, 62)
 
 
-def test_what_no_kernel_judges_is_not_judged_of_a_long_history_and_said_so(
+def test_properties_without_a_kernel_are_not_judged_of_long_histories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(KERNEL, "total-order")
@@ -233,7 +233,7 @@ def test_a_gap_of_which_only_the_middle_is_delivered_by_others(tmp_path: Path, s
     assert verdicts["total-order"] == "violated"
 
 
-def test_a_disagreement_that_was_mended_far_from_where_it_came_from_is_not_held(tmp_path: Path) -> None:
+def test_a_disagreement_mended_far_from_its_cause_is_not_held(tmp_path: Path) -> None:
     """p2 leaves out one delivery, and much later is ahead of the others for a moment, in a block that is
     whole in the end: there each lacks something of the other."""
     events = orderly()

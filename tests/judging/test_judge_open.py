@@ -60,7 +60,7 @@ def zabcheck(*arguments: object) -> Result:
 # --- epochs that are not said ----------------------------------------------------------------------
 
 
-def test_a_broadcast_whose_epoch_is_not_said_is_of_no_earlier_epoch_than_itself() -> None:
+def test_a_broadcast_of_unknown_epoch_does_not_precede_itself() -> None:
     """Found among 20,000 random tables: what one process delivers of two epochs reaches the premise, whatever the epoch
     of what another delivers alone."""
     alone, one, other = Txn(1, 1, 1), Txn(2, 1, 2), Txn(3, 1, 3)
@@ -239,9 +239,7 @@ def test_a_disagreement_names_what_each_process_delivered_alone() -> None:
 
 
 @pytest.mark.parametrize("most", ["MOST_ROWS", "MOST_BROADCASTS"])
-def test_a_run_with_too_many_rows_or_too_many_broadcasts_is_not_judged_with_care(
-    most: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partial_run_with_too_many_rows_is_not_judged(most: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Either is enough: it would take too long."""
     source = random.Random(1)
     h = made_up(source, 30, 3, txns=6)
@@ -384,7 +382,7 @@ def test_what_needs_care_is_told_by_the_first_row_that_has_it(gap: Gap) -> None:
     assert first_row(batch, 0, gap) == Where(0, row)
 
 
-def test_every_gap_has_a_bit_of_its_own_and_leaves_something_open_unless_it_is_only_said() -> None:
+def test_every_unknown_has_its_own_bit_and_leaves_something_open() -> None:
     assert [gap.bit for gap in GAPS] == list(range(len(GAPS)))
     assert tuple(among(EVERY)) == GAPS
     assert {gap.bit for gap in GAPS if not gap.affects} <= set(ALWAYS_SAID)

@@ -142,7 +142,7 @@ def test_a_property_whose_premise_is_not_reached_is_not_said_to_be_held(name: st
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_run_judged_with_care_reaches_the_premises_that_every_completion_does(name: str) -> None:
+def test_a_partial_run_reaches_the_premises_of_every_completion(name: str) -> None:
     rows = left_open(TABLES[name][0].rows)
     words = judged_by_definition(rows)
     assert words is not None

@@ -58,7 +58,7 @@ def test_both_ways_of_judging_a_run_agree_on_verdicts_and_ticks() -> None:
     assert len(broken) > 8, broken
 
 
-def test_what_no_kernel_judges_and_is_too_large_for_its_text_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_too_large_for_a_property_without_kernel_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never called held, nor its premise unreached."""
     monkeypatch.delitem(KERNEL, "agreement")
     monkeypatch.setattr(definition, "MOST_ROWS", 1)

@@ -174,7 +174,7 @@ def test_what_is_live_is_what_some_path_reads(body: list[t.Stmt]) -> None:
 # --- shapes --------------------------------------------------------------------------------------
 
 
-def test_a_name_that_only_a_later_round_reads_is_carried_through_the_if_that_sets_it() -> None:
+def test_a_name_read_by_a_later_round_is_carried_through_its_if() -> None:
     """seen = 0; for p: if a: if seen: ...; seen = seen + 1"""
     inner = when("a", then=[when("seen", then=[set_("a", "a")]), set_("seen", "seen")])
     around = loop("p", inner)

@@ -68,7 +68,7 @@ def told_apart() -> list[Asymmetry]:
 
 
 @pytest.mark.parametrize("case", [name for name in functions_of(apart_texts) if said_of(name)])
-def test_a_text_that_tells_processes_apart_loses_symmetry_with_file_line_and_reason(case: str) -> None:
+def test_code_that_tells_processes_apart_loses_symmetry_with_a_reason(case: str) -> None:
     told = [a for a in told_apart() if a.line in lines_of(case)]
     assert {Path(a.file).name for a in told} == {"apart_texts.py"}
     for line, reason in said_of(case).items():

@@ -112,7 +112,7 @@ def test_it_goes_with_the_false_that_it_was_said_of(worlds: Worlds) -> None:
     assert said(worlds, "second", state(worlds, 4, 7, 9)) == (False, "p0 has little.")
 
 
-def test_a_place_is_a_text_of_two_or_the_processes_of_which_something_is_true(worlds: Worlds) -> None:
+def test_a_sentence_may_name_a_choice_of_two_or_a_set_of_processes(worlds: Worlds) -> None:
     sentence = "only {p0, p1} of {p0, p1, p2} has more than 5: True no one."
     assert said(worlds, "all_poor", state(worlds, 60, 7, 4)) == (False, sentence)
     assert said(worlds, "all_poor", state(worlds, 0, 0, 6))[1] == "also {p2} of {p0, p1, p2} has more than 5: False -1."
@@ -194,7 +194,7 @@ def test_a_property_that_is_of_no_truth_value_says_no_sentence(tmp_path: Path) -
             program(tmp_path, world, protocol).typed([root])
 
 
-def test_a_value_of_an_enumeration_is_written_by_its_name_and_is_its_number() -> None:
+def test_an_enumeration_value_is_printed_by_name_and_is_a_number() -> None:
     phase = Field("phase", Int(-1, 1, names=("NONE", "BEGUN", "DONE")), Role.VOLATILE, (NODE,))
     s = StateView(Layout(Schema(2, (phase,), {"NODES": 2})))
     s.phase[1] = 1

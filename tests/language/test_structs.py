@@ -90,7 +90,7 @@ def test_an_index_outside_its_axis_is_an_error_in_cpython(r: int, c: int, which:
         reach(made(2, 3), r, c)
 
 
-def test_a_value_wider_than_its_element_is_an_error_in_cpython_and_is_not_stored() -> None:
+def test_a_value_wider_than_its_element_is_an_error_and_not_stored() -> None:
     g = made(2, 3)
     for store in (
         lambda: g.total.__setitem__(0, 1 << 63),

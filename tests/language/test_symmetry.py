@@ -272,7 +272,7 @@ def test_random_walks_say_what_does_not_commute(wrong: str, said: str) -> None:
         assert len({data[2] for data in toy.asked}) == 3
 
 
-def test_a_walk_ends_where_there_are_no_steps_and_of_one_process_none_is_taken() -> None:
+def test_a_walk_ends_without_steps_and_one_process_takes_none() -> None:
     toy = Toy(end=3)
     assert why_not_symmetric(cast(Any, toy), walks=2) == ""
     assert len(toy.asked) == 6

@@ -91,7 +91,7 @@ def found(g: Graph, compiled: bool) -> tuple[int, set[int], Components]:
 @pytest.mark.slow(seconds=2)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small_graphs())
-def test_fair_components_are_those_of_networkx_in_machine_code_and_in_cpython(small: Small) -> None:
+def test_fair_components_in_both_engines_are_those_of_networkx(small: Small) -> None:
     g = small.graph()
     whole: nx.DiGraph[int] = nx.DiGraph()
     whole.add_nodes_from(v for v in range(g.nodes) if small.waits[v])
@@ -106,7 +106,7 @@ def test_fair_components_are_those_of_networkx_in_machine_code_and_in_cpython(sm
 @pytest.mark.slow(seconds=2)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small_graphs(5))
-def test_a_fair_run_stays_for_ever_in_some_set_of_nodes_if_and_only_if_a_component_is_fair(small: Small) -> None:
+def test_a_fair_run_exists_if_and_only_if_a_component_is_fair(small: Small) -> None:
     """The naive reading: of all sets of nodes that wait, each reachable from each within the set."""
     g = small.graph()
     waiting = [v for v in range(g.nodes) if small.waits[v]]
@@ -214,7 +214,7 @@ def is_fair_to_mail(g: Graph, mail: Letters, inside: set[int]) -> bool:
 @pytest.mark.slow(seconds=2)
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(with_mail())
-def test_no_message_is_overtaken_for_ever_in_a_component_that_is_fair_or_in_its_loop(
+def test_no_message_is_overtaken_for_ever_in_a_fair_component(
     drawn: tuple[Small, Graph, Letters],
 ) -> None:
     """The naive reading again: of all sets of nodes that a run may stay in, one is fair to each message."""

@@ -162,7 +162,7 @@ def with_rules(model: Model, rules: dict[str, int]) -> StateView:
 
 @pytest.mark.slow(seconds=6)
 @pytest.mark.parametrize(("network", "crashes"), WORLDS if EVERY else WORLDS[:1])
-def test_who_starves_by_the_search_is_who_starves_by_networkx_and_each_run_is_confirmed(
+def test_the_search_and_networkx_agree_on_who_starves(
     network: str, crashes: int, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = tables(str(tmp_path_factory.getbasetemp()), network, crashes)

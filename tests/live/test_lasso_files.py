@@ -198,7 +198,7 @@ def unfair() -> Trace:
 
 
 @pytest.mark.slow(seconds=3)
-def test_a_run_that_is_not_fair_and_one_in_which_another_is_named_are_refused(tmp_path: Path) -> None:
+def test_an_unfair_run_and_one_that_names_another_are_refused(tmp_path: Path) -> None:
     made = unfair()
     assert made.lasso is not None
     other = replace(made.lasso, named=1 - (made.lasso.named or 0))

@@ -131,7 +131,7 @@ LADIS = {"protocol": "ladis", "txns": 1, "timeouts": 1, "crashes": 0, "losses": 
 
 
 @pytest.mark.slow(seconds=2)
-def test_ladis_holds_of_two_and_a_leader_need_not_be_connected_with_itself() -> None:
+def test_ladis_holds_of_two_processes_without_a_connection_to_itself() -> None:
     """As LADIS'08 has it a leader does not follow itself. That it has no such connection is no reason to give up: taken
     for one it had to give up again and again, and no run in which it goes on leading was thought fair."""
     run = found(**LADIS, nodes=2)
@@ -294,9 +294,7 @@ def holds(s: State, p: Node)"""
         ("s.in_flight[0].source == p", "which has no order, so that none is the first"),
     ],
 )
-def test_a_goal_that_reads_what_no_state_of_the_stable_phase_has_is_refused(
-    reads: str, said: str, tmp_path: Path
-) -> None:
+def test_a_goal_that_reads_what_the_stable_phase_lacks_is_refused(reads: str, said: str, tmp_path: Path) -> None:
     """Each was answered before: nobody ever waits."""
     text = LOCK.replace("    return s.mode[p] == WAITING\n", f"    return {reads}\n")
     (tmp_path / "reads.py").write_text(text.replace('network="fifo"', 'network="datagrams"'))

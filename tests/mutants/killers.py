@@ -62,7 +62,7 @@ THOUSANDS = "tests/judging/test_judge.py::test_thousands_of_histories_in_one_tab
 OWN_START = "tests/own/test_over_connections.py::test_a_counterexample_is_replayed_and_read_again"
 ERRORS = (
     "tests/own/test_runtime_errors.py::test_of_two_errors_behind_one_state_the_first_is_reported",
-    "tests/own/test_runtime_errors.py::test_an_error_that_leaves_open_which_steps_are_possible_is_reported_first",
+    "tests/own/test_runtime_errors.py::test_an_error_in_enabledness_is_reported_first",
 )
 HOOKS = "tests/explore/test_reduction.py::test_more_steps_than_fit_a_word_sleep_in_a_state"
 MANY_ALIKE = "tests/explore/test_explore.py::test_states_that_hundreds_of_renamings_leave_as_they_are_are_counted"

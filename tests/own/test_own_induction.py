@@ -82,7 +82,7 @@ def test_on_a_network_with_an_order_the_line_is_asked_about(written) -> None:
     assert "sent-in-line" in {v.clause.name for v in outcome.verdicts}
 
 
-def test_without_clauses_the_property_is_asked_about_and_shown_in_its_own_names(written) -> None:
+def test_without_clauses_the_property_is_checked_and_named_as_it_is(written) -> None:
     outcome = asked(written(text=ALONE), "DECISION", channel=2)
     assert answer_of(outcome) == ("not inductive", 1)
     text = as_text(outcome)
@@ -193,7 +193,7 @@ def no_decision(s: State) -> bool:
 '''
 
 
-def test_a_clause_that_looks_at_places_of_the_bag_is_asked_about_all_of_them(written) -> None:
+def test_a_clause_about_places_of_the_bag_is_checked_at_all_of_them(written) -> None:
     outcome = asked(written("PROTOCOL = ", FIRST + "PROTOCOL = "), "VOTE", channel=2)
     moves = {t.move for t in outcome.taken}
     assert {"receive(process=0, source=0) VOTE", "receive(process=0, source=0, place=1) VOTE"} <= moves
@@ -253,7 +253,7 @@ def test_what_cannot_be_asked_is_one_sentence(written) -> None:
 
 
 @pytest.mark.slow(seconds=2)
-def test_some_of_its_own_clauses_are_asked_about_alone_and_never_read_as_all(written) -> None:
+def test_some_clauses_checked_alone_never_count_as_all(written) -> None:
     small = ("--nodes", "2", "--channel", "2", "--jobs", "1")
     code, text = said("--protocol", written(), *small, "--clause", "one-decision,agreement")
     assert code == 0
@@ -290,7 +290,7 @@ def listed(*args: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_the_lists_of_properties_and_variants_are_of_one_protocol_if_asked(written) -> None:
+def test_properties_and_variants_are_listed_for_one_protocol(written) -> None:
     path = written()
     code, text = listed("properties", "--protocol", path)
     assert code == 0

@@ -249,7 +249,7 @@ def test_what_is_wrong_with_a_text_is_said_with_file_and_line(written, old: str,
     assert "\n" not in str(caught.value)
 
 
-def test_a_text_that_was_in_the_language_is_looked_at_again_where_it_has_changed(written, monkeypatch) -> None:
+def test_a_changed_protocol_is_checked_against_the_language_again(written, monkeypatch) -> None:
     """In one process, as a notebook is one: the same place, the same name, another file or another function."""
     asked: list[Model] = []
     check = binding.check_language

@@ -299,7 +299,7 @@ def test_of_two_errors_behind_one_state_the_first_is_reported(in_step: int, in_p
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("who", [0, 1])
-def test_an_error_that_leaves_open_which_steps_are_possible_is_reported_first(who: int, tmp_path: Path) -> None:
+def test_an_error_in_enabledness_is_reported_first(who: int, tmp_path: Path) -> None:
     """Whichever state of the level comes first: its run is shorter than that to what a step from the other meets."""
     path, _ = text_with(
         tmp_path, "    s.level[p] += 1\n", f"    s.level[p] += 9 if p != {who} and s.level[p] == 1 else 1\n"

@@ -67,7 +67,7 @@ def test_every_example_shows_something(name: str, tmp_path: Path, monkeypatch: p
                 assert Path(value).stat().st_size, f"{line} writes no {value}"
 
 
-def test_the_first_line_of_every_help_is_there_and_it_names_no_option_that_there_is_not() -> None:
+def test_every_help_has_a_first_line_and_names_only_real_options() -> None:
     for name in commands():
         result = CliRunner().invoke(main, [name, "--help"] if name else ["--help"])
         assert result.exit_code == 0

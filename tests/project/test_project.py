@@ -95,7 +95,7 @@ def test_no_file_is_exempt_from_the_check_of_undefined_names() -> None:
     assert "F" in lint["select"]
     exempt = {rule for rules in (lint["ignore"], *lint["per-file-ignores"].values()) for rule in rules}
     assert not [rule for rule in exempt if "F821".startswith(rule)]
-    packages = [path.parent for path in TOP.glob("*/__init__.py") if path.parent.name != "tests"]  # texts of protocols
+    packages = [path.parent for path in TOP.glob("*/__init__.py") if path.parent.name != "tests"]
     assert packages
     files = [path for package in packages for path in package.rglob("*.py")]
     assert not [path for path in files if re.search(r"noqa:[^\n]*F82" + "1", path.read_text())]

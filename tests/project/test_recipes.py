@@ -124,7 +124,7 @@ def test_a_fault_by_the_recipe_is_explored_and_replays(follow: Callable[[str], P
     assert (done.returncode, done.stdout) == (0, "network: blackout\n"), done.stderr
 
 
-def test_every_world_is_entered_where_the_recipe_says_and_named_nowhere_else() -> None:
+def test_every_world_is_named_where_the_recipe_says_and_only_there() -> None:
     called = {f"over_{name}" for name in BY_NAME}
     assert {path.stem for path in (TOP / "zabspec/worlds").glob("over_*.py")} == called
     assert {path.stem for path in (TOP / "traces/record").glob("over_*.py")} == called

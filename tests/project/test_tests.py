@@ -67,3 +67,10 @@ def test_the_project_is_imported_as_it_is() -> None:
     """pytest's own finder, whose loader rewrites assertions, loads none of it; it does this test."""
     assert type(zab.__loader__) is SourceFileLoader
     assert type(__loader__) is not SourceFileLoader
+
+
+def test_names_of_tests_are_short() -> None:
+    """A name that fits a line of a report; a docstring may say more."""
+    defined = (node for path in FILES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = [node.name for node in defined if isinstance(node, ast.FunctionDef)]
+    assert not [name for name in names if len(name) >= 70]

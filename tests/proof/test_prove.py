@@ -183,7 +183,7 @@ def test_there_are_enough_mutants_each_with_a_run():
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_the_run_of_a_mutant_breaks_a_property_and_the_sound_protocol_refuses_it(name):
+def test_a_mutant_s_run_breaks_a_property_and_zab_refuses_it(name):
     run, refused = take(MUTANTS[name].theory, RUNS[name]), take(MUTANTS[name].of, RUNS[name])
     assert isinstance(run, Run)
     assert run.broken
@@ -196,7 +196,7 @@ def test_the_run_of_a_mutant_breaks_a_property_and_the_sound_protocol_refuses_it
 @pytest.mark.parametrize(
     "name", ["stale-newleader", "commit-below-quorum", "proposal-against-promise", "history-by-epoch", "counter-reused"]
 )
-def test_what_loses_a_delivered_transaction_breaks_durability_first_and_alone(name):
+def test_losing_a_delivered_transaction_breaks_durability_alone(name):
     """The other properties break when a later primary goes on without it."""
     run = take(MUTANTS[name].theory, RUNS[name])
     assert isinstance(run, Run)
@@ -247,7 +247,7 @@ def test_a_mutant_fails_queries_with_counterexamples_to_induction(name):
         ("newleader-without-log", {("l.2.1", "NEWLEADER and proposals are all of the log")}),
     ],
 )
-def test_a_mutant_of_the_connections_fails_with_a_counterexample_to_induction(name, failing):
+def test_a_mutant_of_the_connections_fails_induction(name, failing):
     found = break_it(MUTANTS[name], 0, 10.0, quiet)
     assert failing <= {key for key, answer in found.asked.items() if answer == "fails"}
     assert "undecided" not in found.asked.values()
@@ -256,7 +256,7 @@ def test_a_mutant_of_the_connections_fails_with_a_counterexample_to_induction(na
 
 
 @pytest.mark.slow(seconds=1)
-def test_over_connections_every_action_is_taken_and_the_guards_are_put_to_the_test():
+def test_over_connections_every_action_is_taken_and_guard_tested():
     run = sound(CONNECTED, OVER_CONNECTIONS)
     assert {s.action.name for s in run.steps} == {a.name for a in CONNECTED.actions}
     # what the guard of f.2.1 speaks of: NEWLEADER of an epoch in which the process had accepted before
@@ -266,7 +266,7 @@ def test_over_connections_every_action_is_taken_and_the_guards_are_put_to_the_te
 
 
 @pytest.mark.slow(seconds=1)
-def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run():
+def test_the_guards_of_the_connections_imply_those_of_the_protocol():
     """The same steps without their connections are a run of the abstract protocol."""
     run = sound(CONNECTED, OVER_CONNECTIONS)
     own = {a.name: a for a in ACTIONS}
@@ -277,7 +277,7 @@ def test_the_guards_of_the_connections_imply_those_of_the_protocol_along_a_run()
 
 
 @pytest.mark.slow(seconds=1)
-def test_the_sound_protocol_has_no_counterexample_to_induction_in_a_small_instance():
+def test_a_small_instance_of_zab_has_no_counterexample_to_induction():
     search = Search(ZAB, SMALL, seconds=HANG)
     for action in ACTIONS:
         if action.name in ("f.1.2", "f.2.1", "l.2.2", "f.3.2"):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from linecache import getline
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from tests.failing import shown
 from tests.models import model
+from traces import Trace, state_json
+from traces.record.runner import Runner
 from zabspec.language import StateView
 from zabspec.language.reference import MessageView, RecordValue
 from zabspec.model import Configuration
@@ -27,6 +33,15 @@ def text(m: MessageView) -> str:
     return f"{m.name}({', '.join(out)})"
 
 
+class Taken(NamedTuple):
+    """A step that a run took: the state before it, and which line of a test took it."""
+
+    before: bytes
+    word: int
+    file: str
+    line: int
+
+
 class Run:
     """A run in the CPython world, one step at a time; every step must be possible."""
 
@@ -36,6 +51,7 @@ class Run:
         self.program = self.model.program
         self.names: dict[str, Any] = self.program.python
         self.s: StateView = self.program.initial()
+        self.taken: list[Taken] = []
 
     # steps; each returns the paper's steps that it entered
 
@@ -49,7 +65,9 @@ class Run:
 
     def take(self, kind: int, a: int, b: int = 0, place: int = 0, choice: int = 0) -> set[str]:
         assert self.can(kind, a, b, place), f"{NUMBERED[kind].called} at {a} (with {b}) is not possible"
-        self.names["apply"](self.s, kind << 24 | a << 16 | b << 8 | place | choice << 32)
+        word = kind << 24 | a << 16 | b << 8 | place | choice << 32
+        self.note(word)
+        self.names["apply"](self.s, word)
         return {name for k, name in enumerate(self.program.steps) if self.s.steps >> k & 1}
 
     def oracle(self, p: int, leader: int) -> set[str]:
@@ -113,6 +131,32 @@ class Run:
         for f in (leader, *followers):
             self.leader(leader, f)
         return self
+
+    # what a failure shows
+
+    def note(self, word: int) -> None:
+        """Keep a step that is about to be taken."""
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+            frame = frame.f_back
+        self.taken.append(Taken(bytes(self.s.buffer), word, frame.f_code.co_filename, frame.f_lineno))
+
+    def at_failure(self, expected: str) -> str:
+        """The run so far: before each step the line of the test that took it, and at its end what was expected."""
+        runner = Runner(self.model)
+        initial, steps = state_json(runner.state), []
+        notes: dict[int, list[str]] = {}
+        at = ("", 0)
+        for k, step in enumerate(self.taken):
+            if (step.file, step.line) != at:
+                at = step.file, step.line
+                notes.setdefault(k, []).append(f"{Path(step.file).name}:{step.line}: {getline(*at).strip()}")
+            if bytes(runner.state.buffer) != step.before:
+                runner.state = StateView(runner.layout, step.before)
+                notes.setdefault(k, []).append("(the test changes the state)")
+            steps.append(runner.step(step.word))
+        notes.setdefault(len(steps), []).append(f"after step {len(steps)}: expected at {expected}")
+        return shown(Trace(self.model.configuration, "", "", "", initial, tuple(steps), ""), notes)
 
     # what there is
 

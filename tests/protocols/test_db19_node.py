@@ -675,7 +675,7 @@ def test_reading_12_quorum_is_half_of_the_nodes_and_one(nodes: int, quorum: int)
     assert c.names["quorum"](c.s) == quorum
 
 
-def test_reading_12_broadcast_is_to_every_peer_in_ascending_id_never_to_oneself() -> None:
+def test_reading_12_broadcast_is_to_peers_by_ascending_id() -> None:
     c = Cluster(5)
     assert c.elected(2) == [f"{q}: NewEpoch(1)" for q in (0, 1, 3, 4)]
 
@@ -727,7 +727,7 @@ def test_reading_14_an_ack_of_an_unknown_zxid_creates_its_set() -> None:
 # --- beyond the lab: what is observed, crashes ---------------------------------------------------
 
 
-def test_every_entry_up_to_last_committed_is_delivered_after_every_handler() -> None:
+def test_each_handler_delivers_every_entry_up_to_last_committed() -> None:
     c = Cluster().has(0, (1, 1), (1, 2), (1, 3)).follows(0, 2)
     c.receives(0, 2, "Commit", zxid=c.zxid((1, 2)))
     assert c.delivered(0) == "[1.1, 1.2]"

@@ -121,7 +121,7 @@ COUNTEREXAMPLES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", COUNTEREXAMPLES)
-def test_ghosts_agree_with_the_complete_history_along_every_counterexample(variant: str) -> None:
+def test_ghosts_agree_with_the_complete_history_of_counterexamples(variant: str) -> None:
     model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
     found = Explorer(Compiled(model, JUDGED, True), 1).run(Limits(), keep_going=True).violations
     assert set(COUNTEREXAMPLES[variant].split()) <= set(found)
@@ -231,7 +231,7 @@ def test_a_later_initial_history_lacks_what_is_broadcast_after_it() -> None:
     assert s.ghost_verdicts() == s.naive_verdicts()
 
 
-def test_an_initial_history_lacks_what_is_later_accepted_in_an_earlier_epoch() -> None:
+def test_an_initial_history_lacks_what_an_earlier_epoch_later_accepts() -> None:
     """A transaction of epoch 2 is in no initial history of epoch 2, and a quorum accepts it in epoch 1."""
     s = Synthetic.of()
     a = s.abcast(0, 2)
@@ -240,7 +240,7 @@ def test_an_initial_history_lacks_what_is_later_accepted_in_an_earlier_epoch() -
     assert s.ghost_verdicts() == s.naive_verdicts()
 
 
-def test_only_what_a_primary_broadcast_has_a_place_in_the_order_of_primaries() -> None:
+def test_only_broadcasts_of_primaries_are_ordered_by_primaries() -> None:
     """Transactions out of nowhere break integrity and nothing else."""
     s = Synthetic.of()
     s.deliver(0, Txn(2, 1, 3), Txn(1, 1, 4))

@@ -88,6 +88,7 @@ class Channels:
             return False
         weights = [{c.ORACLE: 0.3, c.CRASH: 0.03, c.TIMEOUT: 0.03}.get(w >> 24, 1.0) for w in words]
         word = self.random.choices(words, weights)[0]
+        self.run.note(word)
         self.names["apply"](s, word)
         a, b = word >> 16 & 255, word >> 8 & 255
         if word >> 24 == c.TO_LEADER:
@@ -338,7 +339,7 @@ def test_III_zxids_are_ordered_by_epoch_then_counter() -> None:
 # --- IV: roles and the oracle --------------------------------------------------------------------
 
 
-def test_IV_the_oracle_may_name_anyone_and_different_processes_to_different_ones() -> None:
+def test_IV_the_oracle_may_name_anyone_and_different_ones() -> None:
     """Each process implements a leader oracle, and the leader oracle provides the identifier of the
     prospective leader."""
     run = Run()
@@ -482,7 +483,7 @@ def test_f_1_2_acknowledges_a_later_epoch_and_records_the_promise() -> None:
     assert run.s.phase[1] == SYNCHRONIZATION
 
 
-def test_f_1_2_the_acknowledgement_carries_the_current_epoch_and_the_history() -> None:
+def test_f_1_2_acknowledges_with_the_current_epoch_and_the_history() -> None:
     run = Run().establish(0, 1)
     run.abcast(0)
     run.settle(0, 1)
@@ -916,7 +917,7 @@ def joining() -> Run:
     return run
 
 
-def test_l_3_3_proposes_the_epoch_and_all_of_the_history_to_a_late_follower() -> None:
+def test_l_3_3_proposes_the_epoch_and_whole_history_to_a_joiner() -> None:
     """Upon receiving CEPOCH(e) from follower f while in Phase 3, leader l proposes back NEWEPOCH(e')
     and NEWLEADER(e', I_e' followed by beta_e')."""
     run = joining()
@@ -1017,7 +1018,7 @@ def test_V_B_a_prospective_leader_without_quorum_goes_to_election(stage: int) ->
     assert run.s.role[0] == ELECTION
 
 
-def test_V_B_a_leader_that_has_not_learned_of_its_loss_may_go_on_abcasting() -> None:
+def test_V_B_a_leader_unaware_of_its_loss_may_go_on_abcasting() -> None:
     """At any time there is at most one primary whose changes are incorporated; two may be active."""
     run = Run().establish(0, 1)
     run.lose(1, 0)
@@ -1134,7 +1135,7 @@ def test_V_budgets_run_out() -> None:
 # --- VI ------------------------------------------------------------------------------------------
 
 
-def test_VI_1_a_transaction_is_chosen_when_a_quorum_accepted_it_in_one_epoch() -> None:
+def test_VI_1_a_transaction_accepted_by_a_quorum_in_one_epoch_is_chosen() -> None:
     """Definition VI.1: a transaction is chosen if a quorum of followers accept a proposal
     <e, <v, z>> for some e."""
     run = Run().establish(0, 1, 2)

@@ -102,7 +102,7 @@ def test_figure_1_is_a_run_that_breaks_primary_order_at_its_last_step() -> None:
         assert name != PRIMARY_ORDER[0] or why(trace).startswith(said)
 
 
-def test_with_one_proposal_outstanding_its_second_broadcast_is_not_possible() -> None:
+def test_one_outstanding_proposal_disables_the_second_broadcast() -> None:
     waiting = Configuration(protocol=PAXOS, variant=ONE_AT_A_TIME, txns=3, budgets="campaigns=3")
     data = Model(waiting).program.initial().key()
     *before, (kind, whose) = schedule()[:9]

@@ -134,7 +134,7 @@ def test_what_the_trace_says_and_what_the_run_gives_are_not_confused(hold: Calla
 
 
 @pytest.mark.parametrize("hold", [verify, replay])
-def test_a_property_broken_from_the_start_is_no_violation_of_the_last_step(
+def test_a_property_broken_from_the_start_is_not_broken_by_the_last_step(
     hold: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that the initial state breaks: none of the properties is such."""

@@ -50,7 +50,7 @@ def test_a_model_that_swaps_two_writes_is_refuted_at_the_first_of_them(tmp_path:
 
 
 @pytest.mark.slow(seconds=6)
-def test_a_drawn_run_agrees_step_by_step_with_time_put_ahead_where_it_must_pass(tmp_path: Path) -> None:
+def test_a_random_run_agrees_step_by_step_with_time_put_ahead(tmp_path: Path) -> None:
     """Its leader gives up before it serves: initLimit, five minutes here, has passed by its clock alone."""
     plan = drawn("3.9.3", GIVES_UP)
     learns = [k for k, s in enumerate(plan.steps) if s.word.kind == "leader_learns"]

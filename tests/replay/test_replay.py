@@ -175,7 +175,7 @@ def test_a_step_of_the_simulator_is_judged_as_the_explorers(name: str) -> None:
     assert messages > 5
 
 
-def test_a_property_of_steps_is_asked_of_every_step_and_of_nothing_before_the_first() -> None:
+def test_a_step_property_is_checked_at_every_step_and_only_there() -> None:
     asked: list[tuple[StateView, ...]] = []
 
     def first_alone(*states: StateView) -> bool:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import cache
 from pathlib import Path
@@ -33,14 +32,11 @@ def played_once(name: str) -> Played:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_scenario_gives_what_it_says(name: str, request: pytest.FixtureRequest) -> None:
     path = FILES[NAMES.index(name)]
-    text = played_once(name).text
     if request.config.getoption("--rewrite"):
-        path.write_text(text, encoding="utf-8")
-    said = path.read_text(encoding="utf-8")
-    names = (path.name, f"{path.name}, as it is played")
-    diff = list(difflib.unified_diff(said.splitlines(), text.splitlines(), *names, n=2, lineterm=""))
-    if said != text:
-        pytest.fail("\n".join(diff or ["the file ends otherwise"]), pytrace=False)
+        path.write_text(played_once(name).text, encoding="utf-8")
+    difference = played_once(name).difference(path.name, path.read_text(encoding="utf-8"))
+    if difference:
+        pytest.fail(difference, pytrace=False)
 
 
 @pytest.mark.slow(seconds=1)

@@ -43,7 +43,7 @@ def test_an_unsafe_variant_of_zab_is_realised() -> None:
 
 
 @pytest.mark.slow(seconds=2)
-def test_a_text_of_ones_own_is_realised_by_the_faults_that_its_question_has(tmp_path: Path) -> None:
+def test_a_user_protocol_is_realised_with_the_faults_of_its_request(tmp_path: Path) -> None:
     """And the command that is printed shows it."""
     text = tmp_path / "tpc.py"
     text.write_text(START.read_text(encoding="utf-8"), encoding="utf-8")
@@ -57,7 +57,7 @@ def test_a_text_of_ones_own_is_realised_by_the_faults_that_its_question_has(tmp_
     assert (done.exit_code, said["agreement"]["verdict"]) == (1, "violated")
 
 
-def test_what_a_run_of_ones_own_begins_in_and_what_befalls_it_are_the_questions() -> None:
+def test_a_user_run_has_the_start_and_the_faults_of_its_request() -> None:
     text = str(Path(__file__).parents[1] / "own" / "texts" / "ledger.py")
     wanted = wanted_of("promises-are-kept", Configuration(text, "idle", start="full", crashes=1, budgets="writes=3"))
     runs = [attempt(wanted, 200 * roughness + k) for roughness in range(5) for k in range(20)]

@@ -159,7 +159,7 @@ def test_a_rule_of_the_simulator_that_is_broken_is_found(monkeypatch: pytest.Mon
         any(simulated_trace(faulty(seed, "zab")) is None for seed in range(20))
 
 
-def test_a_crash_of_a_user_protocol_s_process_is_a_step_that_leaves_it_down() -> None:
+def test_a_crash_in_a_user_protocol_is_a_step_that_leaves_it_down() -> None:
     """The world notes who is down after the handler of the crash, which is still the same step."""
     raft = str(Path(__file__).parents[2] / "examples" / "raft_election.py")
     faults = (Fault(29, "crash", 0), Fault(59, "recover", 0))

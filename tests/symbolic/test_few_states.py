@@ -334,7 +334,7 @@ LEVEL = 'volatile("level", '
 
 
 @pytest.mark.parametrize(("old", "new", "unordered"), READS.values(), ids=READS.keys())
-def test_one_place_stands_for_all_where_nothing_looks_at_what_is_in_flight(
+def test_one_place_stands_for_all_where_nothing_reads_the_flight(
     old: str, new: str, unordered: bool, tmp_path: Path
 ) -> None:
     path = tmp_path / "few.py"

@@ -337,9 +337,7 @@ WRONG = [
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("variant", "clause", "label"), WRONG, ids=[v for v, _, _ in WRONG])
-def test_a_clause_that_a_wrong_variant_breaks_is_found_by_asking_about_it_alone(
-    variant: str, clause: str, label: str
-) -> None:
+def test_a_clause_that_a_wrong_variant_breaks_fails_when_checked_alone(variant: str, clause: str, label: str) -> None:
     """Given all others; of the text itself the same move keeps it."""
     configuration = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, max_epoch=2)
     others = tuple(c.name for c in CLAUSES if c.name != clause)
@@ -621,7 +619,7 @@ def test_ctrl_c_stops_it_within_a_second():
     assert "Traceback" not in said
 
 
-def test_a_counterexample_that_there_was_no_time_to_look_into_is_told_as_one() -> None:
+def test_a_counterexample_left_for_lack_of_time_is_reported_as_one() -> None:
     finding = Finding(CLAUSES[0].name, "timeout(process=0)", Answer.COUNTEREXAMPLE, 0.0)
     lines = counterexample(Verdict(CLAUSES[0], failing=finding))
     assert lines[0].startswith(f"{CLAUSES[0].name} is not inductive: ")

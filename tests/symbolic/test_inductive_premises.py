@@ -49,7 +49,7 @@ def induct(path: Path, *words: str) -> Any:
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("name", EMPTY)
-def test_what_is_proved_of_a_protocol_that_never_does_it_is_said_to_be_empty(
+def test_a_proof_about_what_never_happens_is_reported_as_vacuous(
     tmp_path: Path, everything_is_proved: None, name: str
 ) -> None:
     path = tmp_path / "tpc.py"
@@ -125,7 +125,7 @@ def of_zab(variant: str) -> tuple[Outcome, Configuration]:
 
 
 @pytest.mark.slow(seconds=2)
-def test_what_a_run_breaks_is_not_proved_beside_a_clause_that_is_not_inductive() -> None:
+def test_a_violated_property_is_not_proved_beside_a_wrong_clause() -> None:
     outcome, c = of_zab("small-quorum")
     properties = [property_named(name, properties_of("zab")) for name in NAMES]
     assert "durability" in proved_of(outcome)[0]

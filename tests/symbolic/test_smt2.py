@@ -163,7 +163,7 @@ def test_nothing_is_written_unless_it_is_asked_for(tmp_path: Path) -> None:
 # --- the campaign ------------------------------------------------------------------------------------
 
 
-def test_a_sample_is_the_same_for_the_same_seed_and_the_proof_is_asked_whole() -> None:
+def test_a_seed_fixes_the_sample_and_a_proof_is_taken_whole() -> None:
     files = [f"{k}.smt2" for k in range(100)]
     assert chosen("bmc", files, 5, 1) == chosen("bmc", files[::-1], 5, 1)
     assert len(chosen("bmc", files, 5, 2)) == 5

@@ -52,7 +52,7 @@ def test_network_and_write_cache_come_within_a_tenth_of_the_limit(servers: int, 
 
 
 @pytest.mark.slow(seconds=2)
-def test_without_a_write_cache_throughput_is_flat_up_to_seven_servers_and_the_networks_beyond() -> None:
+def test_without_a_write_cache_throughput_is_flat_up_to_seven_servers() -> None:
     """VII: "roughly constant", and "with more than seven servers, throughput decreases"."""
     rates = {n: throughput(n, "hdd", 6000) for n in (2, 4, 6, 7, 9, 11, 13)}
     flat = [rates[n] for n in (2, 4, 6, 7)]
@@ -74,7 +74,7 @@ def gridded(servers: int, round_trip: int, size: int, force: int) -> Setting:
     return Setting(servers, disk, size=size, round_trip=round_trip, jitter=round_trip // 20)
 
 
-def test_an_operation_alone_takes_what_its_ways_its_sending_and_one_forced_write_take() -> None:
+def test_an_operation_alone_takes_its_ways_sending_and_one_forced_write() -> None:
     for place in GRID:
         setting = replace(gridded(*place), outstanding=1, operations=20)
         within = bounds(setting)
@@ -83,7 +83,7 @@ def test_an_operation_alone_takes_what_its_ways_its_sending_and_one_forced_write
 
 
 @pytest.mark.slow(seconds=4)
-def test_throughput_is_the_least_of_what_network_window_and_two_forced_writes_allow() -> None:
+def test_throughput_is_the_least_of_network_window_and_forced_writes() -> None:
     """What is outstanding shares two forced writes: the one that goes on when an operation comes, and its own."""
     for k, place in list(enumerate(GRID))[:: 1 if os.environ.get("ZABCHECK_EVERY") else 5]:  # all values of each
         outstanding = 1000 if k % 9 == 0 else (200, 30)[k % 2]
@@ -96,7 +96,7 @@ def test_throughput_is_the_least_of_what_network_window_and_two_forced_writes_al
         assert rate <= 1.1 * within.throughput, place
 
 
-def test_latency_hardly_grows_with_servers_and_is_the_forced_write_where_there_is_one() -> None:
+def test_latency_hardly_grows_with_servers_beyond_the_forced_write() -> None:
     """Figure 7, as far as its text goes: milliseconds are its clock's, and the cache's price is "significant"."""
     means = {
         (n, d): measure(Setting(n, DISKS[d], outstanding=1, operations=60)).latency for n in (2, 13) for d in DISKS

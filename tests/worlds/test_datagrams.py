@@ -504,7 +504,7 @@ def in_turn(sent: list[tuple[int, bytes]], received: list[bytes]) -> bool:
     return True
 
 
-def test_nothing_overtakes_on_an_ordered_network_and_much_does_on_the_other() -> None:
+def test_messages_overtake_on_one_network_and_not_on_the_ordered() -> None:
     overtaken = {
         network: sum(not in_turn(w.sent[pair], w.received[pair]) for w in runs(network) for pair in w.received)
         for network in NETWORKS

@@ -97,7 +97,7 @@ def test_renamings_count_once_where_the_text_tells_no_processes_apart() -> None:
     assert "reads failed" in Compiled.of(Model(asked()), properties_of(str(TEXT)), True)[1]
 
 
-def test_what_is_acknowledged_before_it_is_forced_is_not_lost_in_a_crash_nor_what_is_forced_with_power() -> None:
+def test_a_crash_loses_no_unforced_write_and_a_power_loss_no_forced_one() -> None:
     assert not explored(asked(variant="hasty", power_losses=0, crashes=2)).violations
     assert not explored(asked(power_losses=2, elections=2)).violations
 
@@ -117,7 +117,7 @@ def test_what_a_start_has_on_disks_was_forced() -> None:
 
 
 @pytest.mark.slow(seconds=3)
-def test_a_counterexample_says_where_the_step_broke_off_and_is_made_shorter() -> None:
+def test_a_counterexample_reports_where_its_step_broke_off() -> None:
     c = asked(3, "hasty", losses=1)
     (broken,) = explored(c).violations.values()
     trace = build_trace(Model(c), broken.property, broken.schedule)

@@ -115,7 +115,7 @@ def restless(tmp_path: Path) -> Configuration:
 
 
 @pytest.mark.slow(seconds=1)
-def test_internal_steps_and_those_of_the_environment_are_explored_alike_in_both_engines(
+def test_both_engines_explore_internal_and_environment_steps_alike(
     restless: Configuration,
 ) -> None:
     model = Model(restless)

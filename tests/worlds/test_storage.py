@@ -132,7 +132,7 @@ def explored(log: str, **more: object) -> tuple[Exploration, Configuration]:
 
 
 @pytest.mark.slow(seconds=1)
-def test_what_is_acknowledged_before_it_is_forced_is_lost_with_power_and_not_in_a_crash(log: str) -> None:
+def test_an_unforced_acknowledged_write_is_lost_with_power_only(log: str) -> None:
     assert not explored(log, crashes=2)[0].violations
     lost = explored(log, power_losses=1)[0]
     assert set(lost.violations) == {"acknowledged-is-kept"}
@@ -199,7 +199,7 @@ PROTOCOL = declare(
 '''
 
 
-def test_a_step_that_breaks_off_breaks_off_for_fields_that_are_forced_as_they_are_written_too(tmp_path: Path) -> None:
+def test_a_step_that_breaks_off_does_so_for_fields_forced_on_writing(tmp_path: Path) -> None:
     path = tmp_path / "marked.py"
     path.write_text(MARKED, encoding="utf-8")
     assert not explored(str(path), crashes=2, power_losses=1)[0].violations
@@ -238,9 +238,7 @@ PROTOCOL = declare(
 
 
 @pytest.mark.parametrize(("budget", "kind"), [("crashes", "crash_inside"), ("power_losses", "power_loss_inside")])
-def test_an_action_that_spends_a_failure_itself_breaks_off_if_another_is_left(
-    budget: str, kind: str, tmp_path: Path
-) -> None:
+def test_an_action_that_spends_a_failure_breaks_off_if_one_is_left(budget: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "spends.py"
     path.write_text(SPENDS.replace("BUDGET", budget), encoding="utf-8")
     for amount in (1, 2):

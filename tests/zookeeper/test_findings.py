@@ -294,7 +294,7 @@ def test_what_is_legitimate_is_a_note(tmp_path: Path, trap: Callable[[list[Writt
         assert TOLD[trap.__name__] in notes(found)
 
 
-def test_a_snapshot_that_is_being_written_is_not_later_than_the_log_that_is_read(tmp_path: Path) -> None:
+def test_a_snapshot_being_written_is_not_later_than_the_log(tmp_path: Path) -> None:
     """A server goes on while it writes one: what it deletes meanwhile is not in it, and leaves no trace there, where
     its parent was written before. That was told as another tree at the end of the log, which was read too early."""
     txns = digested([*TXNS, Txn(zxid(3, 7), *delete("/n3_6"))])

@@ -198,7 +198,7 @@ def test_data_and_logs_may_lie_apart(tmp_path: Path) -> None:
     assert [s["records"] for s in json.loads(found.output)["servers"]] == [len(TXNS)] * 3
 
 
-def test_a_header_that_cannot_be_read_is_a_violation_and_an_empty_folder_a_note(tmp_path: Path) -> None:
+def test_an_unreadable_header_is_a_violation_and_an_empty_folder_a_note(tmp_path: Path) -> None:
     s = healthy()
     s[0] = Written({}, {}, None)
     assert run(*ensemble(tmp_path / "a", *s)).exit_code == 0
