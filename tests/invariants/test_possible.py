@@ -168,7 +168,7 @@ def edited(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Configuration]:
     """Makes a configuration of zab with a function replaced."""
 
     def edit(**functions: Any) -> Configuration:
-        made = Variant("edited", "", "a function replaced", False, functions, {}, "")
+        made = Variant("edited", "a function replaced", functions)
         monkeypatch.setitem(zab_variants.VARIANTS, "edited", made)
         return replace(ONE, variant="edited")
 
