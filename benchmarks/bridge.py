@@ -78,13 +78,14 @@ def states_without_bridge(row: dict[str, int]) -> int:
 
 def variants(names: list[str]) -> None:
     """Each variant in the budget that shows it."""
-    from zabspec.protocols.zab_variants import VARIANTS
+    from checker.gate.variants import shown
 
+    there = shown("zab")
     print("| variant | budget | bridge | step | property breaks |")
     print("|---|---|---|---|---|")
-    for name in names or list(VARIANTS):
-        v = VARIANTS[name]
-        row = SMALLER.get(name) or {k: x for k, x in v.budget.items() if k == "txns" or x}
+    for name in names or list(there):
+        v = there[name]
+        row = SMALLER.get(name) or {k: x for k, x in v.within.items() if k == "txns" or x}
         r, trouble = asked({"timeouts": 0, **row, "variant": name})
         if not r:
             print(f"{name} failed: {trouble.strip()}", flush=True)
@@ -94,7 +95,7 @@ def variants(names: list[str]) -> None:
         also = f"; clause *{'*, *'.join(broken)}*" if broken else ""
         cut = "" if r["coverage"]["exhausted"] else "; " + r["sentence"].split(";")[0]
         said = f"{first['action']}: {first['broken']}{also}" if first else f"refines{cut}"
-        breaks = f"{v.breaks[0]} at {v.depth}" if v.breaks else "none: it is safe"
+        breaks = f"{next(iter(v.breaks))} at {v.depth}" if v.breaks else "none: it is safe"
         budget = ", ".join(f"{k} {x}" for k, x in row.items() if not (k == "nodes" and x == 3))
         print(f"| `{name}` | {budget} | {said} | {first['depth'] if first else '-'} | {breaks} |", flush=True)
 

@@ -1,4 +1,4 @@
-"""Run the gallery and write what comes of it: docs/gallery.md, the tables of docs/variants.md, and the times.
+"""Run the gallery and write what comes of it: docs/gallery.md, tables of variants in other pages, and the times.
 
     python docs/gallery.py [NAME ...] [--all] [--dry]
 
@@ -13,7 +13,7 @@ import datetime
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from checker.commands.check import result_of
@@ -21,10 +21,13 @@ from checker.gate.configuration import Check
 from checker.gate.judging import NOT_RUN, Outcome
 from checker.gate.result import expected
 from checker.gate.shipped import MEASURED, TITLES, gallery, is_heavy
+from checker.gate.variants import Shown, shown, taken
+from zabspec.own.authoring import Variant
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
-PAGE, VARIANTS = DOCS / "gallery.md", DOCS / "variants.md"
+PAGE = DOCS / "gallery.md"
+TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md"))
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
 
@@ -94,35 +97,101 @@ def story(c: Check) -> str:
     return f"### {c.name}\n\n{c.story}{breaks}\n*Cited:* {c.expect.source}{more}.\n"
 
 
-# --- the tables of variants.md ---------------------------------------------------------------------
+# --- the tables of variants ------------------------------------------------------------------------
 
 
-def variants_page(text: str) -> str:
-    """The page with its marked tables anew."""
-    tables = {"breaks": breaking(), "more": more()}
-    return MARKED.sub(lambda found: found[1] + tables[found[2]] + found[4], text)
+def with_tables(text: str) -> str:
+    """A page with its marked tables anew."""
+    return MARKED.sub(lambda found: found[1] + TABLES[found[2]]() + found[4], text)
+
+
+def of(protocol: str, safe: bool) -> list[tuple[Variant, Shown]]:
+    """The variants of a protocol that are safe, or those that are not, each with where it is shown."""
+    return [(v, shown(protocol)[v.name]) for v in PROTOCOLS[protocol].variants.values() if v.safe is safe]
+
+
+def lines(head: str, rows: Iterable[Iterable[object]]) -> str:
+    """A table."""
+    rule = "|" + "---|" * head.count(",")
+    cells = [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
+    return "\n".join([f"| {' | '.join(head.rstrip(',').split(','))} |", rule, *cells]) + "\n"
+
+
+def told(found: Mapping[str, int]) -> str:
+    """What breaks, each with its depth."""
+    return ", ".join(f"{name} {depth}" for name, depth in found.items()) or "nothing"
 
 
 def breaking() -> str:
-    out = "| variant | rule | breaks | depth | then | why |\n|---|---|---|---|---|---|\n"
-    for name in gallery().groups["variants"]:
-        c, v = entry(name), PROTOCOLS["zab"].variants.get(name)
-        if v is None or v.safe:
-            continue
-        found = c.expect.violated
-        order = [p for p in v.breaks if p in found] + [p for p in found if p not in v.breaks]
-        out += f"| `{name}` | {v.rule} | {order[0]} | {found[order[0]]} | {', '.join(order[1:])} | {v.why} |\n"
+    rows = []
+    for v, there in of("zab", safe=False):
+        first, *then = there.breaks
+        rows.append((f"`{v.name}`", v.rule, first, there.depth, ", ".join(then), there.why))
+    return lines("variant,rule,breaks,depth,then,why,", rows)
+
+
+def harmless() -> str:
+    rows = ((f"`{v.name}`", v.rule, v.summary, there.why) for v, there in of("zab", safe=True))
+    return lines("variant,rule,what is changed,why it does not matter,", rows)
+
+
+def commands(safe: bool) -> str:
+    """What to type to see each."""
+    out = ""
+    for v, there in of("zab", safe):
+        words = "".join(f" --{name.replace('_', '-')} {value}" for name, value in there.within.items())
+        out += f"- `zabcheck --variant {v.name}{words}`\n"
     return out
 
 
 def more() -> str:
-    out = "| variant | budget | what breaks, and at which depth |\n|---|---|---|\n"
-    for name in gallery().groups["variants"]:
-        if name.endswith(ON):
-            c = entry(name)
-            told = ", ".join(f"{p} {depth}" for p, depth in c.expect.violated.items())
-            out += f"| `{c.values['variant']}` | {budget(c)} | {told} |\n"
-    return out
+    entries = [entry(name) for name in gallery().groups["variants"] if name.endswith(ON)]
+    rows = ((f"`{c.values['variant']}`", budget(c), told(c.expect.violated)) for c in entries)
+    return lines("variant,budget,what breaks and at which depth,", rows)
+
+
+def rules() -> str:
+    """Of LADIS'08 the rules of DSN'11: all of those that repair it, without one, and one alone."""
+    every = [v.name for v in PROTOCOLS["ladis"].variants.values() if v.repairs]
+    rows = []
+    for c in (entry(name) for name in gallery().groups["ladis08"]):
+        mine = taken(c)
+        if set(mine) <= set(every) and mine:
+            left = [name for name in every if name not in mine]
+            said = {0: f"all {len(every)}", 1: f"without `{''.join(left)}`"}.get(len(left), f"`{','.join(mine)}` alone")
+            rows.append((said, budget(c), told(c.expect.violated)))
+    return lines("rules,budget,what breaks and at which depth,", rows)
+
+
+def readings() -> str:
+    """Of LADIS'08 what is read otherwise."""
+    rows = []
+    for v in (v for v in PROTOCOLS["ladis"].variants.values() if not v.repairs):
+        there = shown("ladis")[v.name]
+        beside = ", +rules" if there.beside else ""
+        rows.append((f"`{v.name}`", budget(there.check) + beside, told(there.breaks), there.why))
+    return lines("variant,shown,what breaks and at which depth,why,", rows)
+
+
+def repairs() -> str:
+    """Of the lab what is repaired."""
+    mine = (v for v in PROTOCOLS["db19"].variants.values() if v.repairs)
+    return lines(
+        "repair,rule,what is repaired,why,",
+        ((f"`{v.name}`", v.rule, v.summary, shown("db19")[v.name].why) for v in mine),
+    )
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "breaks": breaking,
+    "seen": lambda: commands(safe=False),
+    "more": more,
+    "harmless": harmless,
+    "tried": lambda: commands(safe=True),
+    "rules": rules,
+    "readings": readings,
+    "repairs": repairs,
+}
 
 
 def budget(c: Check) -> str:
@@ -156,7 +225,8 @@ def main() -> int:
     measured |= {o.check.name: round(o.found.cpu_seconds, 1) for o in outcomes if o.found is not None}
     MEASURED.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(outcomes, measured), encoding="utf-8")
-    VARIANTS.write_text(variants_page(VARIANTS.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in TABLED:
+        path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 

@@ -13,18 +13,20 @@ __all__ = ["properties", "variants"]
 @click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
 def variants(protocol: str | None) -> int:
     """The protocols' variants: one rule changed in each."""
+    from checker.gate.variants import shown
     from zabspec.protocols.registry import PROTOCOLS
 
     rows = []
     for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
         for name, v in chosen.variants.items():
-            given = v.budget.items()
-            beside = [other for other in v.beside.split(",") if other not in ("", name)]
+            there = shown(chosen.name).get(name)
+            beside, given = (there.beside, there.within) if there is not None else ((), {})
             budget = " ".join(
                 [f"--repair {','.join(beside)}"] * bool(beside)
-                + [f"--{field.replace('_', '-')} {value}" for field, value in given]
+                + [f"--{field.replace('_', '-')} {value}" for field, value in given.items()]
             )
-            breaks = "holds" if v.safe else ", ".join(v.breaks) or NOBODY_SAID[bool(v.budget)]
+            found = there.breaks if there is not None else ()
+            breaks = "holds" if v.safe else ", ".join(found) or NOBODY_SAID[bool(given)]
             rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
     return table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)
 

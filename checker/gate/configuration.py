@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 __all__ = [
-    "HOLDS", "LIVE", "NOT_REACHED", "SIMULATE", "Check", "Expectation", "Known", "Matrix", "MatrixError",
+    "HOLDS", "LIVE", "NOT_REACHED", "SIMULATE", "VIOLATED", "Check", "Expectation", "Known", "Matrix", "MatrixError",
     "default_file", "matrix_of", "read_matrix",
 ]  # fmt: skip
 
 SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
-ABOUT = ("name", "claim", "where", "story", "seconds", "expect")  # what is no option
+ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # what is no option
 SIMULATE = "simulate"
 LIVE = "live"
 NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
@@ -79,6 +79,7 @@ class Check:
         values: of the fields of its request, as `zabcheck.explore` and `zabcheck.simulate` take them.
         expect: what is to be found.
         claim, where, story: what is claimed, where, and what happens: for a gallery.
+        why: of a variant, why it breaks, or why it does no harm.
         seconds: the CPU seconds that it took when it was last measured; 0: not measured.
         line: of the file, where it begins; 0: not known.
     """
@@ -89,6 +90,7 @@ class Check:
     claim: str = ""
     where: str = ""
     story: str = ""
+    why: str = ""
     seconds: float = 0.0
     line: int = 0
 
@@ -294,7 +296,7 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
         expect = expectation(given["expect"], options)
     except MatrixError as problem:
         raise MatrixError(f"{path}: check {name}: {problem}") from None
-    said = {key: " ".join(given.get(key, "").split()) for key in ("claim", "where", "story")}
+    said = {key: " ".join(given.get(key, "").split()) for key in ("claim", "where", "story", "why")}
     return Check(name, options, expect, **said, seconds=float(given.get("seconds", 0.0)), line=lines.get(name, 0))
 
 

@@ -11,17 +11,18 @@ import json
 import os
 import site
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.gate.configuration import Check, Matrix, MatrixError, read_matrix
+from checker.gate.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
 from checker.gate.judging import NOT_RUN, Outcome
 from checker.gate.result import Result, expected, found, traces_of
 from checker.requests.model import near
 from traces.explain.folding import folded
+from zabspec.protocols.registry import NAMES, PROTOCOLS
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -95,6 +96,17 @@ def is_heavy(c: Check) -> bool:
 
 
 @cache
+def written() -> Mapping[str, tuple[Check, ...]]:
+    """The entries by the name of their file, as they are written there.
+
+    Raises:
+        MatrixError: they are not there as they were made.
+    """
+    paths = {name: FOLDER / f"{name}.toml" for name in TITLES}
+    return {name: read_matrix(path).checks for name, path in paths.items() if path.is_file()}
+
+
+@cache
 def gallery() -> Gallery:
     """The entries that come with the package.
 
@@ -104,12 +116,11 @@ def gallery() -> Gallery:
     measured = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     checks: list[Check] = []
     groups = {}
-    for name in TITLES:
-        path = FOLDER / f"{name}.toml"
-        if path.is_file():
-            mine = [shipped(c, float(measured.get(c.name, 0.0))) for c in read_matrix(path).checks]
-            groups[name] = tuple(c.name for c in mine)
-            checks += mine
+    for name, mine in written().items():
+        checks += [shipped(c, float(measured.get(c.name, 0.0))) for c in mine]
+        groups[name] = tuple(c.name for c in mine)
+    reasons = {of_variant(c): c.why for c in checks if c.why}
+    checks = [c if c.story else replace(c, story=told(c, reasons)) for c in checks]
     names = [c.name for c in checks] + list(groups)
     for name in names:
         if names.count(name) > 1:
@@ -124,6 +135,36 @@ def shipped(check: Check, seconds: float) -> Check:
     if protocol.startswith(inside):
         protocol = str(examples() / protocol.removeprefix(inside))
     return replace(check, values={**check.values, "protocol": protocol}, seconds=seconds)
+
+
+def of_variant(c: Check) -> tuple[str, str]:
+    """The protocol and the variant of an entry."""
+    return str(c.values["protocol"]), str(c.values.get("variant", ""))
+
+
+def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
+    """The story of an entry that has none of its own: what the variant changes, and why that matters; of one that goes
+    on where another has found something, why that is so.
+
+    Args:
+        reasons: by protocol and variant.
+
+    Raises:
+        MatrixError: nobody says why.
+    """
+    protocol, name = of_variant(c)
+    variant = PROTOCOLS[protocol].variants.get(name) if protocol in NAMES else None
+    if variant is None or (protocol, name) not in reasons:
+        raise MatrixError(f"the gallery tells nothing of {c.name}")
+    why = reasons[protocol, name]
+    if not c.why:
+        first = f"`{name}` explored on, past the claim of the proof that breaks first: {why}."
+        return f"{first} In the larger budget what the claim guarded breaks after it."
+    broken = c.expect.verdict == VIOLATED
+    changed, matters = ("changed", "What goes wrong") if broken else ("read otherwise", "Why it does no harm")
+    changed, matters = ("repaired", "Why") if variant.repairs else (changed, matters)
+    left = " The other rules still break what they break." if variant.repairs and broken else ""
+    return f"The rule {changed}: {' '.join(variant.summary.split())}. {matters}: {why}.{left}"
 
 
 def examples() -> Path:

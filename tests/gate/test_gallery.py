@@ -7,7 +7,9 @@ import importlib.util
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -15,15 +17,20 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.gate import shipped
-from checker.gate.configuration import Check
+from checker.gate import shipped, variants
+from checker.gate.configuration import Check, MatrixError
 from checker.gate.running import asked_by
 from checker.gate.shipped import gallery
+from checker.gate.variants import shown
+from invariants import PROPERTIES
+from zabspec.model import Configuration
+from zabspec.own.authoring import Variant
 from zabspec.own.open import open_text
 from zabspec.protocols.registry import PROTOCOLS
 
 TOP = Path(__file__).parents[2]
 ENTRIES = {c.name: c for c in gallery().matrix.checks}
+ORDER = [p.name for p in PROPERTIES]
 
 
 def of_variant(protocol: str, variant: str) -> Iterator[Check]:
@@ -48,10 +55,10 @@ def test_every_entry_is_a_valid_request_with_a_claim_and_a_source() -> None:
 @pytest.mark.parametrize("name", [*PROTOCOLS, *sorted(path.name for path in (TOP / "examples").glob("*.py"))])
 def test_every_protocol_and_every_variant_has_an_entry(name: str) -> None:
     own = name.endswith(".py")
-    variants = (
+    there = (
         [v.name for v in open_text(str(TOP / "examples" / name)).declared.variants] if own else PROTOCOLS[name].variants
     )
-    for variant in ("", *variants):
+    for variant in ("", *there):
         assert list(of_variant(name, variant)), (name, variant)
 
 
@@ -64,21 +71,60 @@ def test_every_network_of_zab_that_breaks_it_has_entries_of_the_page() -> None:
     assert {"lossy", "unordered", "duplicating"} <= asked
 
 
-@pytest.mark.parametrize("protocol", ["zab", "db19"])
-def test_what_is_expected_of_a_variant_is_what_its_own_row_says(protocol: str) -> None:
-    """Two places that no one writes from the other: the table beside the variant, and the entry."""
-    for v in PROTOCOLS[protocol].variants.values():
-        mine = [
-            c
-            for c in of_variant(protocol, v.name)
-            if "network" not in c.values and not c.name.endswith("-and-on") and not c.live
-        ]
-        for c in mine:
-            assert bool(v.breaks) == (c.expect.verdict == "violated"), c.name
-        if v.breaks:
-            c = mine[0]
-            assert min(c.expect.violated.values()) == v.depth
-            assert (set(v.breaks) if c.values.get("keep_going") else {v.breaks[0]}) <= set(c.expect.violated)
+RELEASED = [(protocol, v) for protocol in PROTOCOLS for v in PROTOCOLS[protocol].variants.values()]
+
+
+@pytest.mark.parametrize(("protocol", "v"), RELEASED, ids=lambda x: x if isinstance(x, str) else x.name)
+def test_a_variant_is_shown_in_one_entry_that_judges_everything(protocol: str, v: Variant) -> None:
+    """And `safe` says what is expected there: all of it, or nothing as far as was looked."""
+    there = shown(protocol)[v.name]
+    asked, expect = there.check.values, there.check.expect
+    assert asked.keys().isdisjoint({"properties", "network", "start", "engine"})
+    assert there.configuration.variant == PROTOCOLS[protocol].combined(",".join((*there.beside, v.name)))
+    assert set(there.within) >= {"nodes", "txns", "timeouts", "crashes"}
+    assert not set(there.within) & {"variant", "repair", "depth"}
+    assert there.breaks == expect.violated
+    assert list(there.breaks) == sorted(there.breaks, key=lambda name: (expect.violated[name], ORDER.index(name)))
+    if v.safe:
+        assert (expect.verdict, expect.exhausted) == ("holds", True)
+    else:
+        assert there.breaks or "depth" in asked
+    assert there.why or there.check.story
+
+
+def test_nothing_is_expected_of_a_protocol_of_somebodys_own() -> None:
+    assert shown(str(TOP / "examples/paxos.py")) == {}
+    assert shown("paxos") == {}
+
+
+def test_what_is_expected_is_what_the_first_entry_that_explores_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a later one, nor one that asks after goals; what breaks comes by depth, then as properties are listed."""
+    first = replace(ENTRIES["small-quorum"], values=ENTRIES["small-quorum"].values | {"repair": "no-sync"})
+    entries = (replace(first, values=first.values | {"engine": "live"}), first, replace(first, why="later"))
+    monkeypatch.setattr(variants, "written", lambda: {"here": entries[:1], "there": entries[1:]})
+    there = shown.__wrapped__("zab")
+    assert {name: (s.check is first, s.beside) for name, s in there.items()} == {
+        "small-quorum": (True, ("no-sync",)),
+        "no-sync": (True, ("small-quorum",)),
+    }
+    assert list(there["no-sync"].breaks.items()) == [
+        ("delivered-is-chosen", 11), ("durability", 11), ("one-leader-an-epoch", 12),
+    ]  # fmt: skip
+    assert there["no-sync"].depth == 11
+    assert there["no-sync"].base == Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
+
+
+def test_a_story_is_made_of_what_the_variant_changes_and_why_that_matters() -> None:
+    said = {name: ENTRIES[name].story for name in ENTRIES}
+    broken, why = "half of the processes, rounded down, are a quorum", ENTRIES["small-quorum"].why
+    assert said["small-quorum"] == f"The rule changed: {broken}. What goes wrong: {why}."
+    assert f": {why}. In the larger budget" in said["small-quorum-and-on"]
+    assert said["join-deliver-initial"].startswith("The rule read otherwise: to the letter of f.2.2: ")
+    assert " Why it does no harm: the joiner lags" in said["join-deliver-initial"]
+    assert said["db19-own-acks"].startswith("The rule repaired: an Ack counts for ")
+    untold = replace(ENTRIES["small-quorum"], story="", why="")
+    with pytest.raises(MatrixError, match="the gallery tells nothing of small-quorum"):
+        shipped.told(untold, {})
 
 
 def test_the_page_says_what_the_entries_say() -> None:
@@ -93,10 +139,53 @@ def test_the_page_says_what_the_entries_say() -> None:
     assert len(rows) == len(tables) == len(ENTRIES), "no row is of something else"
 
 
-def test_the_tables_of_the_variants_come_from_the_entries() -> None:
-    text = (TOP / "docs/variants.md").read_text()
-    assert regenerator().variants_page(text) == text
-    assert text.count("<!-- gallery: ") == 2
+@pytest.mark.parametrize(
+    ("page", "tables"),
+    [("variants", "breaks seen more harmless tried"), ("ladis", "rules readings"), ("db19", "repairs")],
+)
+def test_the_tables_of_variants_come_from_the_entries(page: str, tables: str) -> None:
+    text = (TOP / f"docs/{page}.md").read_text()
+    assert regenerator().with_tables(text) == text
+    assert re.findall("<!-- gallery: (.*) -->", text) == tables.split()
+    assert text.count("<!-- end -->") == len(tables.split())
+    assert TOP / f"docs/{page}.md" in regenerator().TABLED
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The rows of the tables of a page."""
+    lines = (TOP / f"docs/{page}.md").read_text().splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+
+
+def test_what_the_page_of_the_lab_measures_agrees_with_the_entries() -> None:
+    """Its tables are of more and deeper runs than the entries: where both speak of a run, they say the same."""
+    rows = rows_of("db19")
+    explored = {row[0].strip("`"): row[1] for row in rows if row[-1].endswith(" of 20,000")}
+    variants = PROTOCOLS["db19"].variants.keys() - {"repaired"}
+    assert explored.keys() == variants
+    for name in variants:
+        depths = dict(re.findall(r"([\w-]+) (\d+)", explored[name]))
+        assert {p: depths.get(p) for p in shown("db19")[name].breaks} == {
+            p: str(at) for p, at in shown("db19")[name].breaks.items()
+        }
+    classes = {c.claim: c for c in ENTRIES.values() if re.search(r"\(class \d+\)", c.claim)}
+    assert len(classes) >= 11
+    for claim, c in classes.items():
+        number = re.findall(r"\(class (\d+)\)", claim)[0]
+        (row,) = (row for row in rows if row[0] == number and len(row) == 7)
+        assert int(row[3]) == min(c.expect.violated.values()), claim
+        assert set(c.expect.violated) <= set(row[2].split(", ")), claim
+    whole = [(row[1], row[2].split()[0]) for row in rows if row[-1] == "nothing" and len(row) == 4]
+    for c in of_variant("db19", "repaired"):
+        assert (str(c.values["depth"]), f"{c.expect.states:,}") in whole, c.name
+
+
+def test_what_the_page_of_variants_counts_agrees_with_the_entries() -> None:
+    counted = {name: there.check.expect.states for name, there in shown("zab").items()}
+    assert sum(n is not None for n in counted.values()) > 10
+    for name, n in counted.items():
+        cells = [cell for row in rows_of("variants") if row[0] == f"`{name}`" for cell in row]
+        assert n is None or f"{n:,}" in " ".join(cells), name
 
 
 def regenerator() -> ModuleType:

@@ -24,7 +24,7 @@ PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
 BLOCK = re.compile(r"<!-- recipe (\w+): (.*?) -->\n```\w+\n(.*?)```", re.DOTALL)
 PLACE = re.compile(r'(\S+), (?:new|(before|after) "(.*)")')
 # How many files of code a change of each kind touches at most.
-MOST_FILES = {"property": 1, "variant": 1, "protocol": 0, "fault": 5}
+MOST_FILES = {"property": 1, "variant": 2, "protocol": 0, "fault": 5}
 
 
 def parts(recipe: str) -> tuple[list[tuple[str, str, str, str]], list[str], list[str]]:
@@ -57,7 +57,7 @@ def follow(tmp_path: Path) -> Callable[[str], Path]:
     """Follows a recipe in a copy of the packages; returns where."""
 
     def followed(recipe: str) -> Path:
-        for package in PACKAGES:
+        for package in (*PACKAGES, "examples"):
             shutil.copytree(TOP / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
         edits, commands, says = parts(recipe)
         for file, side, mark, what in edits:

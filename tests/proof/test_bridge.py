@@ -30,6 +30,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
+from checker.gate.variants import shown
 from checker.proof.finite import Table
 from checker.proof.meaning import meaning
 from checker.proof.stepping import Step, beginning, step, truth
@@ -41,7 +42,6 @@ from zabspec.abstract.theory import ZAB, Theory
 from zabspec.language import SetOf, StateView
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.protocols.zab_variants import VARIANTS
 
 pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
 
@@ -310,7 +310,7 @@ UNSAFE = {
 
 @pytest.mark.parametrize("name", UNSAFE)
 def test_an_unsafe_variant_does_not_refine(name: str) -> None:
-    model = Bridged(Configuration(variant=name, **VARIANTS[name].budget))  # type: ignore[arg-type]
+    model = Bridged(shown("zab")[name].configuration)
     r = Interpreter(model, model.properties[:1], False).run(Limits())
     words = r.violations[REFINES].schedule
     names, s = bound(model), model.program.initial()
@@ -323,8 +323,8 @@ def test_an_unsafe_variant_does_not_refine(name: str) -> None:
 @pytest.mark.slow
 def test_what_breaks_is_told() -> None:
     """The step, its action, the guard and the clause, long before the property that breaks."""
-    variant = VARIANTS["equal-epoch"]
-    configuration = Configuration(variant=variant.name, **variant.budget)  # type: ignore[arg-type]
+    variant = shown("zab")["equal-epoch"]
+    configuration = variant.configuration
     r = explored(configuration)
     told = {p: failure(compiled(configuration), found) for p, found in r.violations.items()}
     clause = told[CLAUSE + "chosen with promises"]

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
+from checker.gate.variants import shown
 from invariants import PROPERTIES
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zab_variants import VARIANTS
 
 JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
-UNSAFE = [v for v in VARIANTS.values() if not v.safe]
+SHOWN = shown("zab")
+UNSAFE = [SHOWN[v.name] for v in VARIANTS.values() if not v.safe]
 EVERY = "ZABCHECK_EVERY" in os.environ
-
-
-def configuration(budget: dict[str, Any], variant: str = "") -> Configuration:
-    return Configuration(**budget, variant=variant)
-
 
 # The next largest, of more than a million states, are looked through to a level beyond where the last of what breaks
 # there does; with ZABCHECK_EVERY to the end.
@@ -34,8 +30,7 @@ def reach(c: Configuration) -> int | None:
         return None
     if c.variant:
         return FAR.get(c.variant)
-    there = [VARIANTS[name] for name in FAR if configuration(dict(VARIANTS[name].budget)) == c]
-    return max((v.depth + 1 for v in there), default=None)
+    return max((SHOWN[name].depth + 1 for name in FAR if SHOWN[name].base == c), default=None)
 
 
 @cache

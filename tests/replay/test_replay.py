@@ -26,7 +26,7 @@ from checker.explore.result import Exploration, Limits
 from invariants import PROPERTIES, property_named
 from invariants.registry import STEP, Property
 from tests.models import CONFIGURATIONS, compiled, much
-from tests.protocols.explored import UNSAFE, configuration, explored
+from tests.protocols.explored import SHOWN, explored
 from traces import Runner, Step, Trace, TraceError, build_trace, state_json, write_trace
 from traces.record.file import trace_of
 from traces.record.trace import StepWord
@@ -39,6 +39,7 @@ from zabspec.language.derive import in_order
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zab_variants import VARIANTS
 from zabspec.simulator import connections, datagrams, loop, mail
 from zabspec.simulator.connections import NOTICE_UP, UP, address, arrival, disconnect, on_follower_lost
 from zabspec.simulator.mail import entry, post, release, slot_of, take_out
@@ -114,9 +115,8 @@ def counterexample(model: Model, found: Exploration, name: str) -> Trace:
 @cache
 def broken() -> Trace:
     """A counterexample of zab, with its protocol's rule changed."""
-    v = next(v for v in UNSAFE if v.name == "small-quorum")
-    c = configuration(dict(v.budget), v.name)
-    return counterexample(Model(c), explored(c), v.breaks[0])
+    v = SHOWN["small-quorum"]
+    return counterexample(Model(v.configuration), explored(v.configuration), next(iter(v.breaks)))
 
 
 # --- every counterexample ------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def first_alternative(s: State, alternatives: int) -> int:
 
 def test_the_script_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
     override = FunctionType(epoch_to_propose.__code__, {}, "epoch_to_propose")
-    tossed = dataclasses.replace(UNSAFE[0], name=TOSSED, overrides={"epoch_to_propose": override})
+    tossed = dataclasses.replace(VARIANTS["small-quorum"], name=TOSSED, overrides={"epoch_to_propose": override})
     monkeypatch.setitem(PROTOCOLS["zab"].variants, TOSSED, tossed)  # type: ignore[arg-type]
     c = Configuration(variant=TOSSED, timeouts=1, crashes=0, losses=0, max_epoch=8)
     runs = [walked(c, random.Random(seed)) for seed in range(4)]

@@ -16,6 +16,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
+from checker.gate.variants import shown
 from invariants.registry import STEP, Property
 from tests.models import (
     CONFIGURATIONS,
@@ -36,7 +37,6 @@ from traces.record.trace import StepWord
 from zabspec.language import StateView
 from zabspec.language.reference import RecordValue
 from zabspec.model import Configuration
-from zabspec.protocols import zab_variants
 from zabspec.worlds.steps import PROCESSES
 
 LAB = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1)
@@ -93,7 +93,7 @@ def test_one_step_taken_is_the_step_of_the_list(configuration: Configuration) ->
 def test_every_variant_has_the_same_successors(variant: str) -> None:
     """The same of every variant of the protocol, in the budget in which it shows what it does: that is what
     `test_variants.py` explores, so that its machine code is made once."""
-    configuration = Configuration(variant=variant, **zab_variants.VARIANTS[variant].budget)  # type: ignore[arg-type]
+    configuration = shown("zab")[variant].configuration
     code = compiled(configuration, True)
     first = code.model.program.initial().key()
     source = random.Random(7)

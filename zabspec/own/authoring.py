@@ -344,13 +344,6 @@ class Variant:
         safe: whether every property is expected to hold.
         over: variants of which it takes the place where both change one function, if they are asked for together.
         repairs: it mends a rule: `--repair` takes it.
-        budget: the fields of a `Configuration` in which it is shown: the fewest transactions and faults that break it,
-            or one in which a safe one was exhausted; empty: none is on record.
-        breaks: the properties that are violated in that budget, by the length of the shortest counterexample and then
-            in the order of `invariants.PROPERTIES`.
-        depth: the length of the first one's shortest counterexample; 0 if safe.
-        why: why it breaks, or why it does not matter.
-        beside: the variants that are taken with it where it is shown, between commas.
     """
 
     name: str
@@ -360,11 +353,6 @@ class Variant:
     safe: bool = False
     over: tuple[str, ...] = ()
     repairs: bool = False
-    budget: Mapping[str, int | str] = field(default_factory=dict)
-    breaks: tuple[str, ...] = ()
-    depth: int = 0
-    why: str = ""
-    beside: str = ""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from zabspec.protocols.ladis import (
     to_election,
     zxid_le,
 )
-from zabspec.protocols.zab_variants import within
 from zabspec.worlds.actor import disconnect, send_to_follower
 
 __all__ = ["VARIANTS"]
@@ -237,8 +236,6 @@ def keeps_epoch(s: State, p: Node, epoch: int) -> None:
 
 # --- the table -----------------------------------------------------------------------------------
 
-RULES = "promise,later-epoch,none-ahead,current-epoch"  # with which every property holds
-
 TABLE = (
     # The paper read otherwise. LADIS'08's own protocol breaks once a process gives up an iteration: where a reading
     # shows nothing before that, it is shown with the rules of DSN'11 beside it.
@@ -248,142 +245,55 @@ TABLE = (
         summary="the election looks at no log",
         safe=True,
         overrides={"oracle_may_name": names_anybody},
-        budget=within(3, 2, timeouts=1),
-        why=("with DSN'11's rules beside it: `none-ahead` looks at the logs of a quorum again, once that has promised"),
-        beside=RULES,
     ),
     Variant(
         name="counter-zero",
         rule="4.2",
         summary="the first message of an epoch has counter 0, as 4.2 has it, which is NEWLEADER's too",
-        safe=False,
         overrides={"first_counter": counts_from_zero},
-        budget=within(3, 1),
-        breaks=(
-            "delivered-is-chosen",
-            "durability",
-        ),
-        depth=10,
-        why=("the acknowledgement of NEWLEADER names the zxid of the first message, and counts as one of that"),
     ),
     Variant(
         name="never-truncate",
         rule="4.2",
         summary="a follower forgets nothing",
-        safe=False,
         overrides={"common_end": never_truncates},
-        budget=within(3, 2, timeouts=1),
-        breaks=(
-            "total-order",
-            "primary-integrity",
-            "strict-causality",
-            "delivered-is-chosen",
-            "durability",
-            "reliable-delivery",
-        ),
-        depth=25,
-        why=("what was skipped stays in its log, under what the new leader proposes, and is delivered with that"),
-        beside=RULES,
     ),
     Variant(
         name="truncate-own-epoch",
         rule="4.2",
-        summary=("a follower truncates within an epoch of which the leader has an entry, and else forgets nothing"),
-        safe=False,
+        summary="a follower truncates within an epoch of which the leader has an entry, and else forgets nothing",
         overrides={"common_end": truncates_own_epoch},
-        budget=within(3, 2, timeouts=1),
-        breaks=(
-            "total-order",
-            "primary-integrity",
-            "strict-causality",
-            "delivered-is-chosen",
-            "durability",
-            "reliable-delivery",
-        ),
-        depth=25,
-        why="the same, where the leader has no entry of the epoch of what was skipped",
-        beside=RULES,
     ),
     Variant(
         name="truncate-committed",
         rule="4.2",
-        summary=("a follower truncates to the last entry of its epoch that this leader has committed, as 4.2 has it"),
-        safe=False,
+        summary="a follower truncates to the last entry of its epoch that this leader has committed, as 4.2 has it",
         overrides={"common_end": truncates_to_committed},
-        budget=within(3, 2, timeouts=1),
-        breaks=("durability",),
-        depth=18,
-        why=(
-            "a leader that recovers has committed nothing yet: a follower forgets what was delivered "
-            "until it is sent again, and a quorum no longer has it"
-        ),
-        beside=RULES,
     ),
     Variant(
         name="queue-committed",
         rule="4.2",
         summary="a follower that joins in broadcast mode is sent what is committed, not what is proposed",
-        safe=False,
         overrides={"queues": queues_committed},
-        budget=within(3, 2),
-        breaks=(
-            "delivered-is-chosen",
-            "durability",
-            "total-order",
-            "local-primary-order",
-            "po-causal-order",
-            "prefix",
-            "agreement",
-            "reliable-delivery",
-        ),
-        depth=13,
-        why=("what is proposed and not committed at that moment is missing from its log, which goes on after the gap"),
     ),
     Variant(
         name="list-recognized",
         rule="4.2",
         summary="a follower is on the broadcast list once it has acknowledged NEWLEADER",
-        safe=False,
         overrides={"lists_at_once": on_the_list_later, "lists_late": on_the_list_recognized},
-        budget=within(3, 2),
-        breaks=(
-            "delivered-is-chosen",
-            "durability",
-            "total-order",
-            "local-primary-order",
-            "po-causal-order",
-            "prefix",
-            "agreement",
-            "reliable-delivery",
-        ),
-        depth=13,
-        why=("what is proposed before that and after NEWLEADER is missing from its log, which goes on after the gap"),
     ),
     Variant(
         name="newleader-acks",
         rule="4.2",
         summary="the acknowledgement of NEWLEADER acknowledges all that the leader's log has when it comes",
-        safe=False,
         overrides={"on_recognized": recognized_acknowledges},
-        budget=within(3, 1),
-        breaks=(
-            "delivered-is-chosen",
-            "durability",
-        ),
-        depth=10,
-        why="what was proposed after NEWLEADER was queued is not on the follower's disk yet",
     ),
     Variant(
         name="commit-each",
         rule="4.2",
-        summary=("a new leader commits each message of its log when a quorum has acknowledged it, recognised or not"),
+        summary="a new leader commits each message of its log when a quorum has acknowledged it, recognised or not",
         safe=True,
         overrides={"counts_now": counts_always},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "with DSN'11's rules beside it a leader sends its log when nobody of a quorum that promised is ahead of it"
-        ),
-        beside=RULES,
     ),
     Variant(
         name="deliver-once-synced",
@@ -391,9 +301,6 @@ TABLE = (
         summary="a follower delivers nothing before it has recognised its leader",
         safe=True,
         overrides={"on_commit": deliver_once_synced, "on_recognized": recognized_commits},
-        budget=within(3, 2, timeouts=1),
-        why="it delivers the same, later",
-        beside=RULES,
     ),
     Variant(
         name="keep-recognized",
@@ -401,9 +308,6 @@ TABLE = (
         summary="who recognised a new leader and is lost goes on counting",
         safe=True,
         overrides={"on_follower_lost": keep_recognized},
-        budget=within(3, 2, timeouts=1),
-        why="what it wrote down before it did so is on its disk all the same",
-        beside=RULES,
     ),
     Variant(
         name="remember-delivered",
@@ -411,31 +315,22 @@ TABLE = (
         summary="what was delivered is remembered until a crash, and not delivered again",
         safe=True,
         overrides={"to_election": to_election_and_remember},
-        budget=within(3, 2, timeouts=1),
-        why="with DSN'11's rules beside it what was delivered begins the log of every later leader",
-        beside=RULES,
     ),
     # Rules of DSN'11: together they are enough, and none can be left out.
     Variant(
         name="promise",
         rule="DSN'11 f.1.2",
-        summary=("a process follows, and leads, in epochs later than all it has promised; the promise is on its disk"),
+        summary="a process follows, and leads, in epochs later than all it has promised; the promise is on its disk",
         safe=True,
         overrides={"greet": asks_first, "promises": promises_later, "keep_promise": keeps_promise},
-        budget=within(3, 2, timeouts=1),
-        why=("needed: two leaders of one epoch are recognised without it, also with the other rules (depth 20)"),
-        beside=RULES,
         repairs=True,
     ),
     Variant(
         name="later-epoch",
         rule="DSN'11 l.1.1",
-        summary=("a leader waits for a quorum, and takes an epoch later than all that these have on their disks"),
+        summary="a leader waits for a quorum, and takes an epoch later than all that these have on their disks",
         safe=True,
         overrides={"greet": asks_first, "take_over": gather_first, "on_connected": gathers},
-        budget=within(3, 2, timeouts=1),
-        why=("needed: once an epoch is promised by a quorum and ends without a proposal, nobody leads without it"),
-        beside=RULES,
         repairs=True,
     ),
     Variant(
@@ -447,9 +342,6 @@ TABLE = (
         ),
         safe=True,
         overrides={"greet": asks_first, "first_stage": compares_first, "on_ack_e": none_ahead},
-        budget=within(3, 2, timeouts=1),
-        why=("needed: what a quorum accepts after the election looked at the logs is truncated without it (depth 24)"),
-        beside=RULES,
         repairs=True,
     ),
     Variant(
@@ -461,12 +353,6 @@ TABLE = (
         ),
         safe=True,
         overrides={"keep_epoch": keeps_epoch, "accepts_at_once": accepts_when_synced},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "needed: a message that was skipped, of an earlier epoch, beats the log of a later one "
-            "without it (depth 28)"
-        ),
-        beside=RULES,
         repairs=True,
     ),
 )

@@ -2,14 +2,12 @@
 
 A variant is the set of functions that stand in for functions of `zabspec.zab` of the same name;
 all the rest is the protocol's own text. The `safe` ones take another reading that the paper
-allows, or drop a rule that is not needed for safety, and were explored to exhaustion; every other
-one breaks a property in its budget (`docs/variants.md`). `docs/readings.md` says which open place
-of the paper each reading answers.
+allows, or drop a rule that is not needed for safety; every other one breaks a property. What is
+expected of each, and in which configuration, the gallery says (`docs/variants.md`).
+`docs/readings.md` says which open place of the paper each reading answers.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
@@ -330,27 +328,13 @@ def forget_lost_follower(s: State, l: Node, f: Node) -> None:
 # --- the table ---------------------------------------------------------------------------------
 
 
-def within(nodes: int, txns: int, timeouts: int = 0, crashes: int = 0) -> Mapping[str, int | str]:
-    """Fields of a `Configuration`; the faults not named are 0."""
-    return {"nodes": nodes, "txns": txns, "timeouts": timeouts, "crashes": crashes, "losses": 0}
-
-
 TABLE = (
     # Phase 1: promises and epochs
     Variant(
         name="no-promise",
         rule="f.1.2",
         summary="a follower acknowledges NEWEPOCH(e') whatever it has promised",
-        safe=False,
         overrides={"promises": promises_anything},
-        budget=within(3, 1, timeouts=2),
-        breaks=("chosen-in-later-histories", "durability", "one-leader-an-epoch"),
-        depth=33,
-        why=(
-            "a follower that was in the quorum of a later epoch joins an established leader of an earlier "
-            "one (l.3.3), and gives it a quorum for a transaction that the later epoch's initial history "
-            "lacks"
-        ),
     ),
     Variant(
         name="equal-epoch",
@@ -359,26 +343,13 @@ TABLE = (
             "the epoch proposed is the latest of those received, not one above it, and the followers that "
             "promised it acknowledge it"
         ),
-        safe=False,
         overrides={"epoch_to_propose": epoch_of_the_latest},
-        budget=within(3, 1, timeouts=1),
-        breaks=("one-leader-an-epoch",),
-        depth=25,
-        why="a follower supports one leader of an epoch and then a second one of the same epoch",
     ),
     Variant(
         name="late-cepoch-unchecked",
         rule="l.1.1, l.1.2",
         summary="a leader in Phase 1 or 2 takes a late CEPOCH(e) into Q and sends it NEWEPOCH(e'), even if e is e'",
-        safe=False,
         overrides={"takes_cepoch": takes_any_cepoch, "late_cepoch": joins_prospective},
-        budget=within(3, 1, timeouts=2),
-        breaks=("one-leader-an-epoch",),
-        depth=29,
-        why=(
-            "the follower may have promised e' to another prospective leader of e', who was established "
-            "with its support"
-        ),
     ),
     Variant(
         name="late-cepoch-joins",
@@ -389,11 +360,6 @@ TABLE = (
         ),
         safe=True,
         overrides={"takes_cepoch": takes_late_cepoch, "late_cepoch": joins_prospective},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "it is as if its CEPOCH had come before the last one of the quorum: its promise is later than "
-            "all it made, and a larger Q only adds histories to choose from"
-        ),
     ),
     Variant(
         name="cepoch-current-epoch",
@@ -401,13 +367,6 @@ TABLE = (
         summary="CEPOCH carries f.a, as V.C writes it, not f.p",
         safe=True,
         overrides={"f_1_1": send_current_epoch},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "two prospective leaders may propose the same e', but Q is exactly a quorum, so each needs "
-            "the NEWLEADER acknowledged by the follower they share, and the first acknowledgement makes "
-            "its f.a, and its next CEPOCH, e'; what is lost is liveness: an e' that a follower promised "
-            "to a leader that failed is proposed again and again"
-        ),
     ),
     Variant(
         name="strict-rejoin",
@@ -415,76 +374,38 @@ TABLE = (
         summary="f.1.2 to the letter: an equal epoch is not acknowledged, by whomever it is proposed",
         safe=True,
         overrides={"promises": promises_later_only},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "it takes steps away and adds none; but a follower that promised e and lost its leader is locked out of e"
-        ),
     ),
     Variant(
         name="small-quorum",
         rule="II.1",
         summary="half of the processes, rounded down, are a quorum",
-        safe=False,
         overrides={"quorum": half_quorum},
-        budget=within(2, 1),
-        breaks=("delivered-is-chosen", "durability", "one-leader-an-epoch"),
-        depth=11,
-        why="two such quorums need not intersect: each process leads, and delivers, on its own",
     ),
     # Phase 1: the initial history
     Variant(
         name="history-by-zxid",
         rule="l.1.2",
         summary="the initial history is the one with the highest zxid, whatever its f.a",
-        safe=False,
         overrides={"compare": compare_by_zxid},
-        budget=within(3, 2, timeouts=2),
-        breaks=("primary-integrity",),
-        depth=45,
-        why=(
-            "a transaction of an old epoch that only its leader accepted beats the empty history of a "
-            "later epoch, whose primary has broadcast without having delivered it"
-        ),
     ),
     Variant(
         name="history-by-length",
         rule="l.1.2",
         summary="the initial history is the longest; of two as long, the one with the highest zxid",
-        safe=False,
         overrides={"compare": compare_by_length},
-        budget=within(3, 2, timeouts=2),
-        breaks=("primary-integrity",),
-        depth=45,
-        why=(
-            "a transaction of an old epoch that only its leader accepted beats the empty history of a "
-            "later epoch, whose primary has broadcast without having delivered it"
-        ),
     ),
     # Phase 2
     Variant(
         name="no-sync",
         rule="l.2.2",
         summary="the leader commits NEWLEADER and is established as soon as it has proposed it",
-        safe=False,
         overrides={"l_2_1": propose_and_establish},
-        budget=within(2, 1, timeouts=1),
-        breaks=("delivered-is-chosen", "durability"),
-        depth=24,
-        why="a follower delivers an initial history that no quorum has accepted in the new epoch or in any other",
     ),
     Variant(
         name="epoch-then-history",
         rule="f.2.1",
         summary="f.a and the history are written one after the other; a crash may come between",
-        safe=False,
         overrides={"synchronize": synchronize_epoch_first, "durable_points": point_in_newleader},
-        budget=within(3, 1, timeouts=1, crashes=1),
-        breaks=("chosen-in-later-histories", "durability"),
-        depth=41,
-        why=(
-            "a follower comes back with the latest f.a and an old history, which l.1.2 then prefers to "
-            "one that has a chosen transaction"
-        ),
     ),
     Variant(
         name="history-then-epoch",
@@ -492,36 +413,18 @@ TABLE = (
         summary="the history and f.a are written one after the other; a crash may come between",
         safe=True,
         overrides={"synchronize": synchronize_history_first, "durable_points": point_in_newleader},
-        budget=within(3, 2, crashes=1),
-        why=(
-            "a follower comes back with an initial history that has all that was chosen before e', under an "
-            "f.a that is too low to be preferred to anyone who is in e'; f.a is the record that it accepted"
-        ),
     ),
     Variant(
         name="clear-then-history",
         rule="f.2.1",
         summary="the old history is cleared before f.a and the new one are written; a crash may come between",
-        safe=False,
         overrides={"synchronize": synchronize_cleared_first, "durable_points": point_in_newleader},
-        budget=within(2, 1, timeouts=1, crashes=1),
-        breaks=("durability",),
-        depth=31,
-        why="a follower comes back without what it had accepted, and a quorum no longer has what was delivered",
     ),
     Variant(
         name="ack-then-history",
         rule="f.2.1",
         summary="NEWLEADER is acknowledged before f.a and the history are written; a crash may come between",
-        safe=False,
         overrides={"synchronize": synchronize_ack_first, "durable_points": point_in_newleader},
-        budget=within(3, 1, timeouts=1, crashes=1),
-        breaks=("delivered-is-chosen", "durability"),
-        depth=29,
-        why=(
-            "the leader counts an acknowledgement of what is on no disk, and commits an initial history "
-            "that no quorum accepted"
-        ),
     ),
     Variant(
         name="stale-commit-ld",
@@ -532,37 +435,19 @@ TABLE = (
         ),
         safe=True,
         overrides={"l_3_4": commit_newleader_again, "f_2_2": commit_in_any_phase},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "channels are FIFO and hold messages of one iteration, so it comes after NEWLEADER of the "
-            "same leader, and what it names has been delivered"
-        ),
     ),
     # Phase 3
     Variant(
         name="commit-on-propose",
         rule="l.3.2",
         summary="COMMIT is sent right after PROPOSE",
-        safe=False,
         overrides={"l_3_1": propose_and_commit},
-        budget=within(2, 1),
-        breaks=("delivered-is-chosen", "durability"),
-        depth=16,
-        why="the leader delivers what only itself has accepted",
     ),
     Variant(
         name="commit-named-only",
         rule="f.3.3",
         summary="COMMIT delivers the transaction it names, and not what precedes it",
-        safe=False,
         overrides={"f_3_3": deliver_named},
-        budget=within(3, 2),
-        breaks=("local-primary-order", "po-causal-order", "prefix", "invariant-5"),
-        depth=28,
-        why=(
-            "with a follower that got the first transaction in NEWLEADER, the second has its quorum "
-            "first, and its commit stands for both"
-        ),
     ),
     Variant(
         name="commit-out-of-order",
@@ -573,34 +458,12 @@ TABLE = (
         ),
         safe=True,
         overrides={"to_commit": lacks_quorum, "commit": commit_each},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "whoever acknowledged the later one has all before it in its history, and f.3.3 delivers "
-            "those with it: the commit that follows finds nothing to deliver"
-        ),
     ),
     Variant(
         name="propose-to-synced-only",
         rule="l.3.1",
         summary="to the letter: proposals go to Q, so a joiner gets none until it has acknowledged NEWLEADER",
-        safe=False,
         overrides={"receives_proposals": in_q},
-        budget=within(3, 2),
-        breaks=(
-            "local-primary-order",
-            "po-causal-order",
-            "prefix",
-            "invariant-5",
-            "delivered-is-chosen",
-            "durability",
-            "total-order",
-            "agreement",
-        ),
-        depth=29,
-        why=(
-            "what is proposed between NEWLEADER and its acknowledgement is missing from the joiner's "
-            "history, which goes on after the gap"
-        ),
     ),
     Variant(
         name="pause-while-joining",
@@ -610,11 +473,6 @@ TABLE = (
         ),
         safe=True,
         overrides={"may_abcast": nobody_is_joining, "receives_proposals": in_q},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "there is nothing between NEWLEADER and its acknowledgement that a joiner could miss; who joins and falls "
-            "silent stops the service until the loss is learned of"
-        ),
     ),
     Variant(
         name="catch-up-at-commit",
@@ -622,8 +480,6 @@ TABLE = (
         summary="proposals go to Q; what a joiner missed since NEWLEADER it is sent before the commit of NEWLEADER",
         safe=True,
         overrides={"receives_proposals": in_q, "l_3_4": catches_up},
-        budget=within(3, 2, timeouts=1),
-        why="it is the same proposals over the same channel, later; what it acknowledges of them counts (l.3.2)",
     ),
     Variant(
         name="propose-in-broadcast-only",
@@ -631,46 +487,19 @@ TABLE = (
         summary=(
             "a follower takes proposals in Phase 3 only, and drops those that come before the commit of NEWLEADER"
         ),
-        safe=False,
         overrides={"takes_proposals": in_broadcast},
-        budget=within(3, 2),
-        breaks=(
-            "local-primary-order",
-            "po-causal-order",
-            "prefix",
-            "invariant-5",
-            "delivered-is-chosen",
-            "durability",
-            "total-order",
-            "agreement",
-        ),
-        depth=30,
-        why=(
-            "what is proposed between NEWLEADER and its commit is missing from the joiner's history, "
-            "which goes on after the gap"
-        ),
     ),
     Variant(
         name="join-deliver-acked",
         rule="l.3.4",
         summary="the commit to a joiner delivers all of I_e' and beta_e' that its NEWLEADER carried",
-        safe=False,
         overrides={"committed_for_joiner": acknowledged_by_joiner},
-        budget=within(3, 1),
-        breaks=("delivered-is-chosen", "durability"),
-        depth=21,
-        why="what is proposed and not yet committed is in that NEWLEADER",
     ),
     Variant(
         name="join-commit-all",
         rule="f.2.2",
         summary="the commit of NEWLEADER delivers all of h_f",
-        safe=False,
         overrides={"covered_by_commit": whole_history},
-        budget=within(3, 1),
-        breaks=("delivered-is-chosen", "durability"),
-        depth=21,
-        why="a joiner's history has what is proposed and not yet committed",
     ),
     Variant(
         name="join-deliver-initial",
@@ -678,8 +507,6 @@ TABLE = (
         summary="to the letter of f.2.2: the commit to a joiner delivers I_e' alone",
         safe=True,
         overrides={"committed_for_joiner": initial_for_joiner},
-        budget=within(3, 2, timeouts=1),
-        why="the joiner lags, and delivers the rest, which is in its history, with the next COMMIT",
     ),
     Variant(
         name="join-acks-proposals",
@@ -687,11 +514,6 @@ TABLE = (
         summary="a joiner's acknowledgement of NEWLEADER acknowledges the proposals that it carried",
         safe=True,
         overrides={"l_3_4": acknowledges_proposals},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "the joiner has accepted them in e' (f.2.1), which is what a quorum of acknowledgements is to "
-            "show; they are committed sooner"
-        ),
     ),
     Variant(
         name="commits-to-joiners",
@@ -699,8 +521,6 @@ TABLE = (
         summary="COMMIT also goes to who is joining, and delivers as soon as NEWLEADER is accepted",
         safe=True,
         overrides={"receives_commits": in_q_or_joining, "f_3_3": deliver_once_accepted},
-        budget=within(3, 2, timeouts=1),
-        why="it names what is committed, and by FIFO the follower has all of the leader's log up to it",
     ),
     # iterations and losses
     Variant(
@@ -712,11 +532,6 @@ TABLE = (
         ),
         safe=True,
         overrides={"to_election": to_election_and_remember},
-        budget=within(3, 2, timeouts=1),
-        why=(
-            "what was delivered was chosen, so it begins every later initial history, in the same order: "
-            "delivering it again would say nothing new"
-        ),
     ),
     Variant(
         name="yield-to-promise",
@@ -724,11 +539,6 @@ TABLE = (
         summary="an established leader to whom a follower comes that has promised a later epoch gives up leadership",
         safe=True,
         overrides={"l_3_3": yields_to_promise},
-        budget=within(3, 2, crashes=1),
-        why=(
-            "a leader may give up at any time; without it that follower refuses every NEWLEADER of this leader, and is "
-            "locked out for as long as it leads"
-        ),
     ),
     Variant(
         name="forget-acks",
@@ -736,8 +546,6 @@ TABLE = (
         summary="a leader that loses a follower forgets what that one acknowledged",
         safe=True,
         overrides={"on_follower_lost": forget_lost_follower},
-        budget=within(3, 2, timeouts=1),
-        why="it takes steps away and adds none; what the follower accepted is on stable storage all the same",
     ),
 )
 VARIANTS: dict[str, Variant] = {v.name: v for v in TABLE}
