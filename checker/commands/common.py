@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -38,9 +38,6 @@ from checker.requests.request import bytes_of
 from zabspec.files import Unreadable, opened
 from zabspec.worlds.steps import BUDGETS
 
-if TYPE_CHECKING:
-    from traces import Trace
-
 __all__ = [
     "HELD",
     "INPUT",
@@ -68,7 +65,6 @@ __all__ = [
     "size",
     "table",
     "tell",
-    "verified_trace",
     "write_file",
 ]
 
@@ -284,23 +280,3 @@ def budget_options(
 
 OWN_BUDGETS_HELP = "A budget that the protocol declares; --NAME N says the same (repeatable)."
 PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or your own: a file (protocol.py) or a module (package.module)."
-
-
-# --- files -------------------------------------------------------------------------------------
-
-
-def verified_trace(path: Path) -> Trace:
-    """A saved trace that is what its schedule does.
-
-    Raises:
-        UsageError: it is none, or says something else; names the step.
-    """
-    from traces import TraceError, read_trace, verify
-
-    try:
-        trace = read_trace(path)
-        verify(trace)
-    except TraceError as problem:
-        text = str(problem)
-        raise click.UsageError(text if str(path) in text else f"{path}: {text}") from None
-    return trace

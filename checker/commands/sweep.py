@@ -13,32 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import (
-    HELD,
-    INPUT_OR_FOLDER,
-    NO_VERDICT,
-    VIOLATED,
-    NoVerdict,
-    Subcommand,
-    at_least,
-    say,
-    table,
-    tell,
-)
+from checker.commands.common import HELD, INPUT_OR_FOLDER, Subcommand, say, table, tell
+from checker.requests.sweep import Bar, SweepRequest, Swept, answer
 
 if TYPE_CHECKING:
-    from traces.sweep.again import Again
-    from traces.sweep.findings import Finding
-    from traces.sweep.grid import Grid
-    from traces.sweep.seal import Sealed
-    from traces.sweep.store import Store
-    from traces.sweep.summary import Summary
     from zabspec.simulator.run import Run
 
 __all__ = ["sweep"]
 
-MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
-CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
 EXAMPLES = """\b
 Examples:
   zabcheck sweep seeds --seeds 1:100001
@@ -99,8 +81,8 @@ WORDS, NUMBERS = Listed(), Listed(int)
 )  # fmt: skip
 @click.option("--faults", type=NUMBERS, metavar="LIST", help="How many faults are drawn from the seed (0).")
 @click.option("--fault-kinds", type=WORDS, metavar="LIST", help="Of which kinds: cut, crash, timeout, lose (all).")
-@click.option("--sample", type=int, callback=at_least(1), metavar="N", help="N configurations of the grid, at random.")
-@click.option("--sample-seed", type=int, callback=at_least(0), metavar="N", help="What they are drawn from (0).")
+@click.option("--sample", type=int, metavar="N", help="N configurations of the grid, at random.")
+@click.option("--sample-seed", type=int, metavar="N", help="What they are drawn from (0).")
 @click.option(
     "--master", default="local[*]", show_default=True, metavar="URL", help="Where it runs, as Spark names it."
 )
@@ -113,141 +95,12 @@ def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
 
     Exit codes: 0 nothing broke; 1 something did; 2 the question was wrong; 3 it is not finished.
     """
-    from traces.spark import NoSpark, SparkFailed
-    from traces.spark.session import check_installed
-
-    try:
-        check_installed("jinja2", "matplotlib")
-        from traces.sweep.findings import NotRepeated
-        from traces.sweep.store import StoreError
-        from zabspec.model import ConfigError
-
-        try:
-            with progress() as bar:
-                return Sweep(folder, asked(**flags), bar).answer(master, as_json)
-        except (ConfigError, StoreError) as problem:
-            raise click.UsageError(str(problem)) from None
-        except NotRepeated as problem:
-            raise NoVerdict(str(problem)) from None
-    except NoSpark as problem:
-        raise click.UsageError(str(problem)) from None
-    except SparkFailed as problem:
-        raise NoVerdict(f"{problem}; what is finished is in {folder}, and the same command goes on") from None
-
-
-def asked(**flags: Any) -> Grid | None:
-    """Return the grid that the flags name, or None if they name none.
-
-    Raises:
-        UsageError, ConfigError: there is none such.
-    """
-    from traces.sweep.grid import Grid
-
-    given = {name: value for name, value in flags.items() if value not in (None, ())}
-    if not given:
-        return None
-    if "seeds" not in given:
-        raise click.UsageError("--seeds says which seeds to run, as --seeds 1:1001")
-    if "sample_seed" in given and "sample" not in given:
-        raise click.UsageError("--sample-seed goes with --sample")
-    question = Grid(**given)
-    question.check()
-    return question
-
-
-class Sweep:
-    """A sweep under way.
-
-    Raises:
-        StoreError: the folder cannot hold it.
-    """
-
-    def __init__(self, folder: Path, question: Grid | None, bar: Bar) -> None:
-        from traces.sweep.job import block_for
-        from traces.sweep.store import open_store
-
-        bar.say("planning")
-        self.bar = bar
-        self.store: Store = open_store(folder, question, block_for)
-
-    def answer(self, master: str, as_json: bool) -> int:
-        """Run it, write its report and print what it came to; returns the exit code.
-
-        Raises:
-            NoSpark, SparkFailed, NotRepeated, NoVerdict: there is no answer, or only a part of it.
-        """
-        from traces.sweep.again import run_again
-        from traces.sweep.findings import NotRepeated, findings
-        from traces.sweep.report import write_report
-
-        summary, kept = self.run(master)
-        self.bar.say("some runs again")
-        try:
-            found = findings(self.store, summary, run_of_command)
-            again = run_again(self.store, kept)
-        except (NotRepeated, OSError, ValueError):
-            self.remove_damaged()
-            raise
-        self.bar.say("the report")
-        try:
-            files = write_report(self.store, summary, found, again)
-        except OSError as problem:
-            raise NoVerdict(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
-        self.bar.stop()
-        code = VIOLATED if summary.every.broken else NO_VERDICT if summary.every.unfinished else HELD
-        if as_json:
-            return say(json.dumps(as_json_of(self.store, summary, found, again, files, code), indent=1), code)
-        return max(code, show(self.store, summary, found, again, files))
-
-    def run(self, master: str) -> tuple[Summary, dict[int, Sealed]]:
-        """Every block that is missing, the summary, and what each block has.
-
-        Raises:
-            NoSpark, SparkFailed, NoVerdict: it is not finished.
-        """
-        from traces.spark import NoSpark, SparkFailed
-        from traces.spark.session import session
-        from traces.sweep.job import run_missing
-        from traces.sweep.store import StoreError
-        from traces.sweep.summary import summarise
-
-        try:
-            self.bar.say("starting Spark")
-            with session(master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
-                self.bar.begin(self.store.question.count)
-                kept = self.store.check()
-                missing = [block for block in range(self.store.blocks) if block not in kept]
-                kept |= run_missing(spark, self.store, missing, self.bar.tell)
-                self.bar.say("adding up")
-                summary = summarise(spark, self.store)
-            if summary.every.runs != self.store.question.count:
-                raise StoreError(f"{self.store.runs} holds tables that are not of this sweep, in folders of their own")
-            return summary, kept
-        except NoSpark:
-            self.store.withdraw()
-            raise
-        except SparkFailed:
-            self.remove_damaged()
-            raise
-        except KeyboardInterrupt:
-            done = sum(len(self.store.numbers(block)) for block in self.store.finished())
-            raise NoVerdict(
-                f"interrupted with {done:,} of {self.store.question.count:,} configurations finished; "
-                f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` goes on"
-            ) from None
-
-    def remove_damaged(self) -> None:
-        """When rows cannot be read, or are not what they should be: have the files that are to blame run again.
-
-        Raises:
-            SparkFailed: there are some.
-        """
-        from traces.spark import SparkFailed
-
-        damaged = len(self.store.finished()) - len(self.store.check())
-        if damaged:
-            files = "a file was" if damaged == 1 else f"{damaged:,} files were"
-            raise SparkFailed(f"{files} damaged, and will be made again")
+    request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
+    with progress() as bar:
+        swept = answer(request, bar, run_of_command)
+    if as_json:
+        return say(json.dumps(as_json_of(swept), indent=1), swept.code)
+    return max(swept.code, show(swept))
 
 
 def run_of_command(command: str) -> Run:
@@ -262,10 +115,11 @@ def run_of_command(command: str) -> Run:
 # --- what it came to -----------------------------------------------------------------------------
 
 
-def show(store: Store, summary: Summary, found: tuple[Finding, ...], again: Again, files: tuple[Path, ...]) -> int:
+def show(swept: Swept) -> int:
     """Print the answer."""
     from traces.sweep.report import program_name, rate_text, verdict
 
+    store, summary, found, again = swept.store, swept.summary, swept.found, swept.again
     code = tell(verdict(store.question, summary) + "\n", HELD)
     if again.sentence:
         code = max(code, tell(again.sentence + "\n", HELD))
@@ -280,17 +134,17 @@ def show(store: Store, summary: Summary, found: tuple[Finding, ...], again: Agai
             if f.command == command:
                 rate = rate_text(f.violated, f.judged)
                 lines.append(f"  the first of {program_name(f.program)} that breaks {f.name}, at tick {f.tick}: {rate}")
-    lines.append(f"\ntable: {store.runs}\nreport: {', '.join(str(path) for path in files)}")
+    lines.append(f"\ntable: {store.runs}\nreport: {', '.join(str(path) for path in swept.files)}")
     return max(code, say("\n".join(lines), HELD))
 
 
-def as_json_of(
-    store: Store, summary: Summary, found: tuple[Finding, ...], again: Again, files: tuple[Path, ...], code: int
-) -> dict[str, Any]:
+def as_json_of(swept: Swept) -> dict[str, Any]:
     """The answer for machines."""
     from traces.sweep.again import CONFIDENCE
     from traces.sweep.report import verdict
     from traces.sweep.summary import Group
+
+    store, summary, again = swept.store, swept.summary, swept.again
 
     def group(g: Group) -> dict[str, Any]:
         tallies = {
@@ -311,7 +165,7 @@ def as_json_of(
         "first": [
             {"property": f.name, "program": list(f.program), "violated": f.violated, "judged": f.judged}
             | {"number": f.number, "tick": f.tick, "sha256": f.sha256, "command": f.command}
-            for f in found
+            for f in swept.found
         ],
         "together": [
             {"program": list(t.program), "properties": list(t.names), "runs": t.runs, "first": t.first}
@@ -319,28 +173,12 @@ def as_json_of(
         ],
         "again": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
         "table": str(store.runs),
-        "report": [str(path) for path in files],
-        "exit_code": code,
+        "report": [str(path) for path in swept.files],
+        "exit_code": swept.code,
     }
 
 
 # --- progress ------------------------------------------------------------------------------------
-
-
-class Bar:
-    """How far a sweep has come. This one shows nothing."""
-
-    def say(self, what: str) -> None:
-        """What is being done now."""
-
-    def begin(self, total: int) -> None:
-        """Runs begin, so many in all."""
-
-    def tell(self, done: int) -> None:
-        """So many are finished."""
-
-    def stop(self) -> None:
-        """It is over."""
 
 
 class LateBar(Bar):

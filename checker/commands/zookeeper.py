@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import Subcommand, seconds, table
+from checker.commands.common import Subcommand, table
 from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.requests.matrix import MatrixRequest
+from checker.requests.residue import ResidueRequest
+from checker.requests.zookeeper import ZookeeperRequest, answer
+from checker.terminal import TerminalWatch
+
+if TYPE_CHECKING:
+    from checker.zookeeper.record import Asked
 
 __all__ = ["zookeeper"]
 
@@ -18,12 +26,12 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 
 @click.command(cls=Subcommand)
 @click.argument("issues", nargs=-1, metavar="[ZK-NNNN]...")
-@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help=HELP)
+@click.option("--time-limit", type=float, metavar="SECONDS", help=HELP)
 @click.option(
     "--split", is_flag=True, help="Take each step by itself: the same rows, with several times as many states."
 )
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
-@click.option("--stop-after", type=float, callback=seconds, metavar="SECONDS", help="Begin no cell of it after that.")
+@click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
 @click.option("--release", default="", metavar="NUMBER", help="Whose residue (the newest).")
 @click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
@@ -43,33 +51,30 @@ def zookeeper(
     if residue:
         if issues or split or matrix is not None or stop_after is not None:
             raise click.UsageError("--residue asks its own lines, of merged steps")
-        return whole_residue(release, time_limit, as_json)
+        return whole_residue(ResidueRequest(release, time_limit), as_json)
     if release or as_json:
         raise click.UsageError("--release and --json are for --residue")
-    from checker.zookeeper.record import Asked, ask
-    from checker.zookeeper.rows import NOT_FOUND, ROWS
-    from traces import to_text
-    from traces.explain.folding import fitted
-
     if matrix is not None:
         if issues or split:
             raise click.UsageError("--matrix asks every row, of merged steps")
-        return whole_matrix(matrix, time_limit, stop_after)
+        return whole_matrix(MatrixRequest(str(matrix), time_limit, stop_after))
     if stop_after is not None:
         raise click.UsageError("--stop-after is for --matrix")
-    wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in issues}
-    rows = [r for r in ROWS if not wanted or r.issue in wanted]
-    for name in sorted(wanted - {r.issue for r in ROWS}):
-        why = NOT_FOUND.get(name)
-        raise click.UsageError(f"ZK-{name} has no row: {why}" if why else f"there is no row ZK-{name}")
+    return rows(ZookeeperRequest(issues, time_limit, split))
+
+
+def rows(request: ZookeeperRequest) -> int:
+    """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict."""
+    from traces import to_text
+    from traces.explain.folding import fitted
+
     asked: list[Asked] = []
-    for row in rows:
-        one = ask(row, time_limit, split)
+    for one in answer(request):
         asked.append(one)
-        if wanted and one.without.trace is not None:
+        if request.issues and one.without.trace is not None:
             click.echo(to_text(one.without.trace))
-        if wanted:
-            click.echo(fitted(f"{row.says}\nThe paper's step that is split: {row.split}\n"))
+        if request.issues:
+            click.echo(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n"))
     table(
         ("bug", "release", "breaks", "steps", "states", "seconds", "its fix", "with it", "states", "published", "row"),
         [told(one) for one in asked],
@@ -79,24 +84,21 @@ def zookeeper(
     found = sum(one.found for one in asked)
     more = f"; {len(undecided)} came to no verdict" if undecided else ""
     click.echo(f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}")
-    if not split:
+    if not request.split:
         click.echo(f"{merged_by_promise()}; --split has each step by itself")
     return VIOLATED if changed else NO_VERDICT if undecided else HELD
 
 
-def whole_matrix(file: Path, time_limit: float | None, stop_after: float | None) -> int:
+def whole_matrix(request: MatrixRequest) -> int:
     """Which release has which bug. 0: every cell is known; 3: some are not."""
-    from checker.zookeeper.matrix import read, run, told
-    from traces.record.lines import NotRead
+    from checker.requests import matrix
+    from checker.zookeeper.matrix import told
 
-    try:
-        for cell in run(file, time_limit, stop_after):
-            click.echo(
-                f"ZK-{cell.issue} on {cell.release}: {cell.says} ({cell.states:,} states, {cell.seconds} s)", err=True
-            )
-        cells = read(file)
-    except NotRead as problem:
-        raise click.UsageError(str(problem)) from None
+    for cell in matrix.answer(request):
+        click.echo(
+            f"ZK-{cell.issue} on {cell.release}: {cell.says} ({cell.states:,} states, {cell.seconds} s)", err=True
+        )
+    cells = matrix.known(request)
     head, *rows = told(cells)
     table(head, rows)
     known = sum(not c.trouble for c in cells.values())
@@ -106,21 +108,19 @@ def whole_matrix(file: Path, time_limit: float | None, stop_after: float | None)
     return HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
 
 
-def whole_residue(number: str, time_limit: float | None, as_json: bool) -> int:
+def whole_residue(request: ResidueRequest, as_json: bool) -> int:
     """What is left of a release with all known repairs. 0: as recorded; 1: a line has changed; 3: one has no verdict.
 
     Raises:
-        ConfigError: there is no such release.
+        RequestError: there is no such release.
     """
     from checker.report.report import installed_version
-    from checker.zookeeper.record import NEWEST
-    from checker.zookeeper.releases import variant_of
-    from checker.zookeeper.residue import LINES, Left, ask, repairs_of
+    from checker.requests import residue
+    from checker.zookeeper.residue import LINES, repairs_of
 
-    release = (variant_of("zookeeper", number) if number else "") or NEWEST
-    found: list[Left] = []
-    for line in LINES:
-        one = ask(line, release, time_limit)
+    release, found = request.variant(), []
+    for one in residue.answer(request, TerminalWatch()):
+        line = one.line
         found.append(one)
         click.echo(f"{line.words}, {line.budget}: {one.says} ({one.states:,} states, {one.seconds:.1f} s)", err=True)
     changed = [one for one in found if not one.as_recorded and not one.trouble]
@@ -165,11 +165,8 @@ def merged_by_promise() -> str:
     return f"holds: with steps merged by promise of variant {MERGED} ({PAGE})"
 
 
-def told(one: object) -> tuple[str, ...]:
+def told(one: Asked) -> tuple[str, ...]:
     """A row of the table."""
-    from checker.zookeeper.record import Asked
-
-    assert isinstance(one, Asked)
     row, a, b = one.row, one.without, one.repaired
     verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
     state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")

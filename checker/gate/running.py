@@ -246,7 +246,7 @@ def reports(group: Sequence[Asked], shared: Shared) -> Iterator[tuple[Asked, Rep
             a,
             Report(
                 part, first.configuration, limits, model.epochs, model.channels, request.keep_going, threads,
-                symmetry_off, mine,
+                symmetry_off, mine, request=a.request.as_json(),
             ),
         )  # fmt: skip
 

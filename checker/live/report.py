@@ -66,6 +66,7 @@ class LiveReport:
         starving: by goal.
         threads: of the fault phase.
         symmetry_off: why states of the fault phase that are renamings of each other count apart; empty: they do not.
+        request: of which it is the answer, as JSON.
     """
 
     live: Live
@@ -76,6 +77,7 @@ class LiveReport:
     starving: Mapping[str, Starving]
     threads: int
     symmetry_off: str
+    request: Mapping[str, Any] | None = None
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -211,6 +213,7 @@ class LiveReport:
             "verdict": self.overall,
             "sentence": self.sentence,
             "exit_code": self.exit_code,
+            "request": self.request,
             "configuration": self.configuration.as_dict(),
             "merged_by_promise": promise_json(self.configuration),
             "derived": {"epochs": self.epochs},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ class BoundedReport:
         start: the steps that lead to where runs start.
         found: what z3 answered.
         asked_depth: how deep it was to look.
+        request: of which it is the answer, as JSON.
         broken: the run that violates properties. counterexample: its trace.
     """
 
@@ -46,6 +48,7 @@ class BoundedReport:
     start: tuple[int, ...]
     found: Bounded
     asked_depth: int
+    request: Mapping[str, Any] | None = None
     broken: Broken | None = None
     counterexample: Counterexample | None = None
 
@@ -106,6 +109,7 @@ class BoundedReport:
         return {
             "answer": names[self.code],
             "sentence": self.sentence,
+            "request": self.request,
             "configuration": self.model.configuration.as_dict(),
             "properties": [p.name for p in self.judged],
             "violated": [p.name for p in self.broken.properties] if self.broken else [],

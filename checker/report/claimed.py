@@ -109,7 +109,7 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
         {p.name: counterexample(said[p.name]) for p in broken},
         {name: symbolic(report, p["symbolic"]) for name, p in said.items() if "symbolic" in p},
         tuple(report["required"]), engine["reduction_off"] or "", Counterexample(path=path) if path else None,
-        vacuous(model, judged),
+        vacuous(model, judged), report.get("request"),
     )  # fmt: skip
 
 

@@ -105,6 +105,7 @@ class Report:
         counterexamples: by property.
         reduction_off: why the exploration was not reduced; empty: it was.
         error_run: the run that needs more room than a capacity gives, if that ended the exploration.
+        request: of which it is the answer, as JSON; None: it is not known.
     """
 
     exploration: Exploration
@@ -121,6 +122,7 @@ class Report:
     reduction_off: str = "--reduction none"
     error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
     never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
+    request: Mapping[str, Any] | None = None
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -521,6 +523,7 @@ class Report:
             "verdict": self.overall,
             "sentence": self.sentence,
             "exit_code": self.exit_code,
+            "request": self.request,
             "configuration": self.configuration.as_dict(),
             "merged_by_promise": promise_json(self.configuration),
             "derived": {

@@ -112,24 +112,24 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
     left = max(0.0, end - time.perf_counter())
     bounds = Bounds(request.depth, request.every, left, request.query_limit, request.seed)
     found = check_in_time(model, judged, bounds, state, progress)
-    report = BoundedReport(model, tuple(judged), start, found, request.depth)
+    report = BoundedReport(model, tuple(judged), start, found, request.depth, request.as_json())
     if not found.broken:
         return report
     broken = first_broken(model, start, found.schedule, judged)
-    return report.violated(broken, saved(model, judged, broken, request.trace))
+    return report.violated(broken, saved(model, judged, broken, request))
 
 
-def saved(model: Model, judged: Sequence[Property], broken: Broken, trace: str | None) -> Counterexample:
+def saved(model: Model, judged: Sequence[Property], broken: Broken, request: BmcRequest) -> Counterexample:
     """Return the run as a trace, verified and saved."""
     from checker.explore.result import Exploration, Found
 
-    p, path = broken.properties[0], None
+    p, path, trace = broken.properties[0], None, request.trace
     if trace is not None:
         c = model.configuration
         called = c.variant.replace(",", "+") or Path(c.protocol).stem
         path = Path(trace or f"zabcheck-{called}-{p.name}.trace.json")
     one = Exploration(tuple(judged), violations={p.name: Found(p, broken.schedule)})
-    return counterexample(model, one, p.name, path)
+    return counterexample(model, one, p.name, path, request)
 
 
 def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Property]:

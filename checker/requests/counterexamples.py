@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from checker.explore.result import Exploration
     from checker.report.report import Counterexample
     from checker.requests.model import ModelRequest
+    from checker.requests.request import Request
     from invariants.registry import Property
     from traces import Trace
     from zabspec.model import Model
@@ -54,7 +56,9 @@ def trace_path(request: Saves, violated: Iterable[str], name: str, keep_going: b
     return given.with_name(f"{stem}-{name}{suffix}")
 
 
-def run_to_error(model: Model, exploration: Exploration, path: Path | None) -> Counterexample | None:
+def run_to_error(
+    model: Model, exploration: Exploration, path: Path | None, request: Request | None = None
+) -> Counterexample | None:
     """Return the run to the run-time error that ended an exploration without a verdict; None: there is none, or none is
     known, as where CPython's integers have room for what machine words have not."""
     if exploration.failed or exploration.error_run is None:
@@ -66,16 +70,20 @@ def run_to_error(model: Model, exploration: Exploration, path: Path | None) -> C
         trace = failing_trace(model, exploration.error_run, False, exploration.properties)
     except TraceError:
         return None
-    return verified_and_saved(trace, "no-room", path)
+    return verified_and_saved(trace, "no-room", path, request)
 
 
-def counterexample(model: Model, exploration: Exploration, name: str, path: Path | None) -> Counterexample:
+def counterexample(
+    model: Model, exploration: Exploration, name: str, path: Path | None, request: Request | None = None
+) -> Counterexample:
     """Return the trace of a violation, verified and saved."""
     found = exploration.violations[name]
-    return counterexample_of(model, found.property, found.schedule, path)
+    return counterexample_of(model, found.property, found.schedule, path, request)
 
 
-def counterexample_of(model: Model, prop: Property, schedule: Sequence[int], path: Path | None) -> Counterexample:
+def counterexample_of(
+    model: Model, prop: Property, schedule: Sequence[int], path: Path | None, request: Request | None = None
+) -> Counterexample:
     """Return the trace of a schedule that violates a property, verified and saved as `verified_and_saved` does."""
     from checker.report.report import Counterexample
     from traces import TraceError, build_trace
@@ -88,20 +96,23 @@ def counterexample_of(model: Model, prop: Property, schedule: Sequence[int], pat
             f"the counterexample to {prop.name} does not replay in the interpreted world ({problem}; steps {words})"
         )
         return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
-    return verified_and_saved(trace, prop.name, path)
+    return verified_and_saved(trace, prop.name, path, request)
 
 
-def verified_and_saved(trace: Trace, name: str, path: Path | None) -> Counterexample:
+def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Request | None = None) -> Counterexample:
     """Compare a trace with the interpreter, replay it in the simulator, and save it.
 
     Args:
         name: of the property that it violates.
         path: where it is saved; None: nowhere.
+        request: of which it is an answer, which the trace carries.
     """
     from checker.report.report import Counterexample
     from traces import TraceError, to_text, verify, why, write_trace
     from traces.replay.replay import replay
 
+    if request is not None:
+        trace = replace(trace, request=request.as_json())
     try:
         verify(trace)
     except TraceError as problem:

@@ -61,14 +61,17 @@ def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:
         threads,
         symmetry_off,
         {
-            name: counterexample(model, exploration, name, trace_path(request, found, name, request.keep_going))
+            name: counterexample(
+                model, exploration, name, trace_path(request, found, name, request.keep_going), request
+            )
             for name in found
         },
         z3_answers_to(request, configuration, judged, exploration, watch),
         required,
         "" if exploration.reduced else reduction_off(model, limits, request) or not_begun(exploration),
-        run_to_error(model, exploration, trace_path(request, ["no-room"], "no-room", request.keep_going)),
+        run_to_error(model, exploration, trace_path(request, ["no-room"], "no-room", request.keep_going), request),
         vacuous(model, judged),
+        request.as_json(),
     )
 
 

@@ -112,7 +112,7 @@ def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
     if made is None:
         nothing = Live(tuple(goals), out_of_time((), limits, "compiled"))
         nothing.stopped = nothing.exploration.stopped
-        return LiveReport(nothing, configuration, limits, model.epochs, assumed(model), {}, 0, "")
+        return LiveReport(nothing, configuration, limits, model.epochs, assumed(model), {}, 0, "", request.as_json())
     code, symmetry_off = made
     ready = time.perf_counter() - started
     run, found = searched(code, request, replace(limits, spent=ready), watch)
@@ -126,6 +126,7 @@ def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
         {name: starving(run, waits, model, request) for name, waits in found.found.items()},
         run.explorer.threads,
         symmetry_off,
+        request.as_json(),
     )
 
 
@@ -213,7 +214,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
     goal, first = waits.goal, None
     for found in islice(chain([waits], run.live.others[waits.goal.name]), MOST_REFUSED):
         run.live.found[goal.name] = found
-        told, trace, digest, problem = confirmed(run, found, model)
+        told, trace, digest, problem = confirmed(run, found, model, request)
         if trace is not None:
             break
         trouble = f"the run to {goal.name} is not one in which somebody waits for ever ({problem}): please report it"
@@ -238,7 +239,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
     return starved(Counterexample(text, trouble=trouble, digest=digest, trace=trace))
 
 
-def confirmed(run: LiveRun, waits: Waits, model: Model) -> tuple[Told, Trace | None, str, str]:
+def confirmed(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> tuple[Told, Trace | None, str, str]:
     """A run in steps of the model, its trace if the CPython world and the simulator confirm it, the digest of the
     simulator's dump, and why they do not."""
     from checker.live.lasso import lasso_of
@@ -251,7 +252,7 @@ def confirmed(run: LiveRun, waits: Waits, model: Model) -> tuple[Told, Trace | N
     told = lasso_of(run, waits)
     try:
         lasting = AnyModel(told.configuration)
-        trace = replace(build_trace(lasting, None, told.schedule), lasso=told.lasso)
+        trace = replace(build_trace(lasting, None, told.schedule), lasso=told.lasso, request=request.as_json())
         verify(trace)
         hold_fair(lasting, told.schedule, told.lasso, model.configuration.budget)
         return told, trace, replay(trace).sha256, ""

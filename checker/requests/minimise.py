@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -91,6 +91,7 @@ def answer(request: MinimiseRequest, progress: Progress | None = None) -> Shorte
         if progress is not None:
             progress(len(short.steps), None)
         short, shortest = searched(short, request.search)
+    short = replace(short, request=request.as_json())
     try:
         verify(short)
         replay(short)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
@@ -18,6 +18,7 @@ from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
     from checker.bridge.report import BridgeReport
+    from traces import Trace
 
 __all__ = ["RefineRequest", "answer"]
 
@@ -114,20 +115,18 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> BridgeReport:
         raise NoVerdict(
             f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck"
         ) from None
-    path, trouble = (
-        saved(failures[names[0]].trace, Path(request.trace) if request.trace else None) if names else ("", "")
-    )
+    path, trouble = saved(failures[names[0]].trace, request) if names else ("", "")
     return BridgeReport(model, report, failures, path, trouble)
 
 
-def saved(trace: Any, path: Path | None) -> tuple[str, str]:
-    """Save a run, if a file is named; return the file, and what went wrong."""
+def saved(trace: Trace, request: RefineRequest) -> tuple[str, str]:
+    """Save a run, if the request names a file; return the file, and what went wrong."""
     from traces import TraceError, write_trace
 
-    if path is None:
+    if not request.trace:
         return "", ""
     try:
-        write_trace(trace, path)
+        write_trace(replace(trace, request=request.as_json()), request.trace)
     except TraceError as problem:
         return "", str(problem)
-    return str(path), ""
+    return str(Path(request.trace)), ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from checker.errors import RequestError
 from checker.requests.explore import ExploreRequest, answer
 from checker.requests.model import ModelRequest
 from checker.requests.watch import Watch
@@ -66,6 +67,7 @@ def request_of(report: Mapping[str, Any]) -> ExploreRequest:
         channel=c["channel"] or None,
     )
     names = tuple(p["name"] for p in report["properties"] if p["name"] != NO_RUNTIME_ERROR.name)
+    check_carried(report)
     return ExploreRequest(
         model,
         limits["depth"],
@@ -79,6 +81,22 @@ def request_of(report: Mapping[str, Any]) -> ExploreRequest:
         time_limit=limits["seconds"],
         memory_limit=limits["memory_bytes"],
     )
+
+
+def check_carried(report: Mapping[str, Any]) -> None:
+    """Check that the request that a report carries, if it has one, is of the configuration and the properties there.
+
+    Raises:
+        RequestError: it is none, or of something else.
+    """
+    if report.get("request") is None:
+        return
+    judged, configuration = ExploreRequest.from_json(report["request"]).checks()
+    listed = {p["name"] for p in report["properties"]} - {NO_RUNTIME_ERROR.name}
+    if configuration.as_dict() != report["configuration"]:
+        raise RequestError("the request in it is of another configuration")
+    if {p.name for p in judged} != listed:
+        raise RequestError("the request in it is of other properties")
 
 
 def reduction_of(engine: Mapping[str, Any]) -> str:

@@ -90,7 +90,7 @@ def answer(request: SearchRequest, watch: Watch | None = None) -> SearchReport:
     check_initial(model)
     walked, most = walk(model, judged, request, watch or Watch())
     short = {name: shortened(model, broken, walked, request) for name, broken in walked.broken.items()}
-    return SearchReport(walked, configuration, short, most)
+    return SearchReport(walked, configuration, short, most, request.as_json())
 
 
 def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch: Watch) -> tuple[Walked, int]:
@@ -142,7 +142,7 @@ def shortened(model: Model, broken: Broken, walked: Walked, request: SearchReque
         if broken.schedule:
             trace = minimise(build_trace(model, broken.property, broken.schedule), in_time).trace
     if trace is not None:
-        kept = verified_and_saved(trace, name, path)
+        kept = verified_and_saved(trace, name, path, request)
     else:
-        kept = counterexample_of(model, broken.property, broken.schedule, path)
+        kept = counterexample_of(model, broken.property, broken.schedule, path, request)
     return Shortened(kept, len(broken.schedule), broken.walk, trace is not None)

@@ -53,12 +53,14 @@ class SearchReport:
     Attributes:
         violations: by property.
         most: steps of a walk at most.
+        request: of which it is the answer, as JSON.
     """
 
     walked: Walked
     configuration: Configuration
     violations: Mapping[str, Shortened]
     most: int
+    request: Mapping[str, Any] | None = None
 
     @property
     def sentence(self) -> str:
@@ -148,6 +150,7 @@ class SearchReport:
             "sentence": self.sentence,
             "search": w.mode,
             "seed": w.seed,
+            "request": self.request,
             "configuration": self.configuration.as_dict(),
             "merged_by_promise": promise_json(self.configuration),
             "threads": w.threads,

@@ -8,10 +8,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from checker.explore.breadth_first import Explorer
+from checker.explore.breadth_first import Explorer, Progress
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.report.progress import ProgressLine
 from checker.zookeeper.mutants import KNOWN
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration
 from invariants import properties_of
@@ -98,12 +97,13 @@ def repairs_of(line: Line, release: str) -> tuple[str, ...]:
     return tuple(name for name in (line.instead.get(name, name) for name in plain) if name)
 
 
-def ask(line: Line, release: str, seconds: float | None) -> Left:
+def ask(line: Line, release: str, seconds: float | None, progress: Progress | None = None) -> Left:
     """Every property, to the first that breaks or to the end.
 
     Args:
         release: a variant of the text.
         seconds: how long it may take.
+        progress: called now and then.
 
     Raises:
         KeyboardInterrupt: it was interrupted.
@@ -112,8 +112,7 @@ def ask(line: Line, release: str, seconds: float | None) -> Left:
     names = ("elections", "proposals", "crashes", "losses")
     budget = dict(zip(names, line.budget, strict=True))
     code, _ = Compiled.of(Model(configuration(release, repairs_of(line, release), budget, False, "")), judged, True)
-    with ProgressLine() as progress:
-        r = Explorer(code, 2).run(Limits(None, None, seconds, None), False, progress)
+    r = Explorer(code, 2).run(Limits(None, None, seconds, None), False, progress)
     if r.stopped == "interrupted":
         raise KeyboardInterrupt  # no line after it is begun
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)

@@ -127,7 +127,7 @@ def left(line: Line, **other: Any) -> Left:
     ("other", "code"), [({}, 0), ({"depth": 1}, 1), ({"states": 1}, 1), ({"trouble": "--time-limit", "depth": 1}, 3)]
 )
 def test_the_residue_ends_as_its_lines_do(monkeypatch: pytest.MonkeyPatch, other: dict[str, Any], code: int) -> None:
-    def ask(line: Line, release: str, seconds: float | None) -> Left:
+    def ask(line: Line, *_: object) -> Left:
         return left(line, **(other if line is LINES[-1] else {}))
 
     monkeypatch.setattr("checker.zookeeper.residue.ask", ask)

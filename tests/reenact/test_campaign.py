@@ -6,10 +6,10 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import click
 import pytest
 
-from checker.commands.reenact import known
+from checker.errors import RequestError
+from checker.requests.conformance import known
 from tests.reenact.schedules import zk_4394
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
@@ -113,7 +113,7 @@ def test_runs_of_another_text_or_build_are_not_gone_on_from(tmp_path: Path) -> N
     ):
         file.write_text(json.dumps(asdict(line)) + "\n")
         if said:
-            with pytest.raises(click.UsageError, match=said):
+            with pytest.raises(RequestError, match=said):
                 known(tmp_path, {"3.9.5": "3.9.5"}, own)
         else:
             assert known(tmp_path, {"3.9.5": "3.9.5"}, own) == [line]

@@ -246,7 +246,7 @@ def test_files_with_a_wrong_byte_are_removed(place: Store) -> None:
 @pytest.mark.slow
 def test_what_else_is_in_the_folder_is_not_added_up(place: Store, local_spark: LocalSpark) -> None:
     """On Spark: foreign files are passed over, and what a wrong byte makes of a row is not believed."""
-    from checker.commands.sweep import CHECKED
+    from checker.requests.sweep import CHECKED
 
     assert CHECKED.items() <= LocalSpark.CONF.items()
     (place.runs / "notes.txt").write_text("mine")
@@ -276,13 +276,13 @@ def spoil_a_digest(path: Path) -> None:
 
 def test_a_sweep_with_a_wrong_digest_is_mended(place: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Spark does not look at, the first runs of the report do."""
-    from checker.commands.sweep import Bar, Sweep
+    from checker.requests.sweep import Bar, Sweep
 
     spoil_a_digest(place.part(1))
     monkeypatch.setattr(Sweep, "run", lambda *_: (None, {}))
     monkeypatch.setattr("traces.sweep.findings.findings", lambda *_: place.row(13))
     with pytest.raises(SparkFailed, match="a file was damaged, and will be made again"):
-        Sweep(place.folder, None, Bar()).answer("local[1]", False)
+        Sweep(place.folder, None, Bar()).answer("local[1]")
     assert place.missing() == [1]
 
 

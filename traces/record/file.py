@@ -133,7 +133,11 @@ def trace_of(content: Any) -> Trace:
     bad = _Bad("")
     said = ("tool", "text", "property", "statement", "source")
     more = {WAITS: ("lasso",), FAILS: ("error",)}.get(version, ())
-    bad.keys(content, ("format", "version", *said, "configuration", *more, "initial", "steps"))
+    request = content.get("request")
+    answers = ("request",) if "request" in content else ()
+    bad.keys(content, ("format", "version", *said, "configuration", *more, *answers, "initial", "steps"))
+    if answers:
+        bad.inside("request").type(request, dict)
     for name in said:
         bad.inside(name).type(content[name], str)
     name = content["property"]
@@ -151,7 +155,7 @@ def trace_of(content: Any) -> Trace:
     if name == NO_RUNTIME_ERROR.name and failure is None:
         raise bad.inside("property").error("is of run-time errors, and the run ends in none")
     head = configuration, name, content["statement"], content["source"], content["initial"]
-    return Trace(*head, steps, content["tool"], lasso, failure)
+    return Trace(*head, steps, content["tool"], lasso, failure, request)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ a witness or a plain run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
@@ -241,6 +241,7 @@ class Trace:
         lasso: that somebody waits for ever in it; None: it is not said.
         failure: the run-time error in which it ends; None: it ends in none. A step that meets one changes nothing: the
             state after it is the one before it.
+        request: of which it is an answer, as JSON (`checker/requests/kinds.py`); None: not known. No part of the run.
     """
 
     configuration: Configuration
@@ -252,6 +253,7 @@ class Trace:
     tool: str
     lasso: Lasso | None = None
     failure: Failure | None = None
+    request: Mapping[str, Any] | None = field(default=None, compare=False)
 
     @property
     def model(self) -> Model:
@@ -279,6 +281,7 @@ class Trace:
             "source": self.source,
             **({} if self.lasso is None else {"lasso": self.lasso.as_dict()}),
             **({} if self.failure is None else {"error": self.failure.as_dict()}),
+            **({} if self.request is None else {"request": dict(self.request)}),
             "initial": self.initial,
             "steps": [step.as_dict() for step in self.steps],
         }

@@ -1,0 +1,107 @@
+"""Play runs drawn at random on real ZooKeeper servers: where they differ from the model, one of the two is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.reenact import ServersRequest, new_folder
+from checker.requests.request import at_least
+
+if TYPE_CHECKING:
+    from traces.reenact.campaign import Line
+    from traces.reenact.plan import Plan
+    from traces.reenact.reenactment import Run
+
+__all__ = ["Conformance", "ConformanceRequest", "answer", "known"]
+
+FOLDER = "reenact-random"  # where none is named
+
+
+@dataclass(frozen=True)
+class ConformanceRequest(ServersRequest):
+    """Random runs on real servers; `release` may name several, with commas between them.
+
+    Attributes:
+        runs: how many are drawn.
+        seed: the first run; the next ones count on.
+    """
+
+    kind: ClassVar[str] = "conformance"
+
+    runs: int = 1
+    seed: int = 1
+
+    def validate(self) -> None:
+        super().validate()
+        at_least(self, 1, "runs")
+        if not self.releases:
+            raise RequestError("--random needs --release")
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases, by name."""
+        return [name for name in self.release.split(",") if name]
+
+
+class Conformance:
+    """Follows random runs. This one shows nothing."""
+
+    def resumed(self, done: int, of: int) -> None:
+        """So many runs were played before."""
+
+    def played(self, line: Line, plan: Plan, run: Run) -> None:
+        """A run is over."""
+
+
+def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tuple[list[Line], Path]:
+    """Play the runs that the folder has not; return all of them, and the folder.
+
+    Raises:
+        RequestError: the folder has runs of something else, or cannot be made.
+        NoVerdict: the servers cannot be run here.
+    """
+    from traces.reenact.campaign import played
+    from traces.reenact.servers import Cannot
+
+    watch, names = watch or Conformance(), request.releases
+    places = {n: (request.servers(n), request.variant(n)) for n in names}
+    folder = Path(request.out or FOLDER)
+    before = known(folder, {n: text for n, (_, text) in places.items()}, bool(request.zookeeper or request.jar))
+    folder = folder.resolve() if before else new_folder(folder)
+    todo = [(names[k % len(names)], request.seed + k // len(names)) for k in range(request.runs)]
+    lines = [x for x in before if (x.release, x.seed) in todo]
+    if lines:
+        watch.resumed(len(lines), len(todo))
+    have = {(x.release, x.seed) for x in lines}
+    left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
+    try:
+        for line, plan, run in played(folder, left, request.retries, request.patience):
+            lines.append(line)
+            watch.played(line, plan, run)
+    except Cannot as problem:
+        raise NoVerdict(str(problem)) from None
+    return lines, folder
+
+
+def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]:
+    """Return the runs that a folder has, to be resumed.
+
+    Raises:
+        RequestError: they are none, or of other servers or another protocol than the request's.
+    """
+    from traces.record.lines import NotRead
+    from traces.reenact.campaign import played_before, question
+
+    try:
+        before = played_before(folder)
+    except NotRead as problem:
+        raise RequestError(str(problem)) from None
+    if before and own_build:
+        raise RequestError(f"{folder} has runs, perhaps of another build: name a new folder with --out")
+    if any(x.asked != question(texts[x.release]) for x in before if x.release in texts):
+        raise RequestError(f"{folder} has runs of another text or version: name a new folder with --out")
+    return before

@@ -1,0 +1,227 @@
+"""Play a trace of protocol zookeeper on real ZooKeeper servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.request import Request, at_least, seconds
+from checker.requests.saved import verified_trace
+
+if TYPE_CHECKING:
+    from traces import Trace
+    from traces.record.trace import Step
+    from traces.reenact.plan import Plan
+    from traces.reenact.reenactment import Run
+    from traces.reenact.servers import Release
+
+__all__ = ["ReenactRequest", "Reenacted", "Reenacting", "ServersRequest", "answer", "new_folder"]
+
+
+@dataclass(frozen=True)
+class ServersRequest(Request):
+    """Which servers are run, and what they are compared with.
+
+    Attributes:
+        release: whose servers, and whose protocol; empty: the trace's.
+        zookeeper: a build, or an unpacked distribution, of which the servers are; empty: of the release.
+        jar: of a server, in place of the release's.
+        text: the variant that the servers are compared with; empty: the release's.
+        retries: how often a run is repeated in which a step is not seen.
+        patience: seconds that an effect may take.
+        out: a new folder for what is left; empty: one named by the trace.
+    """
+
+    release: str = ""
+    zookeeper: str = ""
+    jar: str = ""
+    text: str = ""
+    retries: int = 2
+    patience: float = 20.0
+    out: str = ""
+
+    def validate(self) -> None:
+        at_least(self, 0, "retries")
+        seconds(self, "patience")
+
+    def servers(self, release: str) -> Release:
+        """Return the servers of a release.
+
+        Raises:
+            NoVerdict: they cannot be run here.
+        """
+        from traces.reenact.servers import Cannot, find_release
+
+        try:
+            return find_release(release, self.zookeeper, self.jar)
+        except Cannot as problem:
+            raise NoVerdict(str(problem)) from None
+
+    def variant(self, release: str) -> str:
+        """Return the variant that the servers of a release are compared with."""
+        from checker.zookeeper.releases import variant_of
+
+        return self.text or variant_of("zookeeper", release)
+
+
+@dataclass(frozen=True)
+class ReenactRequest(ServersRequest):
+    """A trace on real servers.
+
+    Attributes:
+        trace: its file, or a row of the track record, as `ZK-4394`.
+        times: how often it is played.
+        control: a step is left out: `without`, or the last fault if that is 0.
+    """
+
+    kind: ClassVar[str] = "reenact"
+
+    trace: str = ""
+    times: int = 1
+    control: bool = False
+    without: int = 0
+
+    def validate(self) -> None:
+        super().validate()
+        at_least(self, 1, "times")
+        at_least(self, 0, "without")
+        if not self.trace:
+            raise RequestError("name the trace to reenact")
+        if self.without and not self.control:
+            raise RequestError("--without says which step --control leaves out")
+
+    def read(self) -> Trace:
+        """Return the trace.
+
+        Raises:
+            RequestError: there is none, or it has no such step as is left out.
+            NoVerdict: the protocol has the row's run no more.
+        """
+        path = Path(self.trace)
+        row = self.trace.upper().startswith("ZK-") and not path.exists()
+        given = of_row(self.trace) if row else verified_trace(path)
+        if self.without > len(given.steps):
+            raise RequestError(f"there is no step {self.without} in {self.trace}")
+        return given
+
+
+class Reenacting:
+    """Follows a re-enactment. This one shows nothing."""
+
+    def planned(self, plan: Plan, left_out: Step | None) -> None:
+        """What will be played, and the step of the trace that is left out."""
+
+    def failed(self, sentence: str) -> None:
+        """A try in which a step was not seen; another follows."""
+
+    def played(self, plan: Plan, run: Run, number: int, tries: int) -> None:
+        """A run is over."""
+
+
+@dataclass(frozen=True)
+class Reenacted:
+    """A trace, as it was played.
+
+    Attributes:
+        runs: the last try of each time.
+        folder: what is left.
+    """
+
+    plan: Plan
+    folder: Path
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def agreed(self) -> int:
+        """How often every step agreed with the model."""
+        return sum(r.agreed for r in self.runs)
+
+    @property
+    def broken(self) -> int:
+        """How often every step agreed, and the servers broke what they promise."""
+        return sum(r.agreed and bool(r.harm) for r in self.runs)
+
+
+def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacted:
+    """Play a trace.
+
+    Raises:
+        RequestError: there is no such trace, or the folder cannot be made.
+        NoVerdict: the servers cannot be run here.
+    """
+    from checker.zookeeper.releases import release_of
+    from traces.reenact.plan import decisive, plan_for
+    from traces.reenact.reenactment import tried
+    from traces.reenact.servers import Cannot
+
+    watch, path = watch or Reenacting(), Path(request.trace)
+    given = request.read()
+    release = request.release or release_of("zookeeper", given.configuration.variant)
+    left_out = (request.without or decisive(given)) if request.control else 0
+    try:
+        plan = plan_for(given, request.variant(release), left_out)
+        real = request.servers(release)
+        done = Reenacted(plan, new_folder(Path(request.out) if request.out else path.with_suffix(f".{release}")))
+        watch.planned(plan, given.steps[left_out - 1] if request.control else None)
+        for number in range(1, request.times + 1):
+            place = done.folder / f"run{number}"
+            run, tries = tried(place, real, plan, request.retries, request.patience, watch.failed)
+            leave(place, tries, given, plan, run, path.name.split(".")[0])
+            done.runs.append(run)
+            watch.played(plan, run, number, tries)
+    except Cannot as problem:
+        raise NoVerdict(str(problem)) from None
+    return done
+
+
+def new_folder(path: Path) -> Path:
+    """Make a folder that is not there yet: nothing of an earlier run is overwritten.
+
+    Raises:
+        RequestError: it cannot be made.
+    """
+    made = path
+    for k in range(2, 1000):
+        if not made.exists():
+            break
+        made = path.with_name(f"{path.name}-{k}")
+    try:
+        made.mkdir(parents=True)
+    except OSError as problem:
+        raise RequestError(f"cannot make the folder {made}: {problem.strerror}") from None
+    return made.resolve()
+
+
+def of_row(name: str) -> Trace:
+    """Return the run of a row of the track record.
+
+    Raises:
+        RequestError: there is none.
+        NoVerdict: the protocol has it no more.
+    """
+    from checker.zookeeper.runs import RUNS, trace_of_row
+    from traces import TraceError
+
+    issue = name[3:].lower()
+    if issue not in RUNS:
+        raise RequestError(f"there is no run of {name} to be played; there are {', '.join(f'ZK-{i}' for i in RUNS)}")
+    try:
+        return trace_of_row(issue)
+    except TraceError as problem:
+        raise NoVerdict(f"the text has the run of {name} no more: {problem}") from None
+
+
+def leave(folder: Path, tries: int, trace: Trace, plan: Plan, run: Run, name: str) -> None:
+    """Write what stays beside packets, logs and data: the trace, both lanes as text and drawn, and a test in Java."""
+    from traces import write_trace
+    from traces.reenact.java import as_java, class_name
+    from traces.reenact.lanes import drawn_lanes
+    from traces.reenact.told import lanes
+
+    (folder / "lanes.tsv").write_text(lanes(plan, run))
+    (folder / "lanes.svg").write_text(drawn_lanes(folder / f"try{tries}", plan, run))
+    java = as_java(plan, name, run.harm)
+    (folder / f"{class_name(name)}.java").write_text(java)
+    write_trace(trace, folder / "run.trace.json")

@@ -1,0 +1,254 @@
+"""Run a grid of simulated configurations on Spark, or a sample of it, and judge every run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.request import Request, at_least
+
+if TYPE_CHECKING:
+    from traces.sweep.again import Again
+    from traces.sweep.findings import Finding
+    from traces.sweep.grid import Grid
+    from traces.sweep.seal import Sealed
+    from traces.sweep.store import Store
+    from traces.sweep.summary import Summary
+    from zabspec.simulator.run import Run
+
+__all__ = ["Bar", "Sweep", "SweepRequest", "Swept", "answer"]
+
+HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
+CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
+
+
+@dataclass(frozen=True)
+class SweepRequest(Request):
+    """A sweep. What is empty or None is as `traces.sweep.grid.Grid` has it, whose words these are.
+
+    Attributes:
+        folder: takes a table of all runs and a report.
+        seeds: ranges `START:STOP`, or single seeds; none, and nothing of the grid: what the folder holds is resumed.
+        protocol, variant, network, oracle: programs.
+        nodes, rounds, proposals, delay, partition, schedule: of runs.
+        faults: how many are drawn from the seed; fault_kinds: of which kinds.
+        sample: so many configurations of the grid; sample_seed: what they are drawn from.
+        master: of Spark.
+    """
+
+    kind: ClassVar[str] = "sweep"
+
+    folder: str = ""
+    seeds: tuple[str, ...] = ()
+    protocol: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
+    network: tuple[str, ...] = ()
+    oracle: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
+    proposals: tuple[int, ...] = ()
+    delay: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
+    schedule: tuple[str, ...] = ()
+    faults: tuple[int, ...] = ()
+    fault_kinds: tuple[str, ...] = ()
+    sample: int | None = None
+    sample_seed: int | None = None
+    master: str = "local[*]"
+
+    def validate(self) -> None:
+        if not self.folder:
+            raise RequestError("name the folder of the sweep")
+        at_least(self, 1, "sample")
+        at_least(self, 0, "sample_seed")
+        if self.of_grid and not self.seeds:
+            raise RequestError("--seeds says which seeds to run, as --seeds 1:1001")
+        if self.sample_seed is not None and self.sample is None:
+            raise RequestError("--sample-seed goes with --sample")
+
+    @property
+    def of_grid(self) -> dict[str, Any]:
+        """The fields of the grid that are given."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("folder", "master")}
+        return {name: value for name, value in values.items() if value not in (None, ())}
+
+    def grid(self) -> Grid | None:
+        """Return the grid; None: the request has none, and the folder's is swept on.
+
+        Raises:
+            ConfigError: there is no such grid.
+        """
+        from traces.sweep.grid import Grid
+
+        if not self.of_grid:
+            return None
+        grid = Grid(**self.of_grid)
+        grid.check()
+        return grid
+
+
+class Bar:
+    """Follows a sweep. This one shows nothing."""
+
+    def say(self, what: str) -> None:
+        """What is being done now."""
+
+    def begin(self, total: int) -> None:
+        """Runs begin, so many in all."""
+
+    def tell(self, done: int) -> None:
+        """So many are finished."""
+
+    def stop(self) -> None:
+        """It is over."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A finished sweep.
+
+    Attributes:
+        found: for each program the first run that violates each property.
+        again: runs that were repeated as a spot check.
+        files: the report.
+    """
+
+    store: Store
+    summary: Summary
+    found: tuple[Finding, ...]
+    again: Again
+    files: tuple[Path, ...]
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        every = self.summary.every
+        return VIOLATED if every.broken else NO_VERDICT if every.unfinished else HELD
+
+
+def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str], Run] | None = None) -> Swept:
+    """Run what is missing in the folder, judge all runs, and write the report.
+
+    Args:
+        parse: the run that a command line of `zabcheck simulate` means; the report's commands are checked with it.
+
+    Raises:
+        RequestError: there is no such sweep, the folder cannot hold it, or a package is missing.
+        NoVerdict: it is not finished, or a run is not what its row says.
+    """
+    from traces.spark import NoSpark, SparkFailed
+    from traces.spark.session import check_installed
+
+    try:
+        check_installed("jinja2", "matplotlib")
+        from traces.sweep.findings import NotRepeated
+        from traces.sweep.store import StoreError
+        from zabspec.model import ConfigError
+
+        try:
+            return Sweep(Path(request.folder), request.grid(), bar or Bar()).answer(request.master, parse)
+        except (ConfigError, StoreError) as problem:
+            raise RequestError(str(problem)) from None
+        except NotRepeated as problem:
+            raise NoVerdict(str(problem)) from None
+    except NoSpark as problem:
+        raise RequestError(str(problem)) from None
+    except SparkFailed as problem:
+        raise NoVerdict(f"{problem}; what is finished is in {request.folder}, and the same command goes on") from None
+
+
+class Sweep:
+    """A sweep under way.
+
+    Raises:
+        StoreError: the folder cannot hold it.
+    """
+
+    def __init__(self, folder: Path, question: Grid | None, bar: Bar) -> None:
+        from traces.sweep.job import block_for
+        from traces.sweep.store import open_store
+
+        bar.say("planning")
+        self.bar = bar
+        self.store: Store = open_store(folder, question, block_for)
+
+    def answer(self, master: str, parse: Callable[[str], Run] | None = None) -> Swept:
+        """Run it and write its report.
+
+        Raises:
+            NoSpark, SparkFailed, NotRepeated, NoVerdict: there is no answer, or only a part of it.
+        """
+        from traces.sweep.again import run_again
+        from traces.sweep.findings import NotRepeated, findings
+        from traces.sweep.report import write_report
+
+        summary, kept = self.run(master)
+        self.bar.say("some runs again")
+        try:
+            found = findings(self.store, summary, parse)
+            again = run_again(self.store, kept)
+        except (NotRepeated, OSError, ValueError):
+            self.remove_damaged()
+            raise
+        self.bar.say("the report")
+        try:
+            files = write_report(self.store, summary, found, again)
+        except OSError as problem:
+            raise NoVerdict(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
+        self.bar.stop()
+        return Swept(self.store, summary, found, again, files)
+
+    def run(self, master: str) -> tuple[Summary, dict[int, Sealed]]:
+        """Every block that is missing, the summary, and what each block has.
+
+        Raises:
+            NoSpark, SparkFailed, NoVerdict: it is not finished.
+        """
+        from traces.spark import NoSpark, SparkFailed
+        from traces.spark.session import session
+        from traces.sweep.job import run_missing
+        from traces.sweep.store import StoreError
+        from traces.sweep.summary import summarise
+
+        try:
+            self.bar.say("starting Spark")
+            with session(master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
+                self.bar.begin(self.store.question.count)
+                kept = self.store.check()
+                missing = [block for block in range(self.store.blocks) if block not in kept]
+                kept |= run_missing(spark, self.store, missing, self.bar.tell)
+                self.bar.say("adding up")
+                summary = summarise(spark, self.store)
+            if summary.every.runs != self.store.question.count:
+                raise StoreError(f"{self.store.runs} holds tables that are not of this sweep, in folders of their own")
+            return summary, kept
+        except NoSpark:
+            self.store.withdraw()
+            raise
+        except SparkFailed:
+            self.remove_damaged()
+            raise
+        except KeyboardInterrupt:
+            done = sum(len(self.store.numbers(block)) for block in self.store.finished())
+            raise NoVerdict(
+                f"interrupted with {done:,} of {self.store.question.count:,} configurations finished; "
+                f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` goes on"
+            ) from None
+
+    def remove_damaged(self) -> None:
+        """When rows cannot be read, or are not what they should be: have the files that are to blame run again.
+
+        Raises:
+            SparkFailed: there are some.
+        """
+        from traces.spark import SparkFailed
+
+        damaged = len(self.store.finished()) - len(self.store.check())
+        if damaged:
+            files = "a file was" if damaged == 1 else f"{damaged:,} files were"
+            raise SparkFailed(f"{files} damaged, and will be made again")

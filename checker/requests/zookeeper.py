@@ -1,0 +1,61 @@
+"""Find known bugs of ZooKeeper again: each in a release with every other known fix, without its own and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import RequestError
+from checker.requests.request import Request, seconds
+
+if TYPE_CHECKING:
+    from checker.zookeeper.record import Asked
+    from checker.zookeeper.rows import Row
+
+__all__ = ["ZookeeperRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class ZookeeperRequest(Request):
+    """Rows of the track record.
+
+    Attributes:
+        issues: their numbers, with or without `ZK-` or `ZOOKEEPER-`; none: all rows.
+        time_limit: seconds for each exploration.
+        split: each step is one by itself, where some are merged otherwise.
+    """
+
+    kind: ClassVar[str] = "zookeeper"
+
+    issues: tuple[str, ...] = ()
+    time_limit: float | None = None
+    split: bool = False
+
+    def validate(self) -> None:
+        seconds(self, "time_limit")
+
+    def rows(self) -> list[Row]:
+        """Return the rows.
+
+        Raises:
+            RequestError: an issue has none.
+        """
+        from checker.zookeeper.rows import NOT_FOUND, ROWS
+
+        wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in self.issues}
+        for name in sorted(wanted - {r.issue for r in ROWS}):
+            why = NOT_FOUND.get(name)
+            raise RequestError(f"ZK-{name} has no row: {why}" if why else f"there is no row ZK-{name}")
+        return [r for r in ROWS if not wanted or r.issue in wanted]
+
+
+def answer(request: ZookeeperRequest) -> Iterator[Asked]:
+    """Return an iterator that explores a row after another.
+
+    Raises:
+        RequestError: an issue has no row.
+    """
+    from checker.zookeeper.record import ask
+
+    return (ask(row, request.time_limit, request.split) for row in request.rows())

@@ -1,0 +1,104 @@
+"""Reports and traces carry the request that they answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.errors import RequestError
+from checker.report.page import ReportError, check
+from checker.requests import bmc, explore, live, minimise, rerun, search
+from checker.requests.bmc import BmcRequest
+from checker.requests.explore import ExploreRequest
+from checker.requests.kinds import from_json
+from checker.requests.live import LiveRequest
+from checker.requests.minimise import MinimiseRequest
+from checker.requests.model import ModelRequest
+from checker.requests.search import SearchRequest
+from traces import TraceError, read_trace, verify
+
+TINY = ModelRequest(nodes=2, txns=1, variant="small-quorum", budgets={"timeouts": 0, "crashes": 0, "losses": 0})
+LOSSY = ModelRequest(nodes=2, txns=1, network="lossy", budgets={"timeouts": 1, "crashes": 0, "losses": 0, "drops": 1})
+ANSWERS: dict[str, tuple[Any, Any]] = {
+    "explore": (explore.answer, ExploreRequest(TINY, properties=("durability",), trace="run.json")),
+    "live": (live.answer, LiveRequest(LOSSY, goals=("joins",), trace="run.json")),
+    "bmc": (bmc.answer, BmcRequest(TINY, depth=12, properties=("delivered-is-chosen",), trace="run.json")),
+    "search": (
+        search.answer,
+        SearchRequest(TINY, properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"),
+    ),
+}
+
+
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_a_report_and_its_trace_carry_the_request(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer, given = ANSWERS[kind]
+    report = json.loads(json.dumps(answer(given).as_json()))
+    assert from_json(report["request"]) == given
+    trace = read_trace("run.json")
+    verify(trace)
+    assert from_json(trace.request) == given
+
+
+@pytest.fixture(scope="module")
+def violated(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """The report of an exploration as JSON, and the trace of its violation."""
+    path = tmp_path_factory.mktemp("violated") / "run.trace.json"
+    report = explore.answer(ExploreRequest(TINY, properties=("durability",), trace=str(path)))
+    return json.loads(json.dumps(report.as_json())), path
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_trace_of_before_reads_as_it_did(violated: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
+    content = json.loads(violated[1].read_text())
+    del content["request"]
+    old = tmp_path / "old.trace.json"
+    old.write_text(json.dumps(content))
+    trace = read_trace(old)
+    verify(trace)
+    assert trace.request is None
+    assert trace == read_trace(violated[1])
+    assert trace.as_dict() == content
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_is_no_object_is_no_request(violated: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
+    content = json.loads(violated[1].read_text())
+    for wrong in (None, 3, "explore", [violated[0]]):
+        path = tmp_path / "wrong.trace.json"
+        path.write_text(json.dumps(content | {"request": wrong}))
+        with pytest.raises(TraceError, match="request must be an object"):
+            read_trace(path)
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_shortened_trace_carries_what_shortened_it(violated: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
+    given = MinimiseRequest(str(violated[1]), str(tmp_path / "short.json"), 5.0)
+    minimise.answer(given)
+    assert from_json(read_trace(tmp_path / "short.json").request) == given
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tuple[dict[str, Any], Path]) -> None:
+    report = violated[0]
+    check(report, "run.json", True)
+    assert rerun.differences(report) == []
+    given = ExploreRequest.from_json(report["request"])
+    for other, sentence in (
+        (replace(given, model=replace(TINY, nodes=3)), "of another configuration"),
+        (replace(given, properties=("agreement",)), "of other properties"),
+        (LiveRequest(TINY), "of kind 'live', not explore"),
+    ):
+        with pytest.raises(RequestError, match=sentence):
+            rerun.differences(report | {"request": other.as_json()})
+    old = {name: value for name, value in report.items() if name != "request"}
+    check(old, "run.json", True)
+    assert rerun.differences(old) == []
+    with pytest.raises(ReportError):
+        check(report | {"sentence": "holds"}, "run.json", True)

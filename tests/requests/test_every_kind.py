@@ -1,0 +1,258 @@
+"""Every kind of request: its JSON form, what it refuses, and that its answer needs no command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests import (
+    conformance,
+    export,
+    export_model,
+    matrix,
+    minimise,
+    plan,
+    prove,
+    quorums,
+    realise,
+    reenact,
+    residue,
+    sweep,
+    zookeeper,
+)  # fmt: skip
+from checker.requests.kinds import KINDS, from_json
+from checker.requests.model import ModelRequest
+from checker.requests.sweep import SweepRequest
+
+SERVERS: dict[str, Any] = {
+    "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "text": "trunc", "retries": 0, "patience": 1.0,
+    "out": "o",
+}  # fmt: skip
+# Of each kind a request with no field at its default.
+FULL: dict[str, dict[str, Any]] = {
+    "minimise": {"trace": "t.json", "output": "o.json", "search": 1.5},
+    "export": {"trace": "t.json", "form": "text", "output": "o.txt"},
+    "export-model": {
+        "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "symmetry": False, "output": "M.tla",
+    },
+    "realise": {"trace": "t.json", "attempts": 3, "time_limit": 2.0, "threads": 1},
+    "quorums": {"config": "zoo.cfg", "seed": 2**32 - 1, "query_limit": 0.5},
+    "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0},
+    "plan": {"servers": 5, "latency": 10**6, "disk": "ssd", "forced_write": 10**6, "size": 512, "outstanding": 7},
+    "sweep": {
+        "folder": "swept", "seeds": ("1:9",), "protocol": ("zab",), "variant": ("none",), "network": ("fifo",),
+        "oracle": ("lab",), "nodes": (3, 5), "rounds": (9,), "proposals": (2,), "delay": ("1:3",),
+        "partition": ("0,1",), "schedule": ("crash 1@3",), "faults": (1,), "fault_kinds": ("cut",), "sample": 3,
+        "sample_seed": 0, "master": "local[1]",
+    },
+    "reenact": SERVERS | {"trace": "t.json", "times": 3, "control": True, "without": 2},
+    "conformance": SERVERS | {"runs": 3, "seed": 0},
+    "zookeeper": {"issues": ("ZK-4394",), "time_limit": 2.0, "split": True},
+    "zookeeper-matrix": {"file": "m.jsonl", "time_limit": 2.0, "stop_after": 3.0},
+    "zookeeper-residue": {"release": "3.9.1", "time_limit": 2.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_a_request_is_read_again_as_it_was_written(kind: str) -> None:
+    given = KINDS[kind](**FULL[kind])
+    assert set(FULL[kind]) == {f.name for f in fields(KINDS[kind])}
+    assert all(getattr(given, f.name) != f.default for f in fields(KINDS[kind]))
+    written = json.loads(json.dumps(given.as_json()))
+    assert set(written) == {"kind", *FULL[kind]}
+    assert from_json(written) == given
+
+
+REFUSED = [
+    ("minimise", {"trace": ""}, "name the trace to minimise"),
+    ("minimise", {"trace": "/"}, "/: this is a folder"),
+    ("minimise", {"search": 0.0}, "--search must be a number of seconds above 0, not 0"),
+    ("export", {"trace": ""}, "name the trace to export"),
+    ("export", {"form": "tla"}, "to tla goes a whole model, not a trace: --model"),
+    ("export", {"form": "jsn"}, "there is no format 'jsn'; there are text, json,"),
+    ("export", {"form": "png", "output": ""}, "a PNG goes to a file: --output FILE"),
+    ("export", {"form": "parquet", "output": ""}, "an event table goes to a file: --output FILE"),
+    ("export-model", {"output": "M.txt"}, "--output of a module is a file NAME.tla"),
+    ("export-model", {"output": "9.tla"}, "--output of a module is a file NAME.tla"),
+    ("export-model", {"output": "é.tla"}, "--output of a module is a file NAME.tla"),
+    ("realise", {"trace": ""}, "name the trace to realise"),
+    ("realise", {"attempts": 0}, "--attempts must be 1 or more, not 0"),
+    ("realise", {"threads": 0}, "--threads must be 1 or more, not 0"),
+    ("realise", {"time_limit": -1.0}, "--time-limit must be a number of seconds above 0, not -1"),
+    ("quorums", {"seed": -1}, "--seed must be 0 to 4294967295"),
+    ("quorums", {"query_limit": 0.0}, "--query-limit must be a number of seconds above 0, not 0"),
+    ("prove", {"seeds": (2**32,)}, "--seed must be 0 to 4294967295"),
+    ("prove", {"seeds": (1, 2)}, "--mutant takes one --seed"),
+    ("prove", {"mutant": ""}, "--search goes with --mutant"),
+    ("prove", {"search": float("nan")}, "--search must be a number of seconds above 0, not nan"),
+    ("prove", {"query_limit": 0.0}, "--query-limit must be a number of seconds above 0, not 0"),
+    ("sweep", {"folder": ""}, "name the folder of the sweep"),
+    ("sweep", {"seeds": ()}, "--seeds says which seeds to run, as --seeds 1:1001"),
+    ("sweep", {"sample": None}, "--sample-seed goes with --sample"),
+    ("sweep", {"sample": 0}, "--sample must be 1 or more, not 0"),
+    ("sweep", {"sample_seed": -1}, "--sample-seed must be 0 or more, not -1"),
+    ("reenact", {"trace": ""}, "name the trace to reenact"),
+    ("reenact", {"control": False}, "--without says which step --control leaves out"),
+    ("reenact", {"times": 0}, "--times must be 1 or more, not 0"),
+    ("reenact", {"without": -1}, "--without must be 0 or more, not -1"),
+    ("reenact", {"retries": -1}, "--retries must be 0 or more, not -1"),
+    ("reenact", {"patience": 0.0}, "--patience must be a number of seconds above 0, not 0"),
+    ("conformance", {"runs": 0}, "--random must be 1 or more, not 0"),
+    ("conformance", {"release": ","}, "--random needs --release"),
+    ("conformance", {"retries": -1}, "--retries must be 0 or more, not -1"),
+    ("zookeeper", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
+    ("zookeeper-matrix", {"file": ""}, "name the file of the matrix"),
+    ("zookeeper-matrix", {"stop_after": 0.0}, "--stop-after must be a number of seconds above 0, not 0"),
+    ("zookeeper-residue", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "sentence"), REFUSED)
+def test_what_cannot_be_is_no_request(kind: str, values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        KINDS[kind](**FULL[kind] | values)
+    assert sentence in str(raised.value)
+
+
+# --- what is refused when it is answered -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (plan.PlanRequest(servers=99), "--servers must be 2 to 13, not 99"),
+        (plan.PlanRequest(latency=3), "--latency must be 0.05 to 20 ms"),
+        (plan.PlanRequest(size=0), "--size must be 128 to 16384 bytes"),
+        (plan.PlanRequest(outstanding=0), "--outstanding must be 1 to 1000"),
+        (plan.PlanRequest(disk="ssb"), "there is no disk 'ssb'; did you mean ssd?"),
+        (plan.PlanRequest(disk="none", forced_write=10**6), "--forced-write does not go with --disk none"),
+        (plan.PlanRequest(forced_write=10**12), "--forced-write must be 0.05 to 50 ms"),
+    ],
+)
+def test_an_ensemble_that_the_model_was_not_validated_for_is_refused(given: plan.PlanRequest, sentence: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        plan.answer(given)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_a_mutant_that_there_is_not_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"^there is no mutant 'no-promize'; did you mean no-promise"):
+        prove.answer(prove.ProveRequest("no-promize"))
+
+
+def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "zoo.cfg").write_text("server.x=3")
+    with pytest.raises(RequestError, match=r"zoo\.cfg: "):
+        quorums.answer(quorums.QuorumsRequest(str(tmp_path / "zoo.cfg")))
+    with pytest.raises(RequestError, match="No such file"):
+        quorums.answer(quorums.QuorumsRequest(str(tmp_path / "none")))
+
+
+def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
+    new = str(tmp_path / "new")
+    for given, sentence in (
+        (SweepRequest(new), "holds no sweep, and none was asked for"),
+        (SweepRequest(new, ("5:1",)), "--seeds must be START:STOP with START < STOP"),
+        (SweepRequest(new, ("1:5",), protocol=("nope",)), "there is no protocol 'nope'"),
+    ):
+        with pytest.raises(RequestError, match=sentence):
+            sweep.answer(given)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow(seconds=2)
+def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"^there is no row ZK-9999"):
+        zookeeper.answer(zookeeper.ZookeeperRequest(("ZK-9999",)))
+    with pytest.raises(RequestError, match=r"9\.9\.9"):
+        residue.answer(residue.ResidueRequest("9.9.9"))
+    (tmp_path / "m").write_text("{}\n")
+    with pytest.raises(RequestError, match=":1 is no cell of the matrix"):
+        list(matrix.answer(matrix.MatrixRequest(str(tmp_path / "m"))))
+    with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to be played"):
+        reenact.answer(reenact.ReenactRequest(trace="ZK-9999"))
+    with pytest.raises(RequestError, match=r"^there is no step 999 in ZK-4394"):
+        reenact.answer(reenact.ReenactRequest(trace="ZK-4394", control=True, without=999))
+
+
+def test_servers_that_cannot_be_run_give_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    out = str(tmp_path / "out")
+    for work in (
+        lambda: reenact.answer(reenact.ReenactRequest(trace="ZK-4394", out=out)),
+        lambda: conformance.answer(conformance.ConformanceRequest("3.9.1", out=out)),
+    ):
+        with pytest.raises(NoVerdict, match="real ZooKeeper servers need Java"):
+            work()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.trace.json"
+    path.write_text("{}")
+    for work in (
+        lambda: minimise.answer(minimise.MinimiseRequest(str(path))),
+        lambda: export.answer(export.ExportRequest(str(path), "text")),
+        lambda: realise.answer(realise.RealiseRequest(str(path))),
+    ):
+        with pytest.raises(RequestError, match=r"run\.trace\.json"):
+            work()
+    assert [p.name for p in tmp_path.iterdir()] == ["run.trace.json"]
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    for work in (
+        lambda: minimise.answer(minimise.MinimiseRequest("t.json", str(tmp_path / "none" / "t.json"))),
+        lambda: export.answer(export.ExportRequest("t.json", "text", str(tmp_path / "none" / "t.txt"))),
+        lambda: export_model.answer(export_model.ExportModelRequest(output=str(tmp_path / "none" / "M.tla"))),
+    ):
+        with pytest.raises(RequestError, match=r"^--output .*there is no folder"):
+            work()
+
+
+# --- what they depend on -----------------------------------------------------------------------------------
+
+ANSWERS = {
+    "minimise": "from checker.requests.minimise import *; answer(MinimiseRequest('run.trace.json', search=5))",
+    "export": "from checker.requests.export import *; assert answer(ExportRequest('run.trace.json', 'text'))",
+    "export-model": """
+from checker.requests.export_model import *
+from checker.requests.model import ModelRequest
+from checker.requests.sweep import SweepRequest
+module, configuration = answer(ExportModelRequest(ModelRequest(nodes=2), output="M.tla"))
+assert open("M.tla").read() == module and open("M.cfg").read() == configuration
+""",
+    "realise": """
+from checker.requests.realise import *
+trace, found = answer(RealiseRequest("run.trace.json", attempts=1, threads=1))
+assert trace.property_name and found == 1
+""",
+    "quorums": "from checker.requests.quorums import *; assert answer(QuorumsRequest('zoo.cfg')).code == 0",
+    "plan": "from checker.requests.plan import *; assert answer(PlanRequest(outstanding=2))[1].throughput",
+}
+
+
+@pytest.mark.slow(seconds=10)
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_answering_needs_no_command_line_and_prints_nothing(kind: str, tmp_path: Path) -> None:
+    from test_minimise import wandering
+
+    from traces import write_trace
+
+    write_trace(wandering("db19"), tmp_path / "run.trace.json")
+    (tmp_path / "zoo.cfg").write_text("server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n")
+    code = f"""
+import sys
+{ANSWERS[kind]}
+assert "click" not in sys.modules
+assert not [name for name in sys.modules if name.startswith("checker.commands")]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
