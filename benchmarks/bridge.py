@@ -78,7 +78,7 @@ def states_without_bridge(row: dict[str, int]) -> int:
 
 def variants(names: list[str]) -> None:
     """Each variant in the budget that shows it."""
-    from checker.gate.variants import shown
+    from checker.ci.variants import shown
 
     there = shown("zab")
     print("| variant | budget | bridge | step | property breaks |")

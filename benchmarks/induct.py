@@ -12,7 +12,7 @@ import argparse
 import resource
 import time
 
-from checker.symbolic.asking import Question, run
+from checker.symbolic.pool import Question, run
 from invariants import PROPERTIES
 from invariants.inductive import CLAUSES
 from zabspec.model import Configuration

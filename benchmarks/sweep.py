@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 
 from traces.spark.session import cores, session
-from traces.sweep.again import run_again
 from traces.sweep.findings import findings
 from traces.sweep.grid import Grid
 from traces.sweep.job import block_for, run_missing
 from traces.sweep.report import write_report
+from traces.sweep.spot_check import run_again
 from traces.sweep.store import open_store
 from traces.sweep.summary import summarise
 

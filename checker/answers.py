@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from checker.report.report import Report
     from checker.report.simulated import Simulation
-    from checker.symbolic.asking import Outcome
+    from checker.symbolic.pool import Outcome
     from traces.judging.sentence import Violation
-    from traces.judging.tally import Tally
+    from traces.judging.totals import Totals
     from traces.record.trace import Step, Trace
     from traces.replay.replay import Replayed as Played
     from zabspec.model import Configuration
@@ -288,7 +288,7 @@ class Judged(Answered):
         asked: the properties that were judged.
     """
 
-    def __init__(self, tally: Tally, asked: Sequence[str], code: int) -> None:
+    def __init__(self, tally: Totals, asked: Sequence[str], code: int) -> None:
         self.tally = tally
         self.asked = tuple(asked)
         self._code = code
@@ -315,7 +315,7 @@ class Judged(Answered):
         return self._code
 
     def said(self) -> Iterator[Verdict]:
-        from traces.judging.tally import COUNTS
+        from traces.judging.totals import COUNTS
 
         first = {v.property: v for v in reversed(self.tally.violations)}
         for name in self.asked:

@@ -17,8 +17,8 @@ from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.errors import NoVerdict, RequestError
 from invariants.registry import Property
 from traces.record.trace import Trace
+from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.language import LanguageError
-from zabspec.own.authoring import ConfigError, Declaration
 from zabspec.protocols.registry import Protocol
 
 __all__ = ["NoVerdict", "RequestError", "explore", "judge", "prove_inductive", "replay", "simulate"]

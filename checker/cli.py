@@ -7,7 +7,7 @@ down). Imports are made where they are needed, so that a small question is answe
 
 from __future__ import annotations
 
-from checker import early, signals
+from checker import signal_bootstrap, signals
 
 # isort: split
 
@@ -178,4 +178,4 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     return HELD
 
 
-signals.release(early.BEFORE)
+signals.release(signal_bootstrap.BEFORE)

@@ -205,7 +205,10 @@ def cut_short(problem: BaseException) -> NoVerdict | None:
 def wrong_text(problem: BaseException) -> str:
     """What is wrong with the text of a protocol, or with what was asked of it; empty: neither is."""
     kinds = []
-    for module, name in (("zabspec.own.authoring", "ConfigError"), ("zabspec.language.source", "LanguageError")):
+    for module, name in (
+        ("zabspec.authoring.declaration", "ConfigError"),
+        ("zabspec.language.source", "LanguageError"),
+    ):
         if module in sys.modules:
             kinds.append(getattr(sys.modules[module], name))
     return str(problem) if isinstance(problem, tuple(kinds)) else ""

@@ -2,7 +2,7 @@
 
 Each of them raises KeyboardInterrupt in the main thread, so that what Ctrl-C keeps is kept whoever asked for
 the end. What was ignored when the process began (`nohup`, a shell's background) stays ignored, and whoever has
-set a handler of his own keeps it. Little is imported here: `checker.early` needs it before anything else.
+set a handler of his own keeps it. Little is imported here: `checker.signal_bootstrap` needs it before anything else.
 """
 
 from __future__ import annotations

@@ -16,13 +16,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from checker.ci.configuration import Check
+from checker.ci.judging import NOT_RUN, Outcome
+from checker.ci.result import expected
+from checker.ci.shipped import MEASURED, TITLES, gallery, is_heavy
+from checker.ci.variants import Shown, shown, taken
 from checker.commands.check import result_of
-from checker.gate.configuration import Check
-from checker.gate.judging import NOT_RUN, Outcome
-from checker.gate.result import expected
-from checker.gate.shipped import MEASURED, TITLES, gallery, is_heavy
-from checker.gate.variants import Shown, shown, taken
-from zabspec.own.authoring import Variant
+from zabspec.authoring.declaration import Variant
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
@@ -35,7 +35,7 @@ BEGINNING = """# The gallery
 
 Claims of the sources and the faults that this project knows, each with a run behind it: `zabcheck gallery` runs
 those that take under a minute, `--all` the others too, and `zabcheck gallery NAME` one, with its story and the
-run that shows it. An entry is a check as [ci.md](ci.md) describes it; they lie in `checker/gate/gallery/`, and
+run that shows it. An entry is a check as [ci.md](ci.md) describes it; they lie in `checker/ci/gallery/`, and
 this page is written by a run of them (`docs/gallery.py`).
 
 *Expected* is what a person wrote there, citing the source; *found* is what the last run came to, and no table
@@ -75,7 +75,7 @@ def page(outcomes: list[Outcome], measured: dict[str, float]) -> str:
 
 
 def row(o: Outcome, before: dict[str, tuple[str, str, str]], measured: dict[str, float]) -> str:
-    from checker.gate.shipped import row as shown
+    from checker.ci.shipped import row as shown
 
     c = o.check
     found, steps, states = shown(o)[3:6] if o.status != NOT_RUN else before.get(c.name, ("not run yet", "", ""))

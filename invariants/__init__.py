@@ -13,7 +13,7 @@ from types import ModuleType
 
 from invariants import analysis, causality, claims, core, durability, inductive, ladis
 from invariants.registry import HISTORY, NO_RUNTIME_ERROR, Property, property_named
-from zabspec.own.authoring import ConfigError
+from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
 OF_THE_PAPERS = (core, causality, ladis, analysis, claims, durability)

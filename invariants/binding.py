@@ -10,16 +10,16 @@ from invariants import MODULES
 from invariants.inductive import datagrams
 from invariants.inductive.argument import is_whole
 from invariants.registry import STEP, Property
+from zabspec.authoring.declaration import ConfigError, said_at
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
 from zabspec.language.schema import Role, Schema
 from zabspec.model import Configuration, Model
-from zabspec.own.authoring import ConfigError, said_at
 
 if TYPE_CHECKING:
-    from zabspec.own.open import OpenText
+    from zabspec.authoring.reading import ProtocolSource
 
 __all__ = ["bound", "full_namespace", "refuse_scratch"]
 
@@ -90,7 +90,7 @@ def bound(model: Model) -> dict[str, Any]:
 class Written(NamedTuple):
     """All that says whether a text is in the language."""
 
-    text: OpenText  # equal if it is the same
+    text: ProtocolSource  # equal if it is the same
     schema: Schema
     types: Mapping[str, Kind]
     handlers: frozenset[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import NOBODY, History, Node, State, Txn, forget
 from zabspec.worlds.actor import LEADING, choose, send_to_leader
-from zabspec.worlds.scratch import process_in
+from zabspec.worlds.step_annotations import process_in
 from zabspec.zab import CEPOCH, NEWEPOCH, last
 
 

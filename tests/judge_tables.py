@@ -23,7 +23,7 @@ from tests.histories import (
 )
 from traces.judging.runs import BITS
 from traces.judging.runs import JUDGED as OF_TABLES
-from traces.judging.tally import COUNTS, Tally, Unit, judge_unit
+from traces.judging.totals import COUNTS, Totals, Unit, judge_unit
 from traces.tables.table import Rows, TableWriter, parts_of
 
 ALL = (1 << len(BITS)) - 1
@@ -67,7 +67,7 @@ def written(path: Path, many: Iterable[Rows], **settings: int) -> Path:
     return path
 
 
-def verdicts_of(tally: Tally) -> Verdicts:
+def verdicts_of(tally: Totals) -> Verdicts:
     """The verdicts of the one run that was judged."""
     assert tally.runs == 1
     return {p.name: COUNTS[int(tally.counts[k].argmax())] for k, p in enumerate(OF_TABLES)}

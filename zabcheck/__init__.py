@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from zabcheck.neighbours import in_the_way
+from zabcheck.shadowed_packages import in_the_way
 
 if TYPE_CHECKING:
     from checker.answers import Explored, Inductive, Judged, Replayed, Simulated

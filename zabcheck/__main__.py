@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from zabcheck.neighbours import in_the_way
+from zabcheck.shadowed_packages import in_the_way
 
 __all__ = ["main"]
 

@@ -5,21 +5,7 @@
 
 from __future__ import annotations
 
-from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.lang import (
-    NOBODY,
-    AnyMessage,
-    History,
-    MessageName,
-    Node,
-    State,
-    Txn,
-    Zxid,
-    broken,
-    forget,
-    step,
-)  # fmt: skip
-from zabspec.own.authoring import (
+from zabspec.authoring.declaration import (
     OneOf,
     Processes,
     Size,
@@ -39,6 +25,20 @@ from zabspec.own.authoring import (
     stored,
     volatile,
 )
+from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
+from zabspec.language.lang import (
+    NOBODY,
+    AnyMessage,
+    History,
+    MessageName,
+    Node,
+    State,
+    Txn,
+    Zxid,
+    broken,
+    forget,
+    step,
+)  # fmt: skip
 from zabspec.worlds.actor import (
     abcast,
     abdeliver,

@@ -8,16 +8,16 @@ from functools import cached_property
 from types import ModuleType
 
 from zabspec import history
+from zabspec.authoring.checks import check_fields
+from zabspec.authoring.declaration import ConfigError
+from zabspec.authoring.glue import ELECTIONS
 from zabspec.configuration import UNSET, Parameters
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
-from zabspec.own.authoring import ConfigError
-from zabspec.own.generated import ELECTIONS
-from zabspec.own.vetting import check_fields
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.worlds import actor, inside, ordered, scratch
+from zabspec.worlds import actor, crash_within, priority, step_annotations
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
-from zabspec.worlds.scratch import step_fields
+from zabspec.worlds.step_annotations import step_fields
 from zabspec.worlds.steps import BUDGETS, KINDS, StepKind
 from zabspec.worlds.world import Capacity, World
 
@@ -106,7 +106,7 @@ class Configuration(Parameters):
         """
         found = PROTOCOLS[self.protocol]
         hooks = found.promises(self.variant) if self.promises else {}
-        return {name: whose for name, whose in hooks.items() if self.network == "fifo" or name in ordered.ANY_NETWORK}
+        return {name: whose for name, whose in hooks.items() if self.network == "fifo" or name in priority.ANY_NETWORK}
 
 
 class Model:
@@ -220,7 +220,9 @@ class Model:
         """What stands between the world and the protocol: the functions that follow from its marks."""
         text = self.protocol.text
         world = text.world(self.union, self.crashes, start=self.configuration.start, fails=self.fails)
-        text.check_apart((actor, *self.observing, self.world.text, inside, scratch, world, *self.disks.modules))
+        text.check_apart(
+            (actor, *self.observing, self.world.text, crash_within, step_annotations, world, *self.disks.modules)
+        )
         return (world, text.quantified)
 
     @property
@@ -248,8 +250,10 @@ class Model:
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
         """The world's text, with what the protocol has in its place."""
-        order = (ordered,) if self.configuration.promises and self.protocol.promises(self.configuration.variant) else ()
-        return (inside, self.world.text, *order, *self.protocol.oracle)
+        order = (
+            (priority,) if self.configuration.promises and self.protocol.promises(self.configuration.variant) else ()
+        )
+        return (crash_within, self.world.text, *order, *self.protocol.oracle)
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:

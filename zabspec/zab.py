@@ -9,6 +9,7 @@ stands here, and names the variant that takes the other.
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
 from zabspec.language.lang import (
@@ -22,7 +23,6 @@ from zabspec.language.lang import (
     forget,
     step,
 )
-from zabspec.own.authoring import OneOf, Processes, Size, declare
 from zabspec.worlds.actor import choose, connect, disconnect, send_to_follower, send_to_leader
 
 # The states of a process (V); DOWN while it is crashed (II).

@@ -97,7 +97,7 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
         raise click.UsageError(str(problem)) from None
     from traces.judging.runs import JUDGED
     from traces.judging.single_run import judge_rows
-    from traces.judging.tally import COUNTS
+    from traces.judging.totals import COUNTS
     from traces.zookeeper.decode import zxid_text
     from traces.zookeeper.text_logs import OBSERVES, Broken
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from checker.commands.common import PATH, PROTOCOL_HELP, Subcommand, at_least, budget_options, complain, say, seconds
-from checker.commands.drawn import HTML, check_page, draw
+from checker.commands.page_option import HTML, check_page, draw
 from checker.commands.requested import model_request, trace_of
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine

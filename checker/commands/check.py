@@ -30,8 +30,8 @@ from checker.report.outputs import CheckOutputs
 from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:
-    from checker.gate.configuration import Check, Matrix
-    from checker.gate.result import Result
+    from checker.ci.configuration import Check, Matrix
+    from checker.ci.result import Result
 
 __all__ = ["check", "file_options", "for_machines", "published", "result_of"]
 
@@ -69,8 +69,8 @@ def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, *
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
     changed figure; 2 the file or the question is wrong; 3 of something there is no verdict.
     """
-    from checker.gate.changed import changed_lines
-    from checker.gate.configuration import MatrixError, default_file, read_matrix
+    from checker.ci.changed import changed_lines
+    from checker.ci.configuration import MatrixError, default_file, read_matrix
 
     with for_machines(outputs["as_json"]):
         written = CheckOutputs(**outputs)
@@ -92,7 +92,7 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
         UsageError: there is no such check.
         MatrixError: there is no such commit.
     """
-    from checker.gate.changed import touched
+    from checker.ci.changed import touched
 
     names = [c.name for c in matrix.checks]
     for name in only:
@@ -113,9 +113,9 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
     Raises:
         MatrixError: a question is wrong.
     """
-    from checker.gate.judging import far_ahead, left_out
-    from checker.gate.result import Result
-    from checker.gate.running import asked_by, outcomes
+    from checker.ci.judging import far_ahead, left_out
+    from checker.ci.result import Result
+    from checker.ci.running import asked_by, outcomes
 
     asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
     with StatusLine() as line:
@@ -138,7 +138,7 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 
 def published(result: Result, outputs: CheckOutputs) -> int:
     """Write the answer everywhere it is wanted; returns the exit code."""
-    from checker.gate import files
+    from checker.ci import files
     from checker.report.sources import top_of
 
     troubles = saved(result, outputs)
@@ -164,7 +164,7 @@ def published(result: Result, outputs: CheckOutputs) -> int:
 
 def summarized(result: Result) -> str:
     """Add to the summary of this step of GitHub Actions, if this is one; what went wrong."""
-    from checker.gate import files
+    from checker.ci import files
     from checker.report.github import summary_file
 
     path = summary_file(os.environ)

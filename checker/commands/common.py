@@ -168,7 +168,7 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
-    from zabspec.own.sources import is_elsewhere
+    from zabspec.authoring.sources import is_elsewhere
     from zabspec.protocols.registry import NAMES, PROTOCOLS
 
     protocol = words[places[0] + 1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import NO_VERDICT, VIOLATED, NoVerdict, check_writable, complain, say, write_file
-from checker.commands.drawn import check_page, draw
+from checker.commands.page_option import check_page, draw
 from checker.commands.requested import requested
 from checker.requests import explore as exploring
 from checker.requests import live, mutate, search

@@ -34,9 +34,9 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
 
     Exit codes: as `zabcheck check`.
     """
-    from checker.gate.configuration import MatrixError
-    from checker.gate.shipped import GalleryResult, listed
-    from checker.gate.shipped import gallery as shipped
+    from checker.ci.configuration import MatrixError
+    from checker.ci.shipped import GalleryResult, listed
+    from checker.ci.shipped import gallery as shipped
 
     with for_machines(outputs["as_json"]):
         written = CheckOutputs(**outputs)

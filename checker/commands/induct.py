@@ -29,7 +29,7 @@ from checker.requests.induct import InductRequest, answer, argument, sorted_out
 from checker.requests.ready import make_ready
 
 if TYPE_CHECKING:
-    from checker.symbolic.asking import Outcome
+    from checker.symbolic.pool import Outcome
 
 __all__ = ["induct", "publish", "request_of_flags"]
 
@@ -116,7 +116,7 @@ def request_of_flags(**flags: Any) -> InductRequest:
 
 def listing(request: InductRequest, as_json: bool) -> int:
     """Write what every clause says; return the exit code."""
-    from checker.symbolic.granted import beside
+    from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
     from traces.explain.folding import folded
 

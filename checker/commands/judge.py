@@ -23,8 +23,8 @@ from checker.commands.common import (
 from checker.requests.judge import JudgeRequest, answer, judge_user_table, own_source
 
 if TYPE_CHECKING:
-    from traces.judging.own import OwnTally
-    from traces.judging.tally import Tally
+    from traces.judging.own import ObservationTotals
+    from traces.judging.totals import Totals
 
 __all__ = ["judge"]
 
@@ -71,7 +71,7 @@ def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str,
     return publish(table, tally, checked, code, violations, as_json)
 
 
-def publish_user_table(table: Path, tally: OwnTally, code: int, violations: Path | None, as_json: bool) -> int:
+def publish_user_table(table: Path, tally: ObservationTotals, code: int, violations: Path | None, as_json: bool) -> int:
     """Write what judging a table of a user protocol came to; return the exit code."""
     from checker.report.judged import QUOTED
     from traces.explain.folding import aligned, fitted
@@ -103,7 +103,7 @@ def publish_user_table(table: Path, tally: OwnTally, code: int, violations: Path
     return code
 
 
-def publish(table: Path, tally: Tally, asked: list[str], code: int, violations: Path | None, as_json: bool) -> int:
+def publish(table: Path, tally: Totals, asked: list[str], code: int, violations: Path | None, as_json: bool) -> int:
     """Write what judging came to; return the exit code."""
     from checker.report import judged as report
 

@@ -13,7 +13,7 @@ __all__ = ["properties", "variants"]
 @click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
 def variants(protocol: str | None) -> int:
     """The protocols' variants: one rule changed in each."""
-    from checker.gate.variants import shown
+    from checker.ci.variants import shown
     from zabspec.protocols.registry import PROTOCOLS
 
     rows = []

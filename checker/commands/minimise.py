@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from checker.commands.common import INPUT, PATH, Subcommand, say
-from checker.commands.drawn import HTML, check_page, draw
+from checker.commands.page_option import HTML, check_page, draw
 from checker.report.progress import StatusLine
 from checker.requests.minimise import MinimiseRequest, answer
 

@@ -13,7 +13,7 @@ from checker.commands.common import HELD, Subcommand, say
 from checker.requests.plan import PlanRequest, answer
 
 if TYPE_CHECKING:
-    from zabspec.timed.planned import Plan
+    from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Setting
 
 __all__ = ["plan"]
@@ -104,7 +104,7 @@ def assumptions(setting: Setting) -> list[str]:
     ]
 
 
-def bound_said(setting: Setting, plan: Plan) -> str:
+def bound_said(setting: Setting, plan: CapacityPlan) -> str:
     """What bounds throughput, in a sentence."""
     if plan.bound == "interface":
         others = setting.servers - 1
@@ -115,7 +115,7 @@ def bound_said(setting: Setting, plan: Plan) -> str:
     return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(plan.busy)}"
 
 
-def text(setting: Setting, plan: Plan) -> str:
+def text(setting: Setting, plan: CapacityPlan) -> str:
     """For people."""
     low, middle, high = plan.throughput
     least, alone, most = plan.latency
@@ -141,7 +141,7 @@ def text(setting: Setting, plan: Plan) -> str:
     )
 
 
-def as_dict(setting: Setting, plan: Plan) -> dict[str, Any]:
+def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
     """For machines: operations a second, nanoseconds, bytes."""
     said = plan.as_json()
     for name in ("throughput", "latency"):

@@ -16,8 +16,8 @@ from checker.requests.reenact import Reenacting, ReenactRequest, ServersRequest,
 if TYPE_CHECKING:
     from traces.record.trace import Step
     from traces.reenact.campaign import Line
-    from traces.reenact.plan import Plan
-    from traces.reenact.reenactment import Run
+    from traces.reenact.plan import ReenactmentPlan
+    from traces.reenact.reenactment import ReenactedRun
 
 __all__ = ["reenact"]
 
@@ -63,10 +63,10 @@ def reenact(**words: Any) -> int:
 
 def play_trace(request: ReenactRequest) -> int:
     """Play a trace; return the exit code."""
+    from traces.reenact.messages import told_run
     from traces.reenact.rates import told_rate
-    from traces.reenact.told import told_run
 
-    done = answer(request, Told(request))
+    done = answer(request, PrintedReenactment(request))
     for line in told_run(done.plan, done.runs[-1]) if request.times == 1 else []:
         click.echo(line)
     if request.times > 1:
@@ -76,14 +76,14 @@ def play_trace(request: ReenactRequest) -> int:
     return VIOLATED if done.broken else HELD if done.agreed == request.times else NO_VERDICT
 
 
-class Told(Reenacting):
+class PrintedReenactment(Reenacting):
     """Writes on stdout what happens."""
 
     def __init__(self, request: ReenactRequest) -> None:
         self.request = request
 
-    def planned(self, plan: Plan, left_out: Step | None) -> None:
-        from traces.reenact.told import told_plan
+    def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
+        from traces.reenact.messages import told_plan
 
         for line in told_plan(plan):
             click.echo(line)
@@ -93,8 +93,8 @@ class Told(Reenacting):
     def failed(self, sentence: str) -> None:
         click.echo(sentence)
 
-    def played(self, plan: Plan, run: Run, number: int, tries: int) -> None:
-        from traces.reenact.told import told_run
+    def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
+        from traces.reenact.messages import told_run
 
         if self.request.times > 1 or tries > 1:
             click.echo(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
@@ -104,7 +104,7 @@ def play_drawn(request: ConformanceRequest) -> int:
     """Play random runs; return the exit code."""
     from traces.reenact.campaign import kinds_table, release_table, sync_table
 
-    lines, folder = conform(request, ToldRuns())
+    lines, folder = conform(request, PrintedRuns())
     for made in (kinds_table(lines), release_table(lines), sync_table(lines)):
         table(*made)
     whole = sum(x.whole for x in lines)
@@ -113,14 +113,14 @@ def play_drawn(request: ConformanceRequest) -> int:
     return HELD if whole == len(lines) else NO_VERDICT
 
 
-class ToldRuns(Conformance):
+class PrintedRuns(Conformance):
     """Writes on stdout which runs differ."""
 
     def resumed(self, done: int, of: int) -> None:
         click.echo(f"{done} of {of} runs were played before")
 
-    def played(self, line: Line, plan: Plan, run: Run) -> None:
-        from traces.reenact.told import told_run
+    def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
+        from traces.reenact.messages import told_run
 
         if not line.whole or line.harm:
             click.echo(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from checker.commands.common import INPUT, Subcommand, say
-from checker.commands.drawn import HTML, check_page, draw
+from checker.commands.page_option import HTML, check_page, draw
 from checker.requests.replay import ReplayRequest, answer
 
 __all__ = ["replay"]

@@ -60,8 +60,8 @@ def compared(run: Path, given: Mapping[str, Any]) -> int:
     from checker.errors import RequestError
     from checker.requests.rerun import differences
     from checker.terminal import TerminalWatch
+    from zabspec.authoring.declaration import ConfigError
     from zabspec.language import LanguageError
-    from zabspec.own.authoring import ConfigError
 
     try:
         found = differences(given, TerminalWatch())

@@ -89,7 +89,7 @@ def budgets_of(protocol: str, words: Iterable[str]) -> dict[str, int]:
     Raises:
         RequestError: the protocol declares no such budget, or one has no such amount.
     """
-    from zabspec.own.authoring import ConfigError
+    from zabspec.authoring.declaration import ConfigError
 
     given = list(words)
     if not given:

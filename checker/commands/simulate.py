@@ -21,7 +21,7 @@ from checker.commands.common import (
     protocol_named,
     say,
 )
-from checker.commands.drawn import HTML, check_page
+from checker.commands.page_option import HTML, check_page
 from checker.commands.requested import budgets_of
 from checker.report.outputs import SimulationOutputs
 from checker.requests.simulate import RuntimeErrorMet, SimulateRequest, answer

@@ -140,8 +140,8 @@ def show(swept: Swept) -> int:
 
 def as_json_of(swept: Swept) -> dict[str, Any]:
     """The answer for machines."""
-    from traces.sweep.again import CONFIDENCE
     from traces.sweep.report import verdict
+    from traces.sweep.spot_check import CONFIDENCE
     from traces.sweep.summary import Group
 
     store, summary, again = swept.store, swept.summary, swept.again

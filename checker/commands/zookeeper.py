@@ -16,7 +16,7 @@ from checker.requests.zookeeper import ZookeeperRequest, answer
 from checker.terminal import TerminalWatch
 
 if TYPE_CHECKING:
-    from checker.zookeeper.record import Asked
+    from checker.zookeeper.record import RowOutcome
 
 __all__ = ["zookeeper"]
 
@@ -68,7 +68,7 @@ def rows(request: ZookeeperRequest) -> int:
     from traces import to_text
     from traces.explain.folding import fitted
 
-    asked: list[Asked] = []
+    asked: list[RowOutcome] = []
     for one in answer(request):
         asked.append(one)
         if request.issues and one.without.trace is not None:
@@ -165,7 +165,7 @@ def merged_by_promise() -> str:
     return f"holds: with steps merged by promise of variant {MERGED} ({PAGE})"
 
 
-def told(one: Asked) -> tuple[str, ...]:
+def told(one: RowOutcome) -> tuple[str, ...]:
     """A row of the table."""
     row, a, b = one.row, one.without, one.repaired
     verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"

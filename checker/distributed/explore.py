@@ -17,7 +17,7 @@ from checker.distributed.storage import Storage
 from checker.explore import kernel
 from checker.explore.failing import note_failure
 from checker.explore.memory import Block, peak_bytes
-from checker.explore.result import Exploration, Found, Limits
+from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.error_sites import OF_AUTHOR
 
@@ -236,6 +236,6 @@ class SparkExplorer:
         r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
         r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_BROKEN]) if v}
         r.witnessed = dict(level.witnessed)
-        r.violations = {name: Found(named[name], tuple(words)) for name, words in level.violations.items()}
+        r.violations = {name: Violation(named[name], tuple(words)) for name, words in level.violations.items()}
         r.error, r.error_run = level.error, None if level.error_run is None else tuple(level.error_run)
         r.seconds, r.cpu_seconds, r.memory = level.seconds, level.cpu_seconds, level.memory

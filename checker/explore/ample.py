@@ -13,7 +13,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from checker.explore import forget_kernel, kernel, narrow_kernel, sleep_kernel
+from checker.explore import ample_kernel, ghost_kernel, kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, LevelGroup, Progress
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing, collisions
@@ -25,14 +25,14 @@ from zabspec.language.conventions import Conventions
 from zabspec.language.footprints import Case, Names, Touch, footprints
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Seq
-from zabspec.language.looks import Looks
+from zabspec.language.locality import StepLocality
 from zabspec.language.schema import Layout
 
 __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
 PTR = ctypes.c_void_p
 
-# The ghosts of which the kernel drops a part (`forget_kernel.py`), and what it reads of others to know which.
+# The ghosts of which the kernel drops a part (`ghost_kernel.py`), and what it reads of others to know which.
 FORGOTTEN = frozenset({"abcast_by", "abcast_after"})
 TELLING = frozenset({"abcasts", "abcast_txn", "abcast_attempt"})
 
@@ -116,8 +116,8 @@ def changed_text(layout: Layout, function: str, names: Iterable[str]) -> str:
     return "\n".join([*lines, "    return d != 0"])
 
 
-class Beyond(Looks):
-    """As `Looks`, but that a property may read channels, too: what a step has appended to them. Whether it reads
+class Beyond(StepLocality):
+    """As `StepLocality`, but that a property may read channels, too: what a step has appended to them. Whether it reads
     anything else beyond its process is in the text that is made."""
 
     def looks_away(self, e: t.Expr, names: Names) -> bool:
@@ -161,7 +161,7 @@ def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
 class Narrowing(Reducing):
     """A model in machine code that explores with ample sets, and with sleep sets where no process is on its own."""
 
-    also_modules = (sleep_kernel, narrow_kernel, forget_kernel)
+    also_modules = (sleep_kernel, ample_kernel, ghost_kernel)
     exports: Mapping[str, tuple[Any, ...]] = {**Reducing.exports, "abstract_ghosts": (None, PTR, PTR)}
     abstract_ghosts: Any
 
@@ -169,7 +169,7 @@ class Narrowing(Reducing):
     def kernels(self) -> tuple[ModuleType, ...]:
         """The modules of kernels: that of ghost abstraction only where ghosts are abstracted."""
         abstracts = forgets(self.layout, self.properties)
-        return tuple(m for m in super().kernels if abstracts or m is not forget_kernel)
+        return tuple(m for m in super().kernels if abstracts or m is not ghost_kernel)
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -220,7 +220,7 @@ class Narrowing(Reducing):
 
     @property
     def work(self) -> int:
-        return self.numbers["AMPLE_AT"] + 8 * narrow_kernel.AMPLE_WORDS
+        return self.numbers["AMPLE_AT"] + 8 * ample_kernel.AMPLE_WORDS
 
 
 class AmpleExplorer(ReducedExplorer):

@@ -20,7 +20,7 @@ from typing import IO, Protocol
 from checker.explore import kernel
 from checker.explore.compiled import Compiled
 from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes, resident_bytes
-from checker.explore.result import Exploration, Found, Limits
+from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
 from zabspec.language.error_sites import OF_AUTHOR
 
@@ -296,7 +296,7 @@ class Explorer:
         self.keep_predecessors(level)
         for k, p in enumerate(code.properties):
             if broken >> k & 1:
-                self.result.violations[p.name] = Found(p, ())
+                self.result.violations[p.name] = Violation(p, ())
         self.meet(met, 0)
         if self.keeper is not None and not self.result.error:
             level[g].prints.put(0, fingerprint - (fingerprint >> 63 << 64))
@@ -543,7 +543,7 @@ class Explorer:
                 continue
             index = self.first_that_breaks(new, broken, k)
             if index >= 0:
-                r.violations[p.name] = Found(p, self.schedule_to(depth, index))
+                r.violations[p.name] = Violation(p, self.schedule_to(depth, index))
 
     def note_failure(self, schedule: tuple[int, ...], noted: int, here: bool = False) -> None:
         """Put a run-time error into the result: see `checker/explore/failing.py`."""
@@ -574,7 +574,9 @@ class Explorer:
         if found:
             p = self.code.properties[k]
             parent, ordinal = min(found)
-            self.result.violations[p.name] = Found(p, self.schedule_to(self.result.depth - 1, parent, ordinal, 1 << k))
+            self.result.violations[p.name] = Violation(
+                p, self.schedule_to(self.result.depth - 1, parent, ordinal, 1 << k)
+            )
 
     def cut_short(self) -> bool:
         """Whether a limit ends the exploration here. An error ends it with the level: what other steps of it

@@ -21,7 +21,7 @@ from checker.explore import kernel
 from checker.explore.breadth_first import GROUPS, LOAD, PREDECESSOR, Chunk, Explorer, LevelGroup
 from checker.explore.compiled import Compiled
 from checker.explore.memory import Block
-from checker.explore.result import Found, Limits
+from checker.explore.result import Limits, Violation
 
 __all__ = ["Kept"]
 
@@ -181,7 +181,7 @@ class Kept:
         r.levels, r.raw_levels, r.expanded_levels = list(level.levels), list(level.raw_levels), level.depth
         r.witnessed = dict(level.witnessed)
         known = {p.name: p for p in explorer.code.properties}
-        r.violations = {name: Found(known[name], tuple(words)) for name, words in level.violations.items()}
+        r.violations = {name: Violation(known[name], tuple(words)) for name, words in level.violations.items()}
         for place, total in zip(SUMMED, level.totals, strict=True):
             explorer.slots[0].report.put(place, total)
         r.cpu_seconds = level.cpu_seconds

@@ -16,19 +16,19 @@ from checker.explore.stuttering import EVERY_STEP, stutters_text, why_every_rece
 from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
+from zabspec.authoring.checks import is_ours
+from zabspec.authoring.declaration import ConfigError, ProtocolError, said_at
 from zabspec.language import derive, frontend, llvm_text
+from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.derive import in_order
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, has_bit_gather
-from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.place import Place
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
-from zabspec.language.settling import Settling
+from zabspec.language.tiered import TieredCode
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
-from zabspec.own.authoring import ConfigError, ProtocolError, said_at
-from zabspec.own.vetting import is_ours
 
 __all__ = ["Compiled", "full_namespace", "judge_text"]
 
@@ -181,7 +181,7 @@ class Compiled:
         tables = derive.Permutations(nodes)
         self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
         self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
-        self._settling = Settling(self._key(), self._make, self._examine, self.quick)
+        self._settling = TieredCode(self._key(), self._make, self._examine, self.quick)
         code = self._settling.code
         self._bind(code)
         self.sites: list[str] = code.facts["sites"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from checker.explore.result import Exploration, Found
+from checker.explore.result import Exploration, Violation
 from invariants.binding import bound
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property, keeps, meets
 from traces.record.failure import of_author
@@ -35,7 +35,7 @@ def note_failure(
         r.error, r.error_run = r.error or sentence, run
         return
     r.error = sentence
-    r.violations[NO_RUNTIME_ERROR.name] = Found(NO_RUNTIME_ERROR, tuple(schedule) if run is None else run)
+    r.violations[NO_RUNTIME_ERROR.name] = Violation(NO_RUNTIME_ERROR, tuple(schedule) if run is None else run)
 
 
 def failing_run(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 from checker.explore.memory import Budget, peak_bytes
-from checker.explore.result import Exploration, Found, Limits
+from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.stuttering import EVERY_STEP, stutters, why_every_receipt
 from checker.explore.symmetry import Asymmetric, asymmetry, check_language
 from invariants.binding import bound, full_namespace
@@ -268,14 +268,14 @@ class Interpreter:
         r, view = self.result, StateView(self.layout, state)
         for p in self.properties:
             if p.of != STEP and self.judge(p, view, None, parent):
-                r.violations[p.name] = Found(p, self.schedule_to(r.depth, len(self.parents[-1]) - 1))
+                r.violations[p.name] = Violation(p, self.schedule_to(r.depth, len(self.parents[-1]) - 1))
 
     def judge_step(self, before: StateView, word: int, after: StateView, index: int) -> None:
         """Judge a step out of state `index` of the level that is being expanded."""
         r = self.result
         for p in self.properties:
             if p.of == STEP and self.judge(p, after, before, index):
-                r.violations[p.name] = Found(p, self.schedule_to(r.depth - 1, index, word, p))
+                r.violations[p.name] = Violation(p, self.schedule_to(r.depth - 1, index, word, p))
 
     def judge(self, p: Property, after: StateView, before: StateView | None, parent: int) -> bool:
         """Whether a state, or a step, breaks a property that was not broken yet; meets its premise. A property that

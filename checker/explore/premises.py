@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
-from checker.explore.result import Exploration, Found, Limits
+from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import Property
 from zabspec.model import Configuration, Model
 
@@ -31,7 +31,7 @@ class Premises:
 
     properties: tuple[str, ...]
     reached: dict[str, int] = field(default_factory=dict)
-    violated: dict[str, Found] = field(default_factory=dict)
+    violated: dict[str, Violation] = field(default_factory=dict)
     explored: list[tuple[Configuration, Exploration]] = field(default_factory=list)
     trouble: str = ""
 

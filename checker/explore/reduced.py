@@ -33,7 +33,7 @@ STREAM = 16 * UNIT  # bytes of a block of a level, which many chunks share
 SLACK = 64  # bytes behind the last state that are read and written with it
 
 
-class Found:
+class NewStates:
     """What a slot has found that is new: how much, and where it goes."""
 
     def __init__(self, slot: Slot, info: Block) -> None:
@@ -85,7 +85,7 @@ class ReducedExplorer(Explorer):
         if not left and chunk.block.size == STREAM:
             self.streams.append(chunk.block)
 
-    def place(self, part: Found) -> None:
+    def place(self, part: NewStates) -> None:
         """Find room for what a slot has found, and hold it: until its chunks are appended nothing else says that the
         block is in use, and one that is begun and filled in one batch would be given away."""
         size = part.bytes + SLACK
@@ -119,7 +119,7 @@ class ReducedExplorer(Explorer):
         """Claim what a batch has found, and gather it in the order in which it was found."""
         self.claimed: list[dict[int, tuple[int, int]]] = [{} for _ in range(GROUPS)]
         left = super().insert_all(pool, new, jobs)
-        parts = [Found(slot, info) for slot, info in zip(self.slots[:jobs], self.infos, strict=False)]
+        parts = [NewStates(slot, info) for slot, info in zip(self.slots[:jobs], self.infos, strict=False)]
         of_out = {out.address: (part, filled) for part in parts for out, filled in part.slot.outs[: part.slot.used]}
         for g, items in enumerate(left):  # there may be no more
             for out, at, _ in items:
@@ -176,7 +176,7 @@ class ReducedExplorer(Explorer):
                 return
             work.pop(0)
 
-    def gather(self, part: Found, stream: LevelGroup) -> None:
+    def gather(self, part: NewStates, stream: LevelGroup) -> None:
         """Copy what a slot has found to its place, in order."""
         assert part.block is not None
         part.info.map[:] = bytes(part.info.size)

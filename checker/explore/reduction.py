@@ -23,7 +23,7 @@ from zabspec.language.conventions import Conventions
 from zabspec.language.derive import Permutations
 from zabspec.language.footprints import ANYTHING, Case, Touch, footprints
 from zabspec.language.kinds import Seq
-from zabspec.language.looks import Looks
+from zabspec.language.locality import StepLocality
 from zabspec.language.schema import Layout
 
 __all__ = ["Reducing", "collisions", "relation"]
@@ -114,7 +114,7 @@ def class_text(layout: Layout, cases: Sequence[Case], world: Conventions) -> str
 
 def sees_text(judging: Sequence[str]) -> str:
     """`sees_step`: whether some function that judges steps looks beyond the process that takes this one. What is said
-    here of each is replaced by what follows from its own text (`zabspec/language/looks.py`)."""
+    here of each is replaced by what follows from its own text (`zabspec/language/locality.py`)."""
     parts = [f"_looks_{k}(before, after, after)" for k in range(len(judging))]
     text = [f"def sees_step(before: State, after: State) -> bool:\n    return {' or '.join(parts) or 'False'}"]
     head = "(before: State, event: State, after: State) -> bool:\n    return True"
@@ -172,7 +172,7 @@ class Reducing(Compiled):
         typed = super()._typed()
         self.own: set[Touch] = set()
         for k, name in enumerate(self.judging):
-            looks = Looks(typed, self.layout, self.conventions)
+            looks = StepLocality(typed, self.layout, self.conventions)
             made = looks.of_function(typed.functions[name])
             typed.functions[f"_looks_{k}"] = replace(made, name=f"_looks_{k}")
             self.own |= looks.own

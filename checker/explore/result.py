@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from invariants.registry import NO_RUNTIME_ERROR, Property
 
-__all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Found", "Limits"]
+__all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation"]
 
 
 # Why stuttering receipts were not left out: what a reason begins with where there are none, and that there is none.
@@ -26,7 +26,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Found:
+class Violation:
     """A violation: the property, and the steps (words with their choices) that lead to it from
     the initial state, as the first of the shortest."""
 
@@ -52,7 +52,7 @@ class Exploration:
     step_counts: dict[str, int] = field(default_factory=dict)
     event_counts: dict[int, int] = field(default_factory=dict)
     witnessed: dict[str, int] = field(default_factory=dict)  # property -> depth of its premise
-    violations: dict[str, Found] = field(default_factory=dict)
+    violations: dict[str, Violation] = field(default_factory=dict)
     complete: bool = False  # no state is left to expand
     stopped: str = ""  # why it was cut short; empty: it was not
     error: str = ""  # a run-time error ended it; of the author: `violations` has NO_RUNTIME_ERROR, else a capacity's

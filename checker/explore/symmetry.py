@@ -15,7 +15,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from checker.bridge import masks
+from checker.refinement import masks
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
 from zabspec.language.derive import in_order
@@ -23,7 +23,7 @@ from zabspec.language.frontend import FrontEnd
 from zabspec.language.schema import Layout
 from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
-from zabspec.worlds import connections, inside, scratch, storage
+from zabspec.worlds import connections, crash_within, step_annotations, storage
 
 __all__ = [
     "DECODERS",
@@ -37,17 +37,21 @@ __all__ = [
 ]
 
 DECODERS: Mapping[Any, Decoder] = {
-    scratch.no_steps: Decoder("begins the list of steps that are possible, which are words"),
-    scratch.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),
-    scratch.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
-    scratch.emit_which: Decoder("puts a process into a word that has no other, and which of its steps", lists=True),
-    scratch.emit_inside: Decoder("puts a process into a word, and which of its steps breaks off", lists=True),
-    inside.emit_inside_with: Decoder("puts two processes into a word, and which of their steps breaks off", lists=True),
-    inside.peer_inside: Decoder("takes out of a word what `emit_inside_with` put there"),
-    scratch.emit_nobodys: Decoder("makes a word that has no process", lists=True),
-    scratch.any_step: Decoder("says whether a step is listed, and not of which process"),
-    scratch.process_in: Decoder("takes out of a word what `emit` put there"),
-    scratch.peer_in: Decoder("takes out of a word what `emit` put there"),
+    step_annotations.no_steps: Decoder("begins the list of steps that are possible, which are words"),
+    step_annotations.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),
+    step_annotations.emit_alone: Decoder("puts a process into a word that has no other", lists=True),
+    step_annotations.emit_which: Decoder(
+        "puts a process into a word that has no other, and which of its steps", lists=True
+    ),
+    step_annotations.emit_inside: Decoder("puts a process into a word, and which of its steps breaks off", lists=True),
+    crash_within.emit_inside_with: Decoder(
+        "puts two processes into a word, and which of their steps breaks off", lists=True
+    ),
+    crash_within.peer_inside: Decoder("takes out of a word what `emit_inside_with` put there"),
+    step_annotations.emit_nobodys: Decoder("makes a word that has no process", lists=True),
+    step_annotations.any_step: Decoder("says whether a step is listed, and not of which process"),
+    step_annotations.process_in: Decoder("takes out of a word what `emit` put there"),
+    step_annotations.peer_in: Decoder("takes out of a word what `emit` put there"),
     connections.emit_cuts: Decoder("goes through all cuts of the network, which are masks", lists=True),
     connections.cuts: Decoder("asks the same of each process on either side of a cut"),
     connections.part: Decoder("does the same with each process on either side of a cut"),
@@ -62,8 +66,8 @@ DECODERS: Mapping[Any, Decoder] = {
 }
 # Whose functions may call them; and so may what the bridge generates.
 CALLERS = (
-    "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.inside", "zabspec.worlds.ordered",
-    "zabspec.worlds.storage", "checker.bridge.mapping",
+    "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
+    "zabspec.worlds.storage", "checker.refinement.mapping",
 )  # fmt: skip
 
 

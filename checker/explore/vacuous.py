@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from invariants.binding import full_namespace
 from invariants.registry import Property
+from zabspec.authoring.vacuous import never_false
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import Model
-from zabspec.own.vacuous import never_false
 
 __all__ = ["vacuous"]
 

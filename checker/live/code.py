@@ -14,9 +14,10 @@ from checker.explore.memory import Block
 from checker.explore.symmetry import DECODERS, Asymmetric
 from checker.live import graph, kernel
 from invariants.registry import Property
+from zabspec.authoring.declaration import said_at
 from zabspec.language import derive
+from zabspec.language.cache_key import digest_of, program_digest
 from zabspec.language.jit import MachineCode
-from zabspec.language.loaded import digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.schema import Field, Role
 from zabspec.language.symmetry import Trusted, asymmetries
@@ -24,7 +25,6 @@ from zabspec.language.tree import TypedProgram
 from zabspec.live.phase import fair_actions, fair_classes, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
-from zabspec.own.authoring import said_at
 from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
 __all__ = ["LiveCode"]

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from checker.live.fair_runs import Waits
     from checker.live.run import LiveRun
 
-__all__ = ["Told", "lasso_of"]
+__all__ = ["StarvingRun", "lasso_of"]
 
 
 @dataclass(frozen=True)
-class Told:
+class StarvingRun:
     """A run that a process waits in for ever, in steps of the model.
 
     Attributes:
@@ -37,7 +37,7 @@ class Told:
     lasso: Lasso
 
 
-def lasso_of(run: LiveRun, found: Waits) -> Told:
+def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
     """The run of the model that a run in the graph stands for.
 
     Raises:
@@ -70,7 +70,7 @@ def lasso_of(run: LiveRun, found: Waits) -> Told:
     loop = len(schedule) - len(found.loop) if found.loop else None
     goal = found.goal
     lasso = Lasso(goal.name, goal.statement, goal.source, back[found.process], named_now, len(prefix), loop)
-    return Told(configuration, schedule, lasso)
+    return StarvingRun(configuration, schedule, lasso)
 
 
 def place_of(number: int, levels: Sequence[int]) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from checker.proof.phrases import induction_lines, run_lines
 from checker.proof.queries import CONSECUTION, COVER, DERIVED, Prover
 from checker.proof.run_text import Refused, take
 from checker.proof.search import Search
-from checker.proof.stepping import Induction, Run
-from checker.symbolic.solver import Answer
+from checker.proof.stepping import Induction, ProofRun
+from checker.symbolic.solver import SolverAnswer
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import disj, neg
 from zabspec.abstract.mutants import Mutant
@@ -36,7 +36,7 @@ class Broken:
     instance: Instance
     asked: dict[tuple[str, str], str] = field(default_factory=dict)
     inductions: list[Induction] = field(default_factory=list)
-    run: Run | None = None
+    run: ProofRun | None = None
     story: str = ""
     refused: Refused | None = None
     seconds: float = 0.0
@@ -81,7 +81,7 @@ def break_it(
             continue
         asked = list(prover.consecution(action))
         lemmas = [prover.ask(q, min(seconds, HELP)) for q in asked if q.kind == COVER]
-        unproved = {o.query.clause for o in lemmas if o.answer is not Answer.PROVED}
+        unproved = {o.query.clause for o in lemmas if o.answer is not SolverAnswer.PROVED}
         if unproved:
             asked = list(prover.consecution(action, unproved))  # what is not proved is of no help
         queries = {q.clause: q for q in asked if q.kind == CONSECUTION}
@@ -93,7 +93,7 @@ def break_it(
                 found.inductions.append(fails[clause.name])
                 answer = "fails"
             else:
-                answer = "proved" if prover.ask(queries[clause.name]).answer is Answer.PROVED else "undecided"
+                answer = "proved" if prover.ask(queries[clause.name]).answer is SolverAnswer.PROVED else "undecided"
             found.asked[action.name, clause.name] = answer
         for query in (q for q in asked if q.kind == DERIVED):
             guard = Clause(query.clause, theory.derived[action.name][query.clause], "a guard to be derived")
@@ -102,7 +102,7 @@ def break_it(
                 found.inductions.append(refusal)
                 answer = "fails"
             else:
-                answer = "proved" if prover.ask(query).answer is Answer.PROVED else "undecided"
+                answer = "proved" if prover.ask(query).answer is SolverAnswer.PROVED else "undecided"
             found.asked[action.name, query.clause] = answer
     violation(found, seed, search)
     found.seconds = time.perf_counter() - started
@@ -120,7 +120,7 @@ def violation(found: Broken, seed: int, search: float | None) -> None:
     elif found.mutant.name in RUNS:
         told = RUNS[found.mutant.name]
         run, refused = take(theory, told), take(found.mutant.of, told)
-        if isinstance(run, Run) and run.broken:
+        if isinstance(run, ProofRun) and run.broken:
             found.run, found.story = run, told.story
             found.refused = refused if isinstance(refused, Refused) else None
 

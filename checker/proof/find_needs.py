@@ -12,7 +12,7 @@ import sys
 import z3
 
 from checker.proof.queries import Prover, Query
-from checker.symbolic.solver import Answer
+from checker.symbolic.solver import SolverAnswer
 from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.theory import ZAB
 
@@ -64,7 +64,7 @@ def find(prover: Prover, query: Query, old: tuple[str, ...]) -> tuple[str, ...] 
         result = prover.check(query, chosen, PATIENCE, core=True)
         if result.proved:
             return tuple(n for n in all_of if n in result.core)
-        if result.answer is not Answer.COUNTEREXAMPLE or result.model is None:
+        if result.answer is not SolverAnswer.COUNTEREXAMPLE or result.model is None:
             break
         broken = [n for n, f in all_of.items() if n not in chosen and is_false(result.model, f)]
         if not broken:

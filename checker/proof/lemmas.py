@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import z3
 
-from checker.symbolic.solver import Answer, Result, ask
+from checker.symbolic.solver import Result, SolverAnswer, ask
 from traces.zookeeper.ensemble import Ensemble
 
 __all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
@@ -20,7 +20,7 @@ class Lemma:
     """A statement, its answer, and an example: what the model shows where it is not true."""
 
     name: str
-    answer: Answer
+    answer: SolverAnswer
     seconds: float
     example: str = ""
 
@@ -60,11 +60,11 @@ def intersection(
     """
     if ensemble.lightest >= 0:
         applied = [*(lemmas or arithmetic(seconds, seed))][:APPLIED]
-        undecided = [x for x in applied if x.answer is not Answer.PROVED]
+        undecided = [x for x in applied if x.answer is not SolverAnswer.PROVED]
         took = sum(x.seconds for x in applied)
         if undecided:
-            return Result(Answer.UNDECIDED, took, reason=f"a lemma is undecided: {undecided[0].name}"), ()
-        return Result(Answer.PROVED, took), ()
+            return Result(SolverAnswer.UNDECIDED, took, reason=f"a lemma is undecided: {undecided[0].name}"), ()
+        return Result(SolverAnswer.PROVED, took), ()
     one, other = variables(ensemble, "one "), variables(ensemble, "other ")
     disjoint = [z3.Not(z3.And(one[s], other[s])) for s in ensemble.participants]
     result = ask([quorum(ensemble, one), quorum(ensemble, other), *disjoint], seconds=seconds, seed=seed)

@@ -22,7 +22,7 @@ from zabspec.abstract.logic import (
     Symbol,
     Variable,
 )
-from zabspec.abstract.protocol import Action
+from zabspec.abstract.protocol import AbstractAction
 
 __all__ = ["After", "State", "World", "meaning"]
 
@@ -131,7 +131,7 @@ def _many(every: bool, members: Sequence[Reader]) -> Reader:
 class After:
     """The state after an action with given parameters."""
 
-    def __init__(self, before: State, action: Action, parameters: Sequence[Any]) -> None:
+    def __init__(self, before: State, action: AbstractAction, parameters: Sequence[Any]) -> None:
         self.before = before
         self.world = before.world
         self.action = action

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from checker.proof.finite import Table
-from checker.proof.stepping import Induction, Run, Step
+from checker.proof.stepping import Induction, ProofRun, Step
 from zabspec.abstract.connections import between
 from zabspec.abstract.logic import (
     ATTEMPT,
@@ -103,7 +103,7 @@ def induction_lines(found: Induction) -> list[str]:
     ]
 
 
-def run_lines(run: Run) -> list[str]:
+def run_lines(run: ProofRun) -> list[str]:
     """A run, step by step."""
     first = run.states[0]
     instance = first.world.instance

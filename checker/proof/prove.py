@@ -9,9 +9,9 @@ from typing import Any
 
 from checker.proof.queries import CONSECUTION, COVER, DERIVED, IMPLIED, INITIATION, Outcome, Prover
 from checker.proof.run_text import Refused, take
-from checker.proof.stepping import Run, SearchError, truth
+from checker.proof.stepping import ProofRun, SearchError, truth
 from checker.symbolic.smt2 import about
-from checker.symbolic.solver import Answer
+from checker.symbolic.solver import SolverAnswer
 from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Story
 from zabspec.abstract.theory import ZAB, Theory
@@ -46,7 +46,7 @@ class Proof:
     @property
     def open(self) -> list[Outcome]:
         """What is not proved."""
-        return [o for o in self.asked if o.answer is not Answer.PROVED]
+        return [o for o in self.asked if o.answer is not SolverAnswer.PROVED]
 
     @property
     def asked(self) -> list[Outcome]:
@@ -125,7 +125,7 @@ def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
     return found, untaken(run, theory)
 
 
-def sound(theory: Theory, told: Story) -> Run:
+def sound(theory: Theory, told: Story) -> ProofRun:
     """A run, taken step by step, in which everything that was proved holds.
 
     Raises:
@@ -140,7 +140,7 @@ def sound(theory: Theory, told: Story) -> Run:
     return run
 
 
-def untaken(run: Run, theory: Theory) -> tuple[str, ...]:
+def untaken(run: ProofRun, theory: Theory) -> tuple[str, ...]:
     """The actions that a run never takes."""
     names = {s.action.name for s in run.steps}
     return tuple(a.name for a in theory.actions if a.name not in names)
@@ -211,4 +211,4 @@ def matrix(outcomes: list[Outcome], theory: Theory) -> list[str]:
 def cell(outcome: Outcome | None) -> str:
     if outcome is None:
         return "."
-    return f"{1000 * outcome.seconds:.0f}" if outcome.answer is Answer.PROVED else "?"
+    return f"{1000 * outcome.seconds:.0f}" if outcome.answer is SolverAnswer.PROVED else "?"

@@ -23,10 +23,10 @@ from checker.proof.meaning import After, meaning
 from checker.proof.needs import NEEDS
 from checker.proof.unbounded import Unbounded
 from checker.symbolic.smt2 import about
-from checker.symbolic.solver import Answer, Result, Solver
+from checker.symbolic.solver import Result, Solver, SolverAnswer
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import Expression, Quantified, Variable, forall, implies, mentions, parameters_of
-from zabspec.abstract.protocol import Action
+from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import accepted, ack_hist, ack_ld, acked_of_epoch, ep, epoch, initial, le, lt, member
 
@@ -83,7 +83,7 @@ class Outcome:
     """A query's answer: seconds over all it took, how many hypotheses were used, whether all were."""
 
     query: Query
-    answer: Answer
+    answer: SolverAnswer
     seconds: float
     hypotheses: int
     fallback: bool
@@ -130,7 +130,7 @@ class Prover:
         for p in self.theory.properties:
             yield Query(IMPLIED, "", p.name, (), z3.Not(self.world.formula(p.formula)))
 
-    def consecution(self, action: Action, without: Collection[str] = ()) -> Iterator[Query]:
+    def consecution(self, action: AbstractAction, without: Collection[str] = ()) -> Iterator[Query]:
         """Every clause that the action could break holds after it; its lemmas first, but those it is to do without."""
         bound = {v: self.world.fresh(v) for v in action.parameters}
         guards = tuple(meaning(g, bound, self.world) for g in action.guards.values())
@@ -157,7 +157,7 @@ class Prover:
             yield Query(DERIVED, action.name, name, guards, z3.Not(meaning(guard, bound, self.world)))
 
     @staticmethod
-    def touches(action: Action, clause: Clause) -> bool:
+    def touches(action: AbstractAction, clause: Clause) -> bool:
         """Whether the action changes a symbol of the clause."""
         return bool(mentions(clause.formula) & action.updates.keys())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from checker.proof.finite import Finite, Instance, Table
 from checker.proof.meaning import meaning
-from checker.proof.stepping import Run, Step, beginning, may, step, truth
+from checker.proof.stepping import ProofRun, Step, beginning, may, step, truth
 from zabspec.abstract.connections import between
 from zabspec.abstract.logic import ATTEMPT, CONNECTION, HISTORY, PROCESS, QUORUM, Sort, Symbol
 from zabspec.abstract.runs import Story
@@ -28,7 +28,7 @@ class Refused:
     by: str
 
 
-def take(theory: Theory, story: Story) -> Run | Refused:
+def take(theory: Theory, story: Story) -> ProofRun | Refused:
     """The run in words, taken in a theory.
 
     Raises:
@@ -64,7 +64,7 @@ def take(theory: Theory, story: Story) -> Run | Refused:
             return Refused(k + 1, taken, by)
         states.append(step(states[-1], taken))
     broken = tuple(p.name for p in theory.properties if not truth(p.formula, states[-1]))
-    return Run(tuple(steps), tuple(states), broken)
+    return ProofRun(tuple(steps), tuple(states), broken)
 
 
 def number(name: str) -> int:

@@ -15,12 +15,23 @@ from typing import Any
 from checker.proof.circuit import Bit
 from checker.proof.finite import Choice, Finite, Instance, Table
 from checker.proof.meaning import After, meaning
-from checker.proof.stepping import Induction, Run, SearchError, Step, beginning, falsified, may, shortened, step, truth
+from checker.proof.stepping import (
+    Induction,
+    ProofRun,
+    SearchError,
+    Step,
+    beginning,
+    falsified,
+    may,
+    shortened,
+    step,
+    truth,
+)
 from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Result, Solver
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, Expression, Sort, Symbol, mentions
-from zabspec.abstract.protocol import Action
+from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
@@ -87,7 +98,7 @@ class Search:
     # --- counterexamples to induction ---
 
     def inductions(
-        self, action: Action, clauses: Sequence[Clause]
+        self, action: AbstractAction, clauses: Sequence[Clause]
     ) -> Iterator[tuple[Clause, Result, Induction | None]]:
         """For each clause, a state with the whole invariant from which the action breaks it, in this instance.
 
@@ -115,7 +126,7 @@ class Search:
                 raise SearchError(f"the counterexample to induction of {clause.name!r} does not hold up")
             yield clause, result, Induction(clause, taken, seen, then, where)
 
-    def about_to(self, action: Action) -> tuple[Finite, Values, Table, list[Any]]:
+    def about_to(self, action: AbstractAction) -> tuple[Finite, Values, Table, list[Any]]:
         """A world, a state of it with the whole invariant, and arguments with which the action may be taken."""
         world, rigid = self.fresh()
         values = {**rigid, **table(world, self.theory.state)}
@@ -126,7 +137,7 @@ class Search:
         world.circuit.demand(meaning(action.guard, dict(zip(action.parameters, arguments, strict=True)), before))
         return world, values, before, arguments
 
-    def refusal(self, action: Action, guard: Clause) -> tuple[Result, Induction | None]:
+    def refusal(self, action: AbstractAction, guard: Clause) -> tuple[Result, Induction | None]:
         """A state with the whole invariant in which the action may be taken and the guard, over its parameters, fails.
 
         Raises:
@@ -150,7 +161,7 @@ class Search:
 
     # --- runs ---
 
-    def run(self, goal: Clause, most: int) -> tuple[Result, Run | None]:
+    def run(self, goal: Clause, most: int) -> tuple[Result, ProofRun | None]:
         """A run from the beginning of at most `most` steps, sets of processes at once, that ends with the goal.
 
         Raises:
@@ -284,7 +295,7 @@ class Unrolled:
                     demand_some([world.neg(when), world.equal(new, value)])
                 demand_some([*(when for when, _ in ways), world.equal(new, before.entry(symbol, place))])
 
-    def ways(self, a: Action, taken_step: StepTaken) -> list[tuple[Any, list[Any]]]:
+    def ways(self, a: AbstractAction, taken_step: StepTaken) -> list[tuple[Any, list[Any]]]:
         """When an action is taken, and its arguments: once for each process where several may take it at once."""
         act = taken_step.acts[a.name]
         others: dict[Sort, Any] = {PROCESS: Choice(taken_step.sets), **taken_step.others}

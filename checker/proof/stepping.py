@@ -9,10 +9,21 @@ from checker.proof.finite import Table
 from checker.proof.meaning import After, meaning
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import Expression, Many, Quantified
-from zabspec.abstract.protocol import Action
+from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 
-__all__ = ["Induction", "Run", "SearchError", "Step", "beginning", "falsified", "may", "shortened", "step", "truth"]
+__all__ = [
+    "Induction",
+    "ProofRun",
+    "SearchError",
+    "Step",
+    "beginning",
+    "falsified",
+    "may",
+    "shortened",
+    "step",
+    "truth",
+]
 
 
 class SearchError(Exception):
@@ -23,12 +34,12 @@ class SearchError(Exception):
 class Step:
     """An action with its parameters, as numbers."""
 
-    action: Action
+    action: AbstractAction
     arguments: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class ProofRun:
     """Steps from the beginning, the states they lead through (one more than steps), and the properties that
     fail in the last."""
 
@@ -91,7 +102,7 @@ def through(first: Table, steps: Sequence[Step], goal: Expression) -> list[Table
     return states if truth(goal, states[-1]) else None
 
 
-def shortened(theory: Theory, first: Table, steps: Sequence[Step], goal: Expression) -> Run:
+def shortened(theory: Theory, first: Table, steps: Sequence[Step], goal: Expression) -> ProofRun:
     """The run, without the steps it can do without.
 
     Raises:
@@ -108,7 +119,7 @@ def shortened(theory: Theory, first: Table, steps: Sequence[Step], goal: Express
             if fewer is not None:
                 kept, states, again = kept[:k] + kept[k + 1 :], fewer, True
     broken = tuple(p.name for p in theory.properties if not truth(p.formula, states[-1]))
-    return Run(tuple(kept), tuple(states), broken)
+    return ProofRun(tuple(kept), tuple(states), broken)
 
 
 def falsified(formula: Expression, table: Table) -> dict[str, int] | None:

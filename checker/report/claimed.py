@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from checker.explore.result import Exploration, Found, Limits
+from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
 from checker.report.first_states import unlike_first_states
 from checker.report.impossible import impossible, unlike
@@ -85,7 +85,7 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     }
     found.witnessed = {name: p["witnessed_at"] for name, p in said.items() if p["witnessed_at"] is not None}
     broken = {p: said[p.name]["violation"] for p in listed if said[p.name]["violation"]}
-    found.violations = {p.name: Found(p, tuple(v["words"])) for p, v in broken.items()}
+    found.violations = {p.name: Violation(p, tuple(v["words"])) for p, v in broken.items()}
     found.complete, found.expanded_levels = coverage["exhausted"], coverage["whole_depth"]
     found.stopped, found.error = coverage["stopped"] or "", coverage["error"] or ""
     cost = report["cost"]

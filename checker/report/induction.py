@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from checker.symbolic.asking import Outcome, Question, Verdict
+    from checker.symbolic.pool import Outcome, Question, Verdict
 
 __all__ = ["answer_of", "as_object", "as_text", "conclusion", "counterexample", "proved_of", "verdict_text"]
 

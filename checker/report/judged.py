@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from traces.judging.gaps import Gap, Where
-    from traces.judging.tally import Tally
+    from traces.judging.totals import Totals
+    from traces.judging.unknowns import Unknown, Where
 
 __all__ = ["QUOTED", "as_json", "as_text"]
 
 QUOTED = 3  # violations of a property that the text quotes
 
 
-def gaps_of(tally: Tally, *names: str) -> list[tuple[str, Gap, Where]]:
+def gaps_of(tally: Totals, *names: str) -> list[tuple[str, Unknown, Where]]:
     """The gaps that leave properties open, in the order of these names; those of `""` are to be said of rows."""
-    from traces.judging.gaps import GAPS
+    from traces.judging.unknowns import GAPS
 
     return [(n, gap, tally.gaps[n, gap.bit]) for n in names for gap in GAPS if (n, gap.bit) in tally.gaps]
 
 
-def as_json(table: Path, tally: Tally, asked: list[str], code: int) -> str:
-    from traces.judging.tally import COUNTS
+def as_json(table: Path, tally: Totals, asked: list[str], code: int) -> str:
+    from traces.judging.totals import COUNTS
 
     return json.dumps(
         {
@@ -46,18 +46,18 @@ def as_json(table: Path, tally: Tally, asked: list[str], code: int) -> str:
     )  # fmt: skip
 
 
-def said_of_rows(tally: Tally) -> list[str]:
+def said_of_rows(tally: Totals) -> list[str]:
     """What is to be said of rows whatever the verdicts are."""
-    from traces.judging.gaps import sentence
+    from traces.judging.unknowns import sentence
 
     return [f"{sentence(gap, where)}." for _, gap, where in gaps_of(tally, "")]
 
 
-def as_text(tally: Tally, asked: list[str]) -> str:
+def as_text(tally: Totals, asked: list[str]) -> str:
     """The counts as a table, then the first violations of each property."""
     from traces.explain.folding import aligned, fitted
-    from traces.judging.gaps import sentence
-    from traces.judging.tally import COUNTS
+    from traces.judging.totals import COUNTS
+    from traces.judging.unknowns import sentence
 
     used = [what for what in COUNTS if what in COUNTS[:3] or any(tally.count(n, what) for n in asked)]
     rows = [("property", *used), *((n, *(f"{tally.count(n, what):,}" for what in used)) for n in asked)]

@@ -1,6 +1,6 @@
 """Steps that a protocol merges on its author's word: named wherever a verdict rests on it.
 
-The hooks of `zabspec/worlds/ordered.py` leave steps out of an exploration. Their condition (no property sees what is
+The hooks of `zabspec/worlds/priority.py` leave steps out of an exploration. Their condition (no property sees what is
 left out, and it changes places with every other step) is not derived from the protocol, so each "holds" that rests on
 them names them.
 """

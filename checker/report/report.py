@@ -19,9 +19,9 @@ from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.report.promises import PAGE, promise_json, promise_text
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property
 from traces.explain.folding import aligned, folded, note
+from zabspec.authoring.unused import unused
 from zabspec.language.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.own.unused import unused
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 

@@ -25,7 +25,7 @@ from zabspec.language.kinds import Kind
 from zabspec.language.notation import value_text
 from zabspec.language.schema import Field
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.simulator.dump import Dump, OwnDump, Process, digest
+from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 __all__ = ["Simulation"]
@@ -49,7 +49,7 @@ class Simulation:
         simulator = self.play(engine, listen, check)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
         if not self.protocol.declared.replicas:
-            own = OwnDump(simulator.cluster.parts.fields, run.nodes)
+            own = FieldDump(simulator.cluster.parts.fields, run.nodes)
             self.fields, self.own, self.bytes = own.of_processes, own.processes(self.state), own.canonical(self.state)
         else:
             dump = Dump(simulator.layout)

@@ -73,7 +73,7 @@ class BmcRequest(Request):
             RequestError: there is no such configuration, trace or step.
         """
         if not self.source:
-            from checker.symbolic.granted import sized
+            from checker.symbolic.assumptions import sized
 
             return sized(self.model.configuration()), ()
         name, _, number = self.source.rpartition(":")
@@ -121,14 +121,14 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
 
 def saved(model: Model, judged: Sequence[Property], broken: Broken, request: BmcRequest) -> Counterexample:
     """Return the run as a trace, verified and saved."""
-    from checker.explore.result import Exploration, Found
+    from checker.explore.result import Exploration, Violation
 
     p, path, trace = broken.properties[0], None, request.trace
     if trace is not None:
         c = model.configuration
         called = c.variant.replace(",", "+") or Path(c.protocol).stem
         path = Path(trace or f"zabcheck-{called}-{p.name}.trace.json")
-    one = Exploration(tuple(judged), violations={p.name: Found(p, broken.schedule)})
+    one = Exploration(tuple(judged), violations={p.name: Violation(p, broken.schedule)})
     return counterexample(model, one, p.name, path, request)
 
 

@@ -13,8 +13,8 @@ from checker.requests.request import at_least
 
 if TYPE_CHECKING:
     from traces.reenact.campaign import Line
-    from traces.reenact.plan import Plan
-    from traces.reenact.reenactment import Run
+    from traces.reenact.plan import ReenactmentPlan
+    from traces.reenact.reenactment import ReenactedRun
 
 __all__ = ["Conformance", "ConformanceRequest", "answer", "known"]
 
@@ -53,7 +53,7 @@ class Conformance:
     def resumed(self, done: int, of: int) -> None:
         """So many runs were played before."""
 
-    def played(self, line: Line, plan: Plan, run: Run) -> None:
+    def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
         """A run is over."""
 
 

@@ -16,7 +16,7 @@ from checker.requests.request import Request, at_least, seconds, solver_seed
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
-    from checker.symbolic.asking import Outcome, Question
+    from checker.symbolic.pool import Outcome, Question
     from invariants.inductive.argument import Argument
     from invariants.registry import Property
     from zabspec.model import Configuration
@@ -97,7 +97,7 @@ class InductRequest(Request):
         Raises:
             RequestError: there is no such configuration.
         """
-        from checker.symbolic.granted import sized
+        from checker.symbolic.assumptions import sized
 
         self.refuse_network()
         return sized(self.whole_configuration())
@@ -118,7 +118,7 @@ class InductRequest(Request):
         Raises:
             RequestError: there is no such protocol, configuration or clause.
         """
-        from checker.symbolic.asking import Question
+        from checker.symbolic.pool import Question
         from invariants.registry import STEP
 
         argument(self.model.protocol)
@@ -148,7 +148,7 @@ def answer(request: InductRequest, progress: Progress | None = None, started: fl
     Raises:
         RequestError: the request is wrong.
     """
-    from checker.symbolic.asking import run
+    from checker.symbolic.pool import run
 
     end = (time.perf_counter() if started is None else started) + request.time_limit
     question = request.question()
@@ -207,7 +207,7 @@ def sorted_out(
     Raises:
         RequestError: there is no such clause.
     """
-    from checker.symbolic.granted import beside
+    from checker.symbolic.assumptions import beside
 
     given = argument(configuration.protocol)
     clauses, judged = [*beside(configuration), *given.clauses], [*given.targets]

@@ -12,8 +12,8 @@ from checker.requests.model import near
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
-    from traces.judging.own import OwnTally
-    from traces.judging.tally import Tally, Unit
+    from traces.judging.own import ObservationTotals
+    from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
 
 __all__ = ["ENGINES", "JudgeRequest", "answer", "judge_user_table", "own_source"]
@@ -78,7 +78,7 @@ def own_source(table: Path, protocol: str) -> Source | None:
     return found
 
 
-def judge_user_table(request: JudgeRequest, source: Source) -> tuple[OwnTally, int]:
+def judge_user_table(request: JudgeRequest, source: Source) -> tuple[ObservationTotals, int]:
     """Judge a table of a user protocol; return the result, and the exit code.
 
     Raises:
@@ -105,7 +105,7 @@ def judge_user_table(request: JudgeRequest, source: Source) -> tuple[OwnTally, i
     return tally, VIOLATED if tally.broken else NO_VERDICT if is_open or not judged else HELD
 
 
-def own_judged(table: Path, source: Source, request: JudgeRequest) -> OwnTally:
+def own_judged(table: Path, source: Source, request: JudgeRequest) -> ObservationTotals:
     """What judging a table of somebody's own protocol comes to, by the engine that was asked for.
 
     Raises:
@@ -132,7 +132,7 @@ def own_judged(table: Path, source: Source, request: JudgeRequest) -> OwnTally:
             raise NoVerdict(str(problem)) from None
 
 
-def answer(request: JudgeRequest) -> tuple[Tally, list[str], int]:
+def answer(request: JudgeRequest) -> tuple[Totals, list[str], int]:
     """Judge a table; nothing is printed. What was found, of which properties, and the exit code.
 
     Raises:
@@ -182,7 +182,7 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
             raise RequestError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
 
 
-def judged(units: list[Unit], request: JudgeRequest) -> Tally:
+def judged(units: list[Unit], request: JudgeRequest) -> Totals:
     """What judging comes to, by the engine that was asked for.
 
     Raises:
@@ -199,7 +199,7 @@ def judged(units: list[Unit], request: JudgeRequest) -> Tally:
         engine = "spark" if request.master is not None or rows > LARGE else "plain"
     with StatusLine() as line:
 
-        def progress(done: int, everything: int, tally: Tally) -> None:
+        def progress(done: int, everything: int, tally: Totals) -> None:
             if line.due():
                 broken = f", {len(tally.violations):,} violations" if tally.violations else ""
                 line.show(f"{done:,} of {everything:,} rows judged ({100 * done // max(1, everything)} %){broken}")
@@ -214,6 +214,6 @@ def judged(units: list[Unit], request: JudgeRequest) -> Tally:
             raise NoVerdict(str(problem)) from None
 
 
-def any_is(tally: Tally, asked: list[str], words: tuple[str, ...]) -> bool:
+def any_is(tally: Totals, asked: list[str], words: tuple[str, ...]) -> bool:
     """Whether any of these is said of a property in any run."""
     return any(tally.count(name, word) for name in asked for word in words)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from checker.explore.result import Limits
     from checker.live.code import LiveCode
     from checker.live.fair_runs import Waits
-    from checker.live.lasso import Told
+    from checker.live.lasso import StarvingRun
     from checker.live.report import LiveReport, Starving
     from checker.live.run import Live, LiveRun
     from traces import Trace
@@ -239,7 +239,9 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
     return starved(Counterexample(text, trouble=trouble, digest=digest, trace=trace))
 
 
-def confirmed(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> tuple[Told, Trace | None, str, str]:
+def confirmed(
+    run: LiveRun, waits: Waits, model: Model, request: LiveRequest
+) -> tuple[StarvingRun, Trace | None, str, str]:
     """A run in steps of the model, its trace if the CPython world and the simulator confirm it, the digest of the
     simulator's dump, and why they do not."""
     from checker.live.lasso import lasso_of

@@ -53,7 +53,7 @@ class ModelRequest(Request):
 
         Args:
             literal: it has the fields that the property `invariant-5-literal` reads.
-            promises: order hooks of the protocol may merge steps (`zabspec/worlds/ordered.py`).
+            promises: order hooks of the protocol may merge steps (`zabspec/worlds/priority.py`).
 
         Raises:
             RequestError: there is no such model.

@@ -10,7 +10,7 @@ from checker.requests.model import near
 from checker.requests.request import Request
 
 if TYPE_CHECKING:
-    from zabspec.timed.planned import Plan
+    from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Disk, Setting
 
 __all__ = ["PlanRequest", "answer"]
@@ -44,7 +44,7 @@ class PlanRequest(Request):
         Raises:
             RequestError: there is no such disk, or a value is outside what the model was validated for.
         """
-        from zabspec.own.authoring import ConfigError
+        from zabspec.authoring.declaration import ConfigError
         from zabspec.timed.planned import check_held
         from zabspec.timed.setting import Setting
 
@@ -86,7 +86,7 @@ class PlanRequest(Request):
         return replace(disk, force=force, spread=force // 4, why=f"{force / 1e6:.3g} ms as you say")
 
 
-def answer(request: PlanRequest) -> tuple[Setting, Plan]:
+def answer(request: PlanRequest) -> tuple[Setting, CapacityPlan]:
     """Simulate the ensemble; return what was simulated, and what came of it.
 
     Raises:

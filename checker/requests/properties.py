@@ -45,7 +45,7 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
 
 def properties_command(protocol: str) -> str:
     """Return the command that lists the properties of a protocol."""
-    from zabspec.own.sources import is_elsewhere
+    from zabspec.authoring.sources import is_elsewhere
 
     return f"`zabcheck properties --protocol {protocol}`" if is_elsewhere(protocol) else "`zabcheck properties`"
 

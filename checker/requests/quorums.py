@@ -62,11 +62,11 @@ class Quorums:
     @property
     def code(self) -> int:
         """The exit code."""
-        from checker.symbolic.solver import Answer
+        from checker.symbolic.solver import SolverAnswer
 
         if self.disjoint:
             return VIOLATED
-        undecided = Answer.UNDECIDED in (self.intersection.answer, *(x.answer for x in self.lemmas))
+        undecided = SolverAnswer.UNDECIDED in (self.intersection.answer, *(x.answer for x in self.lemmas))
         return NO_VERDICT if undecided or not self.has_quorum else HELD
 
     def as_json(self) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from checker.requests.saved import verified_trace
 if TYPE_CHECKING:
     from traces import Trace
     from traces.record.trace import Step
-    from traces.reenact.plan import Plan
-    from traces.reenact.reenactment import Run
+    from traces.reenact.plan import ReenactmentPlan
+    from traces.reenact.reenactment import ReenactedRun
     from traces.reenact.servers import Release
 
 __all__ = ["ReenactRequest", "Reenacted", "Reenacting", "ServersRequest", "answer", "new_folder"]
@@ -110,13 +110,13 @@ class ReenactRequest(ServersRequest):
 class Reenacting:
     """Follows a re-enactment. This one shows nothing."""
 
-    def planned(self, plan: Plan, left_out: Step | None) -> None:
+    def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
         """What will be played, and the step of the trace that is left out."""
 
     def failed(self, sentence: str) -> None:
         """A try in which a step was not seen; another follows."""
 
-    def played(self, plan: Plan, run: Run, number: int, tries: int) -> None:
+    def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
         """A run is over."""
 
 
@@ -129,9 +129,9 @@ class Reenacted:
         folder: what is left.
     """
 
-    plan: Plan
+    plan: ReenactmentPlan
     folder: Path
-    runs: list[Run] = field(default_factory=list)
+    runs: list[ReenactedRun] = field(default_factory=list)
 
     @property
     def agreed(self) -> int:
@@ -213,12 +213,12 @@ def of_row(name: str) -> Trace:
         raise NoVerdict(f"the text has the run of {name} no more: {problem}") from None
 
 
-def leave(folder: Path, tries: int, trace: Trace, plan: Plan, run: Run, name: str) -> None:
+def leave(folder: Path, tries: int, trace: Trace, plan: ReenactmentPlan, run: ReenactedRun, name: str) -> None:
     """Write what stays beside packets, logs and data: the trace, both lanes as text and drawn, and a test in Java."""
     from traces import write_trace
     from traces.reenact.java import as_java, class_name
     from traces.reenact.lanes import drawn_lanes
-    from traces.reenact.told import lanes
+    from traces.reenact.messages import lanes
 
     (folder / "lanes.tsv").write_text(lanes(plan, run))
     (folder / "lanes.svg").write_text(drawn_lanes(folder / f"try{tries}", plan, run))

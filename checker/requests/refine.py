@@ -17,7 +17,7 @@ from checker.requests.request import Request
 from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
-    from checker.bridge.report import BridgeReport
+    from checker.refinement.report import RefinementReport
     from traces import Trace
 
 __all__ = ["RefineRequest", "answer"]
@@ -74,17 +74,17 @@ class RefineRequest(Request):
         self.exploration()
 
 
-def answer(request: RefineRequest, watch: Watch | None = None) -> BridgeReport:
+def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementReport:
     """Explore both protocols side by side.
 
     Raises:
         RequestError: the request is wrong.
         NoVerdict: the run that fails is not one of the interpreter: an error of zabcheck.
     """
-    from checker.bridge.failure import failure
-    from checker.bridge.model import REFINES, Bridged
-    from checker.bridge.report import BridgeReport
     from checker.explore.compiled import Compiled
+    from checker.refinement.failure import failure
+    from checker.refinement.model import REFINES, RefinedModel
+    from checker.refinement.report import RefinementReport
     from checker.report.report import Report
     from invariants import NO_RUNTIME_ERROR
     from traces import TraceError
@@ -95,7 +95,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> BridgeReport:
     search = request.exploration()
     configuration = search.model.configuration()
     try:
-        model = Bridged(configuration)
+        model = RefinedModel(configuration)
     except ConfigError as problem:
         raise RequestError(str(problem)) from None
     if request.time_limit is None:  # which counts this too
@@ -116,7 +116,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> BridgeReport:
             f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck"
         ) from None
     path, trouble = saved(failures[names[0]].trace, request) if names else ("", "")
-    return BridgeReport(model, report, failures, path, trouble)
+    return RefinementReport(model, report, failures, path, trouble)
 
 
 def saved(trace: Trace, request: RefineRequest) -> tuple[str, str]:

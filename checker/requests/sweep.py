@@ -12,10 +12,10 @@ from checker.errors import NoVerdict, RequestError
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
-    from traces.sweep.again import Again
+    from traces.sweep.checksum import CheckedBlock
     from traces.sweep.findings import Finding
     from traces.sweep.grid import Grid
-    from traces.sweep.seal import Sealed
+    from traces.sweep.spot_check import SpotCheck
     from traces.sweep.store import Store
     from traces.sweep.summary import Summary
     from zabspec.simulator.run import Run
@@ -121,7 +121,7 @@ class Swept:
     store: Store
     summary: Summary
     found: tuple[Finding, ...]
-    again: Again
+    again: SpotCheck
     files: tuple[Path, ...]
 
     @property
@@ -183,9 +183,9 @@ class Sweep:
         Raises:
             NoSpark, SparkFailed, NotRepeated, NoVerdict: there is no answer, or only a part of it.
         """
-        from traces.sweep.again import run_again
         from traces.sweep.findings import NotRepeated, findings
         from traces.sweep.report import write_report
+        from traces.sweep.spot_check import run_again
 
         summary, kept = self.run(master)
         self.bar.say("some runs again")
@@ -203,7 +203,7 @@ class Sweep:
         self.bar.stop()
         return Swept(self.store, summary, found, again, files)
 
-    def run(self, master: str) -> tuple[Summary, dict[int, Sealed]]:
+    def run(self, master: str) -> tuple[Summary, dict[int, CheckedBlock]]:
         """Every block that is missing, the summary, and what each block has.
 
         Raises:

@@ -10,7 +10,7 @@ from checker.errors import RequestError
 from checker.requests.request import Request, seconds
 
 if TYPE_CHECKING:
-    from checker.zookeeper.record import Asked
+    from checker.zookeeper.record import RowOutcome
     from checker.zookeeper.rows import Row
 
 __all__ = ["ZookeeperRequest", "answer"]
@@ -50,7 +50,7 @@ class ZookeeperRequest(Request):
         return [r for r in ROWS if not wanted or r.issue in wanted]
 
 
-def answer(request: ZookeeperRequest) -> Iterator[Asked]:
+def answer(request: ZookeeperRequest) -> Iterator[RowOutcome]:
     """Return an iterator that explores a row after another.
 
     Raises:

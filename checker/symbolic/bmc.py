@@ -21,7 +21,7 @@ from typing import Any
 import z3
 
 from checker.symbolic.smt2 import about
-from checker.symbolic.solver import Answer, Result, Solver, interruptibly
+from checker.symbolic.solver import Result, Solver, SolverAnswer, interruptibly
 from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
 from invariants.binding import full_namespace
@@ -118,7 +118,7 @@ def check(
             search.stay_in_range()
             result = search.ask(left())
         found.seconds.append((at, time.perf_counter() - began))
-        if result.answer is Answer.UNDECIDED:
+        if result.answer is SolverAnswer.UNDECIDED:
             found.reason = result.reason
             return found
         if result.model is not None:
@@ -223,7 +223,7 @@ class _Search:
             for wrong, _ in (*self.errors, *self.errors_at_end):
                 bad = or_(bad, wrong)
         if seconds <= 0:
-            return Result(Answer.UNDECIDED, 0.0, reason="out of time")
+            return Result(SolverAnswer.UNDECIDED, 0.0, reason="out of time")
         question = z3.Bool(f"broken in {len(self.run.rounds)}")
         self.solver.add(question == self.z3.truth(bad))
         with about("broken within rounds", f"{len(self.run.rounds):02}"):

@@ -79,9 +79,9 @@ def inductive(
 ) -> tuple[set[str], tuple[str, ...]]:
     """The properties that are inductive with the clauses, none where there are no clauses for the protocol; and the
     flags beside --max-epoch whose ranges some step would leave."""
-    from checker.symbolic.asking import Question, run
-    from checker.symbolic.granted import beside, cut, sized
-    from checker.symbolic.possible import EPOCHS as LAST_EPOCH
+    from checker.symbolic.assumptions import beside, cut, sized
+    from checker.symbolic.enabledness import EPOCHS as LAST_EPOCH
+    from checker.symbolic.pool import Question, run
     from invariants.inductive.argument import argument_of, is_whole
 
     argument, nothing = argument_of(configuration.protocol), (set[str](), ())

@@ -18,8 +18,8 @@ from functools import cached_property
 import z3
 
 from checker.symbolic.smt2 import about
-from checker.symbolic.solver import Answer, Result, Solver
-from checker.symbolic.transition import Action, Transition
+from checker.symbolic.solver import Result, Solver, SolverAnswer
+from checker.symbolic.transition import StepChoice, Transition
 from checker.symbolic.views import View, Views
 from invariants.binding import full_namespace
 from invariants.inductive import datagrams
@@ -73,7 +73,7 @@ class Finding:
 
     clause: str
     move: str
-    answer: Answer
+    answer: SolverAnswer
     seconds: float
     word: int = 0
     before: bytes = b""
@@ -120,7 +120,7 @@ class Induction:
         said = self.views.of_state([*self.every])
         self.known = dict(zip((c.name for c in self.every), said, strict=True))
         self.shape = [c.name for c in self.every if c.name in set(first)]
-        self.made: dict[int, list[Action]] = {}
+        self.made: dict[int, list[StepChoice]] = {}
 
     @cached_property
     def plain(self) -> list[Truth]:
@@ -135,7 +135,7 @@ class Induction:
         words = [word for word in self.transition.guards if self.stands_for_all(word)]
         return [move for word in words for a in self.actions_of(word) for move in self.by_message(a)]
 
-    def actions_of(self, word: int) -> list[Action]:
+    def actions_of(self, word: int) -> list[StepChoice]:
         """A step word with each of its choices, made once."""
         if word not in self.made:
             self.made[word] = self.transition.actions_of(word)
@@ -157,7 +157,7 @@ class Induction:
                 seen.append(value)
         return True
 
-    def by_message(self, action: Action) -> Iterator[Move]:
+    def by_message(self, action: StepChoice) -> Iterator[Move]:
         """The action for each kind of message that it may receive."""
         label, kind = describe(action.word, self.model.protocol), NUMBERED[action.word >> 24 & 255].name
         tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
@@ -172,7 +172,7 @@ class Induction:
     @cached_property
     def unordered(self) -> bool:
         """Whether what is in flight is a bag, and every clause says the same of it in any order: those that look at it
-        go through it by themselves (`zabspec/own/open.py`), and what they say of one message looks at no other."""
+        go through all of it (`zabspec/authoring/reading.py`), and what they say of one message looks at no other."""
         layout, text = self.transition.layout, self.model.protocol.text
         bags = {n for n, f in layout.fields.items() if isinstance(f.kind, Seq) and f.kind.bag}
         looks = [c.holds.__name__ for c in (*self.every, *self.targets)]
@@ -182,11 +182,11 @@ class Induction:
         reads = self.transition.typed.reads
         return bool(bags) and not any(bags & reads[through.get(n, n)] for n in looks if n not in ALIKE)
 
-    def by_word(self, word: int) -> Action:
+    def by_word(self, word: int) -> StepChoice:
         """An action."""
         return self.actions_of(word & (1 << 32) - 1)[word >> 32]
 
-    def action(self, move: Move) -> Action:
+    def action(self, move: Move) -> StepChoice:
         """The action of a move, which its message's kind makes smaller."""
         action = self.by_word(move.word)
         if not move.message:
@@ -242,7 +242,9 @@ class Induction:
         for c in self.clauses:
             good = self.transition.holds(c, initial) is True
             data = b"" if good else self.model.program.initial().key()
-            out.append(Finding(c.name, "", Answer.PROVED if good else Answer.COUNTEREXAMPLE, 0.0, 0, data, data))
+            out.append(
+                Finding(c.name, "", SolverAnswer.PROVED if good else SolverAnswer.COUNTEREXAMPLE, 0.0, 0, data, data)
+            )
         return out
 
     def implied(self) -> list[Finding]:
@@ -264,18 +266,18 @@ class Induction:
         names = set(only) or {p.name for p in (*self.clauses, *self.targets)}
         with about(move.label):
             for action in self.split(move, self.action(move)):
-                names -= {n for n, f in found.items() if f.answer is not Answer.PROVED}
+                names -= {n for n, f in found.items() if f.answer is not SolverAnswer.PROVED}
                 for f in self.ask_case(move, action, names):
                     before = found.get(f.clause)
                     spent = f.seconds + (before.seconds if before is not None else 0.0)
                     found[f.clause] = Finding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
         return list(found.values())
 
-    def split(self, move: Move, action: Action) -> Iterator[Action]:
+    def split(self, move: Move, action: StepChoice) -> Iterator[StepChoice]:
         """The cases of an action: a field of the process that acts is given each value it may have."""
         yield from self.split_by(move, action, list(self.cases.get(move.name, ())))
 
-    def split_by(self, move: Move, action: Action, fields: list[str]) -> Iterator[Action]:
+    def split_by(self, move: Move, action: StepChoice, fields: list[str]) -> Iterator[StepChoice]:
         if not fields:
             yield action
             return
@@ -295,7 +297,7 @@ class Induction:
                 smaller = self.transition.action(move.word, and_(action.guard, case))
                 yield from self.split_by(move, smaller, fields[1:])
 
-    def ask_case(self, move: Move, action: Action, names: set[str]) -> Iterator[Finding]:
+    def ask_case(self, move: Move, action: StepChoice, names: set[str]) -> Iterator[Finding]:
         """The findings of one case of an action, of the clauses named."""
         takes = and_(action.guard, equal(action.error, 0, 32))
         if takes is False:
@@ -327,7 +329,7 @@ class Induction:
             spent = time.perf_counter() - began
             yield Finding(name, move.label, result.answer, spent, move.word, before, after_)
 
-    def may_break(self, action: Action, clause: Property) -> bool:
+    def may_break(self, action: StepChoice, clause: Property) -> bool:
         """Whether a clause looks at a field that an action may change; if it does not, it says after the action what it
         said before."""
         reads = self.transition.typed.reads[clause.holds.__name__]

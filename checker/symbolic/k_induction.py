@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from checker.symbolic.smt2 import about
-from checker.symbolic.solver import Answer, Solver
+from checker.symbolic.solver import Solver, SolverAnswer
 from checker.symbolic.unroll import Unrolling
 from invariants.registry import Property
 from zabspec.language.symbolic_terms import Term, Truth, not_, or_
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["k_inductive"]
 
 
-def k_inductive(induction: Induction, clause: Property, k: int) -> Answer:
+def k_inductive(induction: Induction, clause: Property, k: int) -> SolverAnswer:
     """Whether a clause is kept by the last of k steps, each from a state that satisfies every clause,
     and by each of the first k - 1 from the initial state."""
     from checker.symbolic.bmc import Bounds, check
@@ -25,9 +25,9 @@ def k_inductive(induction: Induction, clause: Property, k: int) -> Answer:
     with about(clause.name, f"of the first {k} steps"):
         based = check(induction.model, [clause], Bounds(k - 1, seconds=seconds, seed=seed, together=False))
     if based.broken:
-        return Answer.COUNTEREXAMPLE
+        return SolverAnswer.COUNTEREXAMPLE
     if based.reason or based.left_range:
-        return Answer.UNDECIDED
+        return SolverAnswer.UNDECIDED
     transition = induction.transition
     run = Unrolling(transition, transition.state, together=False)
     solver = Solver(seconds=seconds, seed=seed, logic="QF_FD")

@@ -21,7 +21,7 @@ from checker.symbolic import smt2
 from checker.symbolic.abandoned import Abandoned, StillBusy, abandon, running, wait_for_abandoned
 from zabspec.room import need_room
 
-__all__ = ["Answer", "Result", "Solver", "SolverError", "ask", "interruptibly"]
+__all__ = ["Result", "Solver", "SolverAnswer", "SolverError", "ask", "interruptibly"]
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class SolverError(Exception):
     """z3 refused a query (a wrong sort, a wrong parameter): a mistake of the one who asked."""
 
 
-class Answer(enum.Enum):
+class SolverAnswer(enum.Enum):
     """What z3 said of a query, which asks whether its assertions have a model."""
 
     PROVED = "proved"  # they have none: what they negate holds
@@ -50,7 +50,7 @@ class Result:
     sufficed) with a proof, `reason` when undecided.
     """
 
-    answer: Answer
+    answer: SolverAnswer
     seconds: float
     model: z3.ModelRef | None = None
     core: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Result:
     @property
     def proved(self) -> bool:
         """The assertions have no model."""
-        return self.answer is Answer.PROVED
+        return self.answer is SolverAnswer.PROVED
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Solver:
         """
         limit = min(LONGEST, self.seconds if seconds is None else seconds)
         if limit <= 0:
-            return Result(Answer.UNDECIDED, 0.0, reason="no time left")
+            return Result(SolverAnswer.UNDECIDED, 0.0, reason="no time left")
         ready()
         self.z3.set("timeout", max(1, int(limit * 1000)))
         started = time.perf_counter()
@@ -177,11 +177,11 @@ class Solver:
     def result_of(self, said: z3.CheckSatResult | None, took: float) -> Result:
         """What z3's word comes to, with the model, the core or the reason."""
         if said == z3.sat:
-            return Result(Answer.COUNTEREXAMPLE, took, model=self.z3.model())
+            return Result(SolverAnswer.COUNTEREXAMPLE, took, model=self.z3.model())
         if said == z3.unsat:
-            return Result(Answer.PROVED, took, core=tuple(str(name) for name in self.z3.unsat_core()))
+            return Result(SolverAnswer.PROVED, took, core=tuple(str(name) for name in self.z3.unsat_core()))
         reason = "out of time" if said is None else plain(self.z3.reason_unknown())
-        return Result(Answer.UNDECIDED, took, reason=reason)
+        return Result(SolverAnswer.UNDECIDED, took, reason=reason)
 
     def whether(self, what: z3.BoolRef, *given: z3.BoolRef, seconds: float | None = None) -> Result:
         """Ask whether the assertions have a model in which something is true, and leave it behind: it is asserted under

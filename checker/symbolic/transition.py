@@ -22,7 +22,7 @@ from zabspec.language.symbolic_statements import SymbolicProgram
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, or_
 from zabspec.model import Model
 
-__all__ = ["Action", "Transition"]
+__all__ = ["StepChoice", "Transition"]
 
 BYTE = 255  # the largest operand of a step word
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
@@ -32,7 +32,7 @@ Emitted: TypeAlias = tuple[Truth, int, n.Integer, n.Integer, n.Integer]  # when 
 
 
 @dataclass(frozen=True)
-class Action:
+class StepChoice:
     """One step word with its choice.
 
     Attributes:
@@ -126,14 +126,14 @@ class Transition:
         return range(max(lo, 0), min(hi, BYTE) + 1)
 
     @cached_property
-    def actions(self) -> list[Action]:
+    def actions(self) -> list[StepChoice]:
         """Every step word and choice, with its effect."""
         return [action for word in self.guards for action in self.actions_of(word)]
 
-    def actions_of(self, word: int) -> list[Action]:
+    def actions_of(self, word: int) -> list[StepChoice]:
         """A step word with each of its choices."""
         guard = self.guards[word]
-        out: list[Action] = []
+        out: list[StepChoice] = []
         choice, most = 0, 1
         while choice < most:
             action = self.action(word | choice << CHOICE, guard)
@@ -145,14 +145,14 @@ class Transition:
             choice += 1
         return out
 
-    def action(self, word: int, guard: Truth, more: Mapping[int, int | bool] | None = None) -> Action:
+    def action(self, word: int, guard: Truth, more: Mapping[int, int | bool] | None = None) -> StepChoice:
         """A step from the states that satisfy a guard; `more`: cells known to hold a value besides."""
         facts = facts_of(guard, self.state) | dict(more or {})
         before = {**self.state, **facts}
         _, (after,) = self.machine.on_states("apply", [before], [word])
         error = after[self.layout.offset("error") << SLOTS]
         changed = (k for k, v in after.items() if v is not before[k] and v != before[k])
-        return Action(word, guard, after, error, facts, frozenset(changed) - self.scratch)
+        return StepChoice(word, guard, after, error, facts, frozenset(changed) - self.scratch)
 
     def scalar(self, values: Values, field: str) -> n.Integer:
         """What a plain integer field holds."""

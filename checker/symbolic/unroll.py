@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from checker.symbolic.transition import Action, Transition
+from checker.symbolic.transition import StepChoice, Transition
 from zabspec.language.symbolic_memory import Values
 from zabspec.language.symbolic_terms import (
     Bits,
@@ -48,7 +48,7 @@ class Round:
         constraints: what must be true of the variables.
     """
 
-    actions: list[Action]
+    actions: list[StepChoice]
     taken: list[Term]
     errors: list[Term | int | bool]
     constraints: list[Truth]
@@ -119,7 +119,7 @@ class Unrolling:
             state[key] = value
         return state
 
-    def apart(self, actions: Sequence[Action], taken: Sequence[Term]) -> Iterable[Truth]:
+    def apart(self, actions: Sequence[StepChoice], taken: Sequence[Term]) -> Iterable[Truth]:
         """Of two steps that depend on each other, one round has one at most."""
         for i, a in enumerate(actions):
             for j in range(i):
@@ -138,7 +138,7 @@ class Unrolling:
                     cause = or_(cause, t)
             yield or_(not_(chosen), cause)
 
-    def dependent(self, a: Action, b: Action) -> bool:
+    def dependent(self, a: StepChoice, b: StepChoice) -> bool:
         return not self.independent[a.word] >> self.places[b.word] & 1
 
     @cached_property

@@ -15,7 +15,7 @@ from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["Asked", "Outcome", "ask", "explored"]
+__all__ = ["Outcome", "RowOutcome", "ask", "explored"]
 
 PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
 
@@ -46,7 +46,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowOutcome:
     """A row, and what the release comes to without its fix, and with it; `split`: in the text that has each step by
     itself."""
 
@@ -111,7 +111,7 @@ def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
     return Outcome(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
 
 
-def ask(row: Row, seconds: float | None, split: bool = False) -> Asked:
+def ask(row: Row, seconds: float | None, split: bool = False) -> RowOutcome:
     """
     Args:
         seconds: how long each of the two explorations may take.
@@ -121,4 +121,4 @@ def ask(row: Row, seconds: float | None, split: bool = False) -> Asked:
     without = explored(configuration(row.release, row.others, budget, split, row.start), row.breaks, seconds)
     mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start)
     repaired = explored(mended, row.breaks, seconds)
-    return Asked(row, without, repaired, split)
+    return RowOutcome(row, without, repaired, split)

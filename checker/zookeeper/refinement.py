@@ -100,7 +100,7 @@ def joined(pieces: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]
     yield last
 
 
-class Asked:
+class RefinementQuery:
     """A question of refinement, and how far it is answered."""
 
     def __init__(self, fine: Model, coarse: Model) -> None:
@@ -206,4 +206,4 @@ def refines(configuration: Configuration, seconds: float | None = None, logged: 
         seconds: how long it may take; then nothing is said.
         logged: ask it of the mutant.
     """
-    return Asked(WithVotes(configuration, logged), Model(configuration)).run(seconds)
+    return RefinementQuery(WithVotes(configuration, logged), Model(configuration)).run(seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.own.authoring import ConfigError
+from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["release_of", "variant_of"]

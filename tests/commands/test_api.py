@@ -26,8 +26,8 @@ from checker.commands.judge import judge
 from checker.commands.simulate import simulate
 from invariants.inductive import CLAUSES
 from tests.patience import HANG
-from zabcheck import language, neighbours
-from zabspec.own import authoring
+from zabcheck import language, shadowed_packages
+from zabspec.authoring import declaration
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS
 
@@ -268,14 +268,14 @@ def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
         "ProtocolError",
     }  # what is made of it, and what goes wrong
     provided = {name for name, value in vars(actor).items() if hasattr(value, "acts")} - {"wrote"}  # nobody calls that
-    assert set(language.__all__) >= (set(authoring.__all__) - own) | provided
+    assert set(language.__all__) >= (set(declaration.__all__) - own) | provided
     assert all(hasattr(language, name) for name in language.__all__)
 
 
 def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
     code = "import sys, zabcheck, zabcheck.pytest_plugin; print(*sorted({n.split('.')[0] for n in sys.modules}))"
     loaded = python("-c", code, cwd=tmp_path, check=True).stdout.split()
-    assert not {*neighbours.PACKAGES, "click", "rich", "llvmlite", "z3", "numpy"} & set(loaded)
+    assert not {*shadowed_packages.PACKAGES, "click", "rich", "llvmlite", "z3", "numpy"} & set(loaded)
 
 
 def test_python_m_is_the_command(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_python_m_is_the_command(tmp_path: Path) -> None:
     assert done.stdout.startswith("Usage: zabcheck export ")
 
 
-@pytest.mark.parametrize("name", neighbours.PACKAGES)
+@pytest.mark.parametrize("name", shadowed_packages.PACKAGES)
 def test_what_stands_in_the_way_of_a_package_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.py").write_text("raise SystemExit('it was run')\n")
     done = python("-m", "zabcheck", "variants", cwd=tmp_path)
@@ -302,8 +302,8 @@ def test_a_shadowed_or_missing_package_is_reported_on_first_use(
     monkeypatch.delitem(vars(zabcheck), "replay", raising=False)
     with pytest.raises(ImportError, match=r"^a module made while running stands in the way"):
         _ = zabcheck.replay
-    monkeypatch.setattr(neighbours, "place", lambda name: "")
-    assert neighbours.in_the_way() == "zabcheck's own package checker is missing: install zabcheck anew"
+    monkeypatch.setattr(shadowed_packages, "place", lambda name: "")
+    assert shadowed_packages.in_the_way() == "zabcheck's own package checker is missing: install zabcheck anew"
 
 
 # --- the plugin of pytest --------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from checker.cli import main
 if __name__ == '__main__':
     if "{early}":
         from checker.requests import restart
-        from zabspec.language import settling
-        restart.SMALL, settling.SETTLE = 30_000, 0.3
+        from zabspec.language import tiered
+        restart.SMALL, tiered.SETTLE = 30_000, 0.3
     sys.exit(main())
 """
 

@@ -18,8 +18,8 @@ from checker.explore.result import Limits
 from invariants import PROPERTIES, properties_of
 from invariants.registry import STEP
 from tests.models import much
+from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
-from zabspec.own.authoring import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
 SMALL = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)

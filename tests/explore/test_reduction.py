@@ -21,7 +21,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_reduced
 from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
-from checker.explore.result import Exploration, Found, Limits
+from checker.explore.result import Exploration, Limits, Violation
 from checker.requests import restart as command
 from invariants import properties_of
 from zabspec.language.footprints import Touch
@@ -302,7 +302,7 @@ def test_what_only_one_search_finds_broken_is_no_verdict(monkeypatch: pytest.Mon
 
     def finds(self: AmpleExplorer, *asked: Any) -> Exploration:
         result = real(self, *asked)
-        result.violations = {"durability": Found(result.properties[0], ())}
+        result.violations = {"durability": Violation(result.properties[0], ())}
         return result
 
     monkeypatch.setattr(AmpleExplorer, "run", finds)

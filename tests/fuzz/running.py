@@ -81,7 +81,7 @@ def load() -> None:
         importlib.import_module(f"checker.commands.{module}")
     for module in (
         "checker.explore.compiled", "checker.explore.breadth_first", "checker.explore.interpret",
-        "checker.report.report", "checker.report.simulated", "checker.symbolic.bmc", "checker.symbolic.asking",
+        "checker.report.report", "checker.report.simulated", "checker.symbolic.bmc", "checker.symbolic.pool",
         "checker.proof.prove", "checker.proof.lemmas", "traces.replay.replay", "traces.shorten.minimise",
         "traces.shorten.realise",
         "traces.judging.judge", "traces.tables.table", "traces.tables.recorded", "traces.sweep.store",

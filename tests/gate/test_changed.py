@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from checker.ci import changed
+from checker.ci.changed import touched
+from checker.ci.configuration import read_matrix
 from checker.cli import main
 from checker.commands.init import START
-from checker.gate import changed
-from checker.gate.changed import touched
-from checker.gate.configuration import read_matrix
 
 MATRIX = """
 baseline = "known.toml"

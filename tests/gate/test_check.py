@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
+from checker.ci import running
+from checker.ci.configuration import read_matrix
 from checker.cli import main
 from checker.commands import check as command
 from checker.commands.init import START
-from checker.gate import running
-from checker.gate.configuration import read_matrix
 from checker.report import progress
 from checker.report.report import Counterexample
 from tests.report.sarif_schema import validator

@@ -16,16 +16,16 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
+from checker.ci import shipped, variants
+from checker.ci.configuration import Check, MatrixError
+from checker.ci.running import asked_by
+from checker.ci.shipped import gallery
+from checker.ci.variants import shown
 from checker.cli import main
-from checker.gate import shipped, variants
-from checker.gate.configuration import Check, MatrixError
-from checker.gate.running import asked_by
-from checker.gate.shipped import gallery
-from checker.gate.variants import shown
 from invariants import PROPERTIES
+from zabspec.authoring.declaration import Variant
+from zabspec.authoring.reading import read_source
 from zabspec.model import Configuration
-from zabspec.own.authoring import Variant
-from zabspec.own.open import open_text
 from zabspec.protocols.registry import PROTOCOLS
 
 TOP = Path(__file__).parents[2]
@@ -56,7 +56,9 @@ def test_every_entry_is_a_valid_request_with_a_claim_and_a_source() -> None:
 def test_every_protocol_and_every_variant_has_an_entry(name: str) -> None:
     own = name.endswith(".py")
     there = (
-        [v.name for v in open_text(str(TOP / "examples" / name)).declared.variants] if own else PROTOCOLS[name].variants
+        [v.name for v in read_source(str(TOP / "examples" / name)).declared.variants]
+        if own
+        else PROTOCOLS[name].variants
     )
     for variant in ("", *there):
         assert list(of_variant(name, variant)), (name, variant)
@@ -278,7 +280,7 @@ def test_the_examples_are_found_where_an_installation_puts_them(
     there = tmp_path / "share/doc/zabcheck/examples"
     there.mkdir(parents=True)
     (there / "paxos.py").touch()
-    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "lib/checker/gate/shipped.py"))
+    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "lib/checker/ci/shipped.py"))
     monkeypatch.setattr(shipped.sysconfig, "get_path", lambda name: str(tmp_path))
     monkeypatch.chdir("/")
     assert Path(os.path.abspath(shipped.examples())) == there

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from checker.ci.changed import lines_that_differ
 from checker.cli import main
 from checker.commands.init import START
-from checker.gate.changed import lines_that_differ
 from checker.report.sarif import Finding, Place, Rule, sarif
 from checker.report.sources import from_top, top_of
 from tests.report.sarif_schema import validator

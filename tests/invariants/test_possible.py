@@ -14,10 +14,10 @@ import pytest
 
 import invariants.inductive.impossible as golden
 from checker.commands.induct import publish
-from checker.symbolic.asking import Outcome, Question, Verdict, clause_named
+from checker.symbolic.enabledness import EPOCHS, Possible, Taken, pattern
 from checker.symbolic.induction import Induction, Move
-from checker.symbolic.possible import EPOCHS, Possible, Taken, pattern
-from checker.symbolic.solver import Answer
+from checker.symbolic.pool import Outcome, Question, Verdict, clause_named
+from checker.symbolic.solver import SolverAnswer
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from tests.patience import HANG
 from zabspec import zab
@@ -115,7 +115,7 @@ NEEDED = [
 def test_without_a_clause_an_error_is_not_excluded(without: str, label: str, error: str):
     weak = possible_of(ONE, without)
     taken = weak.of(move(weak, label))
-    assert taken.answer is Answer.COUNTEREXAMPLE
+    assert taken.answer is SolverAnswer.COUNTEREXAMPLE
     assert [e.startswith(error) for e in taken.errors] == [True]
     whole = usual(ONE)
     assert whole.of(move(whole, label)).errors == ()
@@ -227,7 +227,7 @@ def test_what_is_not_listed_is_no_proof_and_the_clause_is_named(monkeypatch: pyt
 def outcome_told(
     capsys: pytest.CaptureFixture[str], alone: bool = False, as_json: bool = False, **more: Any
 ) -> tuple[int, str]:
-    taken = Taken("abcast(process=0)", Answer.COUNTEREXAMPLE, entered=frozenset(Model(ONE).program.steps), **more)
+    taken = Taken("abcast(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=frozenset(Model(ONE).program.steps), **more)
     outcome = Outcome(Question(ONE, ("links",), alone=alone), [Verdict(clause_named("links"))], [taken])
     code = publish(outcome, as_json)
     return code, capsys.readouterr().out

@@ -50,7 +50,7 @@ from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, needs
 from traces.judging.simulated import judge
 from traces.judging.single_run import judge_rows
-from traces.judging.tally import COUNTS, Unit, judge_unit
+from traces.judging.totals import COUNTS, Unit, judge_unit
 from traces.record.runner import Runner
 from traces.tables.recorded import rows_of_run, rows_of_trace
 from traces.tables.table import OBSERVED, parts_of

@@ -26,7 +26,7 @@ from traces.judging.runs import COLUMNS as IN_BATCH
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.runs import KERNEL, Batch
 from traces.judging.single_run import judge_rows
-from traces.judging.tally import COUNTS, Unit
+from traces.judging.totals import COUNTS, Unit
 from traces.tables.table import COLUMNS, OBSERVED, Rows, parts_of
 
 TABLES = int(os.environ.get("ZABCHECK_TABLES", "200"))

@@ -19,7 +19,7 @@ import traces.judging
 from tests.judging.test_judge_definitions import Made, rows_of
 from traces.judging.blocks_kernel import Sums, sum_blocks
 from traces.judging.kernel import judge_runs
-from traces.judging.memory import Found, Report, Run, Table, room_for
+from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, room_for
 from traces.judging.runs import COLUMNS, Batch
 from traces.tables.table import Rows
 from zabspec.language import RangeError
@@ -64,8 +64,8 @@ def batch_of(seed: int, runs: int) -> Batch:
     return Batch(pa.concat_tables(tables).unify_dictionaries().select(list(COLUMNS)), "random")
 
 
-def judged(kernel: Any, table: Table, run: Run) -> tuple[int, Found, Report]:
-    found, out = Found(most=3), Report()
+def judged(kernel: Any, table: Table, run: JudgedRun) -> tuple[int, FirstRows, RunReport]:
+    found, out = FirstRows(most=3), RunReport()
     return kernel(table, run, out, found, 0, table.rows), found, out
 
 

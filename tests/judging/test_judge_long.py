@@ -20,7 +20,7 @@ from traces.judging.blocks import SHIFT, summary_of
 from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import KERNEL
-from traces.judging.tally import Tally, Unit, judge_unit
+from traces.judging.totals import Totals, Unit, judge_unit
 from traces.tables.table import TableError, parts_of
 
 
@@ -28,7 +28,7 @@ def one_by_one(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -
     return [work(*a) for a in arguments]
 
 
-def both(path: Path, h: History, group: int, shift: int, most: int = 1 << 22) -> tuple[Tally, Tally]:
+def both(path: Path, h: History, group: int, shift: int, most: int = 1 << 22) -> tuple[Totals, Totals]:
     """A history in row groups of so many rows, judged whole and judged as a long one."""
     parts = tuple(parts_of(written(path, [rows_of(h)], longest=group)))
     assert len(parts) == -(-(len(h.events) + 1) // group) or any(p.rows > group for p in parts) is False
@@ -104,7 +104,7 @@ def test_hundreds_of_long_histories_are_judged_as_whole_ones(tmp_path: Path) -> 
 EACH = 4
 
 
-def judged(path: Path, events: list[Abcast | Deliver], group: int = 37, shift: int = EACH) -> tuple[Tally, Verdicts]:
+def judged(path: Path, events: list[Abcast | Deliver], group: int = 37, shift: int = EACH) -> tuple[Totals, Verdicts]:
     h = History(3, tuple(events))
     whole, long = both(path, h, group, shift)
     agree(verdicts_of(whole), verdicts_of(long), "orderly")

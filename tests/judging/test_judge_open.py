@@ -16,13 +16,24 @@ from click.testing import CliRunner, Result
 from checker.cli import main
 from tests.histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Replace, Txn
 from tests.judge_tables import Verdicts, made_up, rows_of, some_moments, verdicts_of, written
-from traces.judging import careful, numbers
-from traces.judging.careful import first_row, judge_carefully, judged_by_care
-from traces.judging.facts import completions, united
-from traces.judging.gaps import ALWAYS_SAID, EVERY, GAPS, TRANSACTIONS, Gap, Where, affected, among, merged, sentence
+from traces.judging import numbers, partial
+from traces.judging.known_facts import completions, united
+from traces.judging.partial import first_row, judge_carefully, judged_by_care
 from traces.judging.runs import BITS, COLUMNS, Batch
 from traces.judging.single_run import judge_rows
-from traces.judging.tally import Tally
+from traces.judging.totals import Totals
+from traces.judging.unknowns import (
+    ALWAYS_SAID,
+    EVERY,
+    GAPS,
+    TRANSACTIONS,
+    Unknown,
+    Where,
+    affected,
+    among,
+    merged,
+    sentence,
+)
 from traces.tables.table import OBSERVED, Rows, schema
 
 A, B, C = Txn(1, 1, 1), Txn(1, 2, 2), Txn(2, 1, 3)
@@ -33,7 +44,7 @@ def rows(*events: Event, nodes: int = 3) -> Rows:
     return rows_of(History(nodes, events))
 
 
-def judged(made: Rows) -> tuple[Verdicts, Tally]:
+def judged(made: Rows) -> tuple[Verdicts, Totals]:
     tally = judge_rows(made, OBSERVED)
     return verdicts_of(tally), tally
 
@@ -180,7 +191,7 @@ def test_a_null_neither_accuses_nor_acquits(what: str) -> None:
     made, name, column = NULLS[what]
     verdicts, tally = judged(made)
     assert verdicts[name] == "open"
-    from traces.judging.gaps import GAPS
+    from traces.judging.unknowns import GAPS
 
     said = {GAPS[bit].column: where for (of, bit), where in tally.gaps.items() if of == name}
     assert set(said) == {column}
@@ -245,7 +256,7 @@ def test_a_partial_run_with_too_many_rows_is_not_judged(most: str, monkeypatch: 
     h = made_up(source, 30, 3, txns=6)
     batch = Batch(rows_of(h, 0, some_moments(source, h)).as_table().select(list(COLUMNS)), "one")
     assert judge_carefully(batch, 0, judged_by_care) is not None
-    monkeypatch.setattr(careful, most, 0)
+    monkeypatch.setattr(partial, most, 0)
     assert judge_carefully(batch, 0, judged_by_care) is None
 
 
@@ -373,7 +384,7 @@ MORE_THAN_NULLS: dict[int, tuple[list[Event], int]] = {
 
 
 @pytest.mark.parametrize("gap", [gap for gap in GAPS if not gap.null], ids=lambda gap: gap.why)
-def test_what_needs_care_is_told_by_the_first_row_that_has_it(gap: Gap) -> None:
+def test_what_needs_care_is_told_by_the_first_row_that_has_it(gap: Unknown) -> None:
     """Rows before it are of its kind, and say nothing that needs care."""
     events, row = MORE_THAN_NULLS[gap.bit]
     batch = Batch(rows(*events).as_table().select(list(COLUMNS)), "one")

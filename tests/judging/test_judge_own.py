@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import zabcheck
 from checker.cli import main
 from tests.judging.own_tables import Row, runs, write
-from traces.judging.own import OwnTally, Seen, judge_own, judge_stretch, stretches_of
+from traces.judging.own import ObservationTotals, Seen, judge_own, judge_stretch, stretches_of
 from traces.tables.own import Source, source_of
 from traces.tables.table import TableError
 
@@ -26,20 +26,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("own")
 
 
-def judged(path: Path) -> OwnTally:
+def judged(path: Path) -> ObservationTotals:
     source = source_of(path)
     assert source is not None
     return judge_own(path, source)
 
 
-def as_dict(tally: OwnTally) -> dict[str, object]:
+def as_dict(tally: ObservationTotals) -> dict[str, object]:
     return {**vars(tally), "counts": {n: {w: k for w, k in c.items() if k} for n, c in tally.counts.items()}}
 
 
 def test_a_table_comes_to_what_its_runs_come_to_alone(folder: Path, tmp_path: Path) -> None:
     made, schema = runs(folder)
     whole = judged(write(tmp_path / "t.parquet", (row for run in made for row in run), schema))
-    apart = OwnTally()
+    apart = ObservationTotals()
     for k, run in enumerate(made):
         apart.add(judged(write(tmp_path / f"{k}.parquet", run, schema)))
         (tmp_path / f"{k}.parquet").unlink()

@@ -17,7 +17,7 @@ from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.runs import COLUMNS as IN_BATCH
 from traces.judging.runs import JUDGED, KERNEL, Batch
 from traces.judging.single_run import judge_rows
-from traces.judging.tally import Unit
+from traces.judging.totals import Unit
 from traces.tables.table import OBSERVED, parts_of
 
 NOT_REACHED = "premise not reached"

@@ -26,7 +26,7 @@ from tests.spark import LocalSpark
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import judge_own, judge_own_on_spark, stretches_of
 from traces.judging.runs import JUDGED, KERNEL
-from traces.judging.tally import COUNTS
+from traces.judging.totals import COUNTS
 from traces.tables.own import source_of
 from traces.tables.table import TableError
 

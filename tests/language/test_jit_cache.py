@@ -22,7 +22,7 @@ from invariants import PROPERTIES
 from tests.models import import_text
 from tests.patience import HANG
 from zabspec.language import jit, source
-from zabspec.language.loaded import digest_of
+from zabspec.language.cache_key import digest_of
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 

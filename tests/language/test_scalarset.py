@@ -10,9 +10,9 @@ from types import FunctionType, ModuleType
 
 import pytest
 
-from checker.bridge.model import Bridged
 from checker.explore.symmetry import CALLERS, DECODERS, asymmetry, found_in
-from checker.symbolic import asking
+from checker.refinement.model import RefinedModel
+from checker.symbolic import pool
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.inductive import CLAUSES
@@ -106,7 +106,7 @@ def test_the_variants_of_zab_have_symmetry(variant: str) -> None:
 
 
 def test_the_bridge_has_symmetry() -> None:
-    model = Bridged(Configuration(partitions=1))
+    model = RefinedModel(Configuration(partitions=1))
     assert [a.sentence() for a in found_in(model, model.properties)] == []
 
 
@@ -123,17 +123,17 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
     """A handful of the package's own, and only beside them may they be called."""
     names = {f"{f.__module__}.{f.__name__}" for f in DECODERS}
     assert names == {
-        "zabspec.worlds.scratch.any_step",
-        "zabspec.worlds.scratch.no_steps",
-        "zabspec.worlds.scratch.emit",
-        "zabspec.worlds.scratch.emit_alone",
-        "zabspec.worlds.scratch.emit_which",
-        "zabspec.worlds.scratch.emit_inside",
-        "zabspec.worlds.scratch.emit_nobodys",
-        "zabspec.worlds.scratch.process_in",
-        "zabspec.worlds.scratch.peer_in",
-        "zabspec.worlds.inside.emit_inside_with",
-        "zabspec.worlds.inside.peer_inside",
+        "zabspec.worlds.step_annotations.any_step",
+        "zabspec.worlds.step_annotations.no_steps",
+        "zabspec.worlds.step_annotations.emit",
+        "zabspec.worlds.step_annotations.emit_alone",
+        "zabspec.worlds.step_annotations.emit_which",
+        "zabspec.worlds.step_annotations.emit_inside",
+        "zabspec.worlds.step_annotations.emit_nobodys",
+        "zabspec.worlds.step_annotations.process_in",
+        "zabspec.worlds.step_annotations.peer_in",
+        "zabspec.worlds.crash_within.emit_inside_with",
+        "zabspec.worlds.crash_within.peer_inside",
         "zabspec.worlds.storage.may_fail_electing",
         "zabspec.worlds.connections.may_elect",
         "zabspec.worlds.connections.elect",
@@ -141,13 +141,13 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "zabspec.worlds.connections.emit_cuts",
         "zabspec.worlds.connections.cuts",
         "zabspec.worlds.connections.part",
-        "checker.bridge.masks.is_in",
-        "checker.bridge.masks.mask_of",
-        "checker.bridge.masks.anybody",
-        "checker.bridge.masks.any_of_latest",
+        "checker.refinement.masks.is_in",
+        "checker.refinement.masks.mask_of",
+        "checker.refinement.masks.anybody",
+        "checker.refinement.masks.any_of_latest",
     }
-    worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "inside", "ordered", "storage")}
-    assert set(CALLERS) == worlds | {"checker.bridge.mapping"}
+    worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "crash_within", "priority", "storage")}
+    assert set(CALLERS) == worlds | {"checker.refinement.mapping"}
     assert all(d.why for d in DECODERS.values())
 
 
@@ -200,14 +200,14 @@ def test_the_edit_of_the_issue_is_told_apart_wherever_it_hides(monkeypatch: pyte
 
 def test_an_induction_asks_about_every_process_where_they_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of actions that are renamings of each other one is asked about, unless the text tells processes apart."""
-    question = asking.Question(Configuration(nodes=2, txns=1), (CLAUSES[0].name,), (), (), 9.0, 0, 1)
-    assert asking.told_apart(question) == ""
-    labels = {m.label for m in asking.induction(question).moves}
+    question = pool.Question(Configuration(nodes=2, txns=1), (CLAUSES[0].name,), (), (), 9.0, 0, 1)
+    assert pool.told_apart(question) == ""
+    labels = {m.label for m in pool.induction(question).moves}
     assert "timeout(process=0)" in labels
     assert "timeout(process=1)" not in labels
-    monkeypatch.setattr(asking, "told_apart", lambda question: "the text tells processes apart: somewhere")
-    assert "timeout(process=1)" in {m.label for m in asking.induction.__wrapped__(question).moves}
-    assert asking.moves_of(question)[0] == "the text tells processes apart: somewhere"
+    monkeypatch.setattr(pool, "told_apart", lambda question: "the text tells processes apart: somewhere")
+    assert "timeout(process=1)" in {m.label for m in pool.induction.__wrapped__(question).moves}
+    assert pool.moves_of(question)[0] == "the text tells processes apart: somewhere"
 
 
 # --- the schema, and who is trusted ------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_schema_in_which_renaming_does_not_reach_every_process_is_told(what: s
 
 def test_the_world_is_not_the_world_by_its_name(tmp_path: Path) -> None:
     """A function with a module that says it is the world's may not call what reads processes as numbers."""
-    text = "from zabspec.worlds.scratch import process_in\n\n\ndef f(s: State, word: int) -> int:\n"
+    text = "from zabspec.worlds.step_annotations import process_in\n\n\ndef f(s: State, word: int) -> int:\n"
     module = import_text(tmp_path, "posing", HEAD + text + "    return s.role[process_in(word)]\n")
     module.f.__module__ = CALLERS[0]
     model = Model(Configuration())

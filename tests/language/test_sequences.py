@@ -15,9 +15,9 @@ from checker.symbolic.bmc import Bounds, check
 from invariants import properties_of
 from traces import build_trace
 from traces.replay.replay import replay
+from zabspec.authoring.declaration import ProtocolError
 from zabspec.language import LanguageError
 from zabspec.model import Configuration, Model
-from zabspec.own.authoring import ProtocolError
 
 TEXT = '''"""Numbers that are kept, copied and compared."""
 

@@ -19,8 +19,8 @@ from checker.search.code import SearchCode
 from checker.search.search import Search
 from tests.models import DEFAULT
 from tests.patience import HANG
-from zabspec.language import jit, settling
-from zabspec.language.settling import Settling
+from zabspec.language import jit, tiered
+from zabspec.language.tiered import TieredCode
 from zabspec.model import Configuration, Model
 from zabspec.simulator.plan import Run
 from zabspec.simulator.run import Simulator, rooms
@@ -52,17 +52,19 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return done
 
 
-def numbers(text: str, key: str = "key") -> Settling:
-    return Settling(key, lambda: (f"define i64 @f() {{\n  ret i64 {text}\n}}\n", {"fact": text}), lambda _: {"more": 1})
+def numbers(text: str, key: str = "key") -> TieredCode:
+    return TieredCode(
+        key, lambda: (f"define i64 @f() {{\n  ret i64 {text}\n}}\n", {"fact": text}), lambda _: {"more": 1}
+    )
 
 
 def test_code_that_has_worked_for_long_is_made_thoroughly(folder: Path, ways: list[bool]) -> None:
     """Quick code until it has worked for `SETTLE` seconds in all, thorough code then, and for who comes next."""
     one = numbers("7")
     assert not one.code.thorough and not one.settled
-    assert not one.worked(0.6 * settling.SETTLE) and ways == [False]
+    assert not one.worked(0.6 * tiered.SETTLE) and ways == [False]
     before = one.code
-    assert one.worked(0.6 * settling.SETTLE) and ways == [False, True]
+    assert one.worked(0.6 * tiered.SETTLE) and ways == [False, True]
     assert one.settled and one.code.thorough and one.code is not before
     assert one.code.facts == before.facts == {"fact": "7", "more": 1}
     assert not one.worked(1e6) and ways == [False, True]
@@ -74,21 +76,21 @@ def test_code_that_has_worked_for_long_is_made_thoroughly(folder: Path, ways: li
 def test_quick_code_is_kept_too(folder: Path, ways: list[bool]) -> None:
     numbers("7")
     assert not numbers("7").settled and ways == [False]
-    assert Settling("key", lambda: ("", {}), lambda _: {}, quick=True).code.facts["fact"] == "7"
+    assert TieredCode("key", lambda: ("", {}), lambda _: {}, quick=True).code.facts["fact"] == "7"
 
 
 def test_who_wants_thorough_code_has_it_at_once(folder: Path, ways: list[bool]) -> None:
     numbers("7")
     text = "define i64 @f() {\n  ret i64 7\n}\n"
-    assert Settling("key", lambda: (text, {}), lambda _: {}, quick=False).code.thorough
+    assert TieredCode("key", lambda: (text, {}), lambda _: {}, quick=False).code.thorough
     assert ways == [False, True]
 
 
 def test_the_rest_of_a_time_limit_is_not_spent_on_compiling(folder: Path, ways: list[bool]) -> None:
     one = numbers("7")
-    assert not one.worked(10, left=settling.AHEAD * settling.SETTLE - 0.1)
+    assert not one.worked(10, left=tiered.AHEAD * tiered.SETTLE - 0.1)
     assert not one.settled and ways == [False]
-    assert one.worked(0, left=settling.AHEAD * settling.SETTLE)
+    assert one.worked(0, left=tiered.AHEAD * tiered.SETTLE)
 
 
 def test_code_of_another_text_is_not_taken(folder: Path) -> None:
@@ -116,7 +118,7 @@ def test_an_exploration_that_changes_code_on_the_way_finds_the_same(
     monkeypatch.setattr(breadth_first, "BETWEEN", 0.0)  # it looks at the clock after each level, short as they are
 
     def explored(settle: float) -> tuple[Exploration, bool]:
-        monkeypatch.setattr(settling, "SETTLE", settle)
+        monkeypatch.setattr(tiered, "SETTLE", settle)
         code = (Reducing if reduced else Compiled)(model, DEFAULT, True)
         assert not code.code.thorough
         found = (ReducedExplorer if reduced else Explorer)(code, 1).run(Limits(depth=14), True)  # type: ignore[arg-type]
@@ -156,7 +158,7 @@ def test_a_simulated_run_that_changes_code_on_the_way_ends_the_same(
     run = Run(nodes=3, seed=7, rounds=400, proposals=8)
 
     def ended(settle: float, engine: str = "compiled") -> bytes:
-        monkeypatch.setattr(settling, "SETTLE", settle)
+        monkeypatch.setattr(tiered, "SETTLE", settle)
         simulator = Simulator(next(rooms(run, False)), engine)
         simulator.begin(run)
         simulator.advance(run.rounds)

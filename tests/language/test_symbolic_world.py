@@ -12,8 +12,8 @@ import pytest
 import z3
 
 from checker.explore.compiled import full_namespace
-from checker.symbolic.solver import Answer, Solver
-from checker.symbolic.transition import Action, Transition
+from checker.symbolic.solver import Solver, SolverAnswer
+from checker.symbolic.transition import StepChoice, Transition
 from tests.models import CONFIGURATIONS, USUAL, compiled, model, much, walked
 from tests.patience import HANG
 from tests.symbolic_states import Z3Text, fill, random_state
@@ -127,13 +127,13 @@ class Both:
         """Whether a state that follows nobody did not make the word up (its operand is -1)."""
         return not word >> 63 and (word >> 8 & 0xFF) < 128 and (word >> 16 & 0xFF) < 128
 
-    def state_that_allows(self, action: Action) -> bytes | None:
+    def state_that_allows(self, action: StepChoice) -> bytes | None:
         """A state in which a step is possible, if there is one: z3 says so."""
         solver = Solver(seconds=HANG, logic="QF_FD")
         legal = well_formed(self.layout, self.transition.state)
         solver.add(*(self.terms.truth(t) for t in (*legal, action.guard)))
         result = solver.check()
-        assert result.answer is not Answer.UNDECIDED
+        assert result.answer is not SolverAnswer.UNDECIDED
         if result.model is None:
             return None
         values = values_of(self.layout, b"")

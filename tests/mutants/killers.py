@@ -91,7 +91,9 @@ KILLERS = (
         ("zabspec/worlds/actor.py",), (PAPER, "tests/worlds/test_datagrams.py", GOLDEN), without=(*ZAB, "ordered"),
         dearest=1.0,
     ),
-    Killers(("zabspec/worlds/scratch.py",), (PAPER, GOLDEN, TRACES), without=(*RARE, *LAB, "[three]"), dearest=0.5),
+    Killers(
+        ("zabspec/worlds/step_annotations.py",), (PAPER, GOLDEN, TRACES), without=(*RARE, *LAB, "[three]"), dearest=0.5
+    ),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/worlds/test_datagrams.py", GOLDEN), without=ZAB),
     Killers(("invariants/inductive/impossible.py",), ("tests/invariants/test_possible.py",), plain=True),
     Killers(("invariants/inductive/*.py",), ("tests/invariants/test_clauses.py",), dearest=60.0),
@@ -107,7 +109,7 @@ KILLERS = (
         late=(*RARE, "[datagrams]", "more_steps_than"),
     ),
     Killers(
-        ("checker/explore/sleep_kernel.py", "checker/explore/narrow_kernel.py", "checker/explore/forget_kernel.py",
+        ("checker/explore/sleep_kernel.py", "checker/explore/ample_kernel.py", "checker/explore/ghost_kernel.py",
          "checker/explore/ample.py"),
         ("tests/explore/test_forgetting.py", "tests/explore/test_reduction.py", "tests/explore/test_ample.py"),
         dearest=8.0,

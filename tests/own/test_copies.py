@@ -237,7 +237,7 @@ def nobody_is_established(s: State) -> bool:
 
 
 @pytest.mark.slow(seconds=6)
-def test_replicas_are_judged_by_the_papers_and_by_what_their_own_file_says(tmp_path: Path) -> None:
+def test_replicas_are_judged_by_the_papers_and_by_their_own_file(tmp_path: Path) -> None:
     """Explored and simulated alike; a property of its own is looked at after each event of a tick."""
     copied = copy_of("zab", tmp_path, CLAIMS)
     flags = (

@@ -12,17 +12,17 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.commands.init import START
 from checker.report.induction import answer_of, as_text
-from checker.symbolic import asking
-from checker.symbolic.asking import Outcome, Question, Verdict
+from checker.symbolic import pool
+from checker.symbolic.assumptions import beside, sized
 from checker.symbolic.counterexample import rows
-from checker.symbolic.granted import beside, sized
-from checker.symbolic.solver import Answer
+from checker.symbolic.pool import Outcome, Question, Verdict
+from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
 from invariants.inductive.argument import argument_of
+from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.sentences import sentence_of
 from zabspec.model import Configuration, Model
-from zabspec.own.authoring import ProtocolError
 
 TEXT = START.read_text(encoding="utf-8")
 WHY, VARIANT = "# --- why: an inductive invariant", "# --- with one rule changed"
@@ -47,20 +47,20 @@ def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams",
     c = sized(Configuration(path, nodes=nodes, network=network, **more))  # type: ignore[arg-type]
     argument = argument_of(path)
     assert argument is not None
-    for kept in (asking.induction, asking.possible, asking.told_apart):
+    for kept in (pool.induction, pool.possible, pool.told_apart):
         kept.cache_clear()  # of the file as it was
     clauses = tuple(p.name for p in (*beside(c), *argument.clauses))
     question = Question(c, clauses, targets=tuple(p.name for p in argument.targets))
     verdicts = {p.name: Verdict(p) for p in question.named((*clauses, *question.targets))}
     outcome = Outcome(question, list(verdicts.values()))
-    moves = asking.induction(question).moves
+    moves = pool.induction(question).moves
     for k in (-1, *(k for k, m in enumerate(moves) if only in m.label)):
-        taken, findings = asking.answer((question, k))
+        taken, findings = pool.answer((question, k))
         outcome.taken.append(taken)
-        asking.note(verdicts, findings)
+        pool.note(verdicts, findings)
     for v in outcome.verdicts:
         if v.failing is not None:
-            v.fields = tuple(rows(asking.induction(question), v.failing))
+            v.fields = tuple(rows(pool.induction(question), v.failing))
     return outcome
 
 
@@ -329,10 +329,10 @@ def test_where_there_was_no_time_to_list_the_steps_nothing_is_proved(written, mo
         def results(self, waiting: dict[str, object]) -> Iterator[tuple[str, object]]:
             for key in list(waiting):
                 del waiting[key]
-                yield key, (asking.Taken("", Answer.COUNTEREXAMPLE), [])
+                yield key, (pool.Taken("", SolverAnswer.COUNTEREXAMPLE), [])
 
-    monkeypatch.setattr(asking, "Workers", Late)
+    monkeypatch.setattr(pool, "Workers", Late)
     question = Question(Configuration(written(), nodes=2), ("one-decision", "agreement"))
-    outcome = asking.run(question, 1, 1.0)
+    outcome = pool.run(question, 1, 1.0)
     assert [v.word for v in outcome.verdicts] == ["undecided", "undecided"]
     assert answer_of(outcome) == ("undecided", 3)

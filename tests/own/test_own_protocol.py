@@ -22,10 +22,10 @@ from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.vacuous import vacuous
 from invariants import Property, binding, properties_of
+from zabspec.authoring.checks import SIMULATED
+from zabspec.authoring.unused import unused
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.own.unused import unused
-from zabspec.own.vetting import SIMULATED
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
 

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.commands.init import START
+from zabspec.authoring.declaration import ProtocolError
+from zabspec.authoring.unused import unused
 from zabspec.model import Configuration, Model
-from zabspec.own.authoring import ProtocolError
-from zabspec.own.unused import unused
 
 TEXT = START.read_text(encoding="utf-8")
 CONNECTED = (Path(__file__).parent / "texts" / "one_value.py").read_text(encoding="utf-8")

@@ -27,8 +27,8 @@ BY_NAME = {
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],
     "zabcheck": [("zabcheck", module) for module in zabcheck.PLACES.values()],
-    "zabspec.own.texts": [("zabspec.own.texts", module) for module in NAMES.values()],
-    "zabspec.own.open": [("zabspec.own.open", str(d.variants)) for d in DECLARED],
+    "zabspec.authoring.files": [("zabspec.authoring.files", module) for module in NAMES.values()],
+    "zabspec.authoring.reading": [("zabspec.authoring.reading", str(d.variants)) for d in DECLARED],
     "zabspec.protocols.registry": [("zabspec.protocols.registry", d.oracle) for d in DECLARED if d.oracle],
     "zabspec.live.phase": [("zabspec.live.phase", d.progress) for d in DECLARED],
 }

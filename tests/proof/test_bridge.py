@@ -20,24 +20,24 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from checker.bridge import actions as stubs
-from checker.bridge import mapping
-from checker.bridge.failure import failure
-from checker.bridge.model import CLAUSE, REFINES, Bridged
-from checker.bridge.table import attempt_of, instance_of, table_of
+from checker.ci.variants import shown
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.gate.variants import shown
 from checker.proof.finite import Table
 from checker.proof.meaning import meaning
 from checker.proof.stepping import Step, beginning, step, truth
+from checker.refinement import actions as stubs
+from checker.refinement import mapping
+from checker.refinement.failure import failure
+from checker.refinement.model import CLAUSE, REFINES, RefinedModel
+from checker.refinement.table import attempt_of, instance_of, table_of
 from invariants.binding import bound
 from tests.patience import ended, until_cpu
 from zabspec.abstract.logic import FALSE, HISTORY, PROCESS, QUORUM, Sort
-from zabspec.abstract.protocol import Action, Definition
+from zabspec.abstract.protocol import AbstractAction, Definition
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.language import SetOf, StateView
 from zabspec.language.lang import AnyMessage, Node, State
@@ -54,7 +54,7 @@ AGAIN = 63  # beside the numbers of the steps
 
 @cache
 def compiled(configuration: Configuration, symmetry: bool = True) -> Compiled:
-    model = Bridged(configuration)
+    model = RefinedModel(configuration)
     return Compiled(model, model.properties, symmetry)
 
 
@@ -62,7 +62,7 @@ def explored(configuration: Configuration, symmetry: bool = True, **limits: Any)
     return Explorer(compiled(configuration, symmetry), 1).run(Limits(**limits))
 
 
-def fault_of(model: Bridged, s: Any) -> tuple[str, str]:
+def fault_of(model: RefinedModel, s: Any) -> tuple[str, str]:
     found = model.fault(s.fault)
     return found.action, found.what
 
@@ -72,7 +72,7 @@ def fault_of(model: Bridged, s: Any) -> tuple[str, str]:
 
 @cache
 def names_of(configuration: Configuration) -> dict[str, Any]:
-    return bound(Bridged(configuration))
+    return bound(RefinedModel(configuration))
 
 
 @cache
@@ -121,7 +121,7 @@ def reachable() -> tuple[bytes, ...]:
     return tuple(out)
 
 
-def shaken(model: Bridged, data: bytes, source: random.Random, flips: int) -> StateView:
+def shaken(model: RefinedModel, data: bytes, source: random.Random, flips: int) -> StateView:
     """The state with some facts of the abstract one turned over: most of these no run reaches."""
     s = StateView(model.program.layout, data)
     fields = [f for f in model.program.schema.fields if f.name.startswith("a_")]
@@ -141,7 +141,7 @@ def shaken(model: Bridged, data: bytes, source: random.Random, flips: int) -> St
     return one_beginning(model, s)
 
 
-def one_beginning(model: Bridged, s: StateView) -> StateView:
+def one_beginning(model: RefinedModel, s: StateView) -> StateView:
     """What is said of the beginning is said with every process alike."""
     for f in model.program.schema.fields:
         sizes = model.program.layout.axis_sizes(f)
@@ -176,7 +176,7 @@ def test_the_generated_clauses_are_the_invariant_as_the_proof_reads_it() -> None
     """In reachable states and in states that no run reaches, in machine code and in CPython."""
     code, source = compiled(USUAL), random.Random(3)
     model, names = code.model, names_of(USUAL)
-    assert isinstance(model, Bridged)
+    assert isinstance(model, RefinedModel)
     broken = dict.fromkeys((c.name for c in model.clauses), 0)
     for data in source.sample(reachable(), 8):
         for flips in (0, 12, 60, 150):
@@ -191,7 +191,7 @@ def test_the_generated_clauses_are_the_invariant_as_the_proof_reads_it() -> None
     assert all(broken.values()), [name for name, count in broken.items() if not count]
 
 
-def arguments(model: Bridged, action: Action, source: random.Random) -> tuple[tuple[int, ...], list[int]]:
+def arguments(model: RefinedModel, action: AbstractAction, source: random.Random) -> tuple[tuple[int, ...], list[int]]:
     """Arguments of an action, as the proof numbers them and as the text takes them."""
     instance = instance_of(model)
     numbers, values = [], []
@@ -202,7 +202,7 @@ def arguments(model: Bridged, action: Action, source: random.Random) -> tuple[tu
     return tuple(numbers), values
 
 
-def as_text(model: Bridged, sort: Sort, k: int) -> list[int]:
+def as_text(model: RefinedModel, sort: Sort, k: int) -> list[int]:
     if sort in (PROCESS, HISTORY):
         return [k]
     if sort == QUORUM:
@@ -212,9 +212,9 @@ def as_text(model: Bridged, sort: Sort, k: int) -> list[int]:
 
 @pytest.mark.slow(seconds=5)
 @pytest.mark.parametrize("action", ZAB.actions, ids=lambda a: a.name)
-def test_the_generated_action_is_the_action_as_the_proof_reads_it(action: Action) -> None:
+def test_the_generated_action_is_the_action_as_the_proof_reads_it(action: AbstractAction) -> None:
     """The same guard refuses, and the same state comes of it, whether the guards hold or not."""
-    model, names, source = Bridged(USUAL), names_of(USUAL), random.Random(action.name)
+    model, names, source = RefinedModel(USUAL), names_of(USUAL), random.Random(action.name)
     refused = set()
     for flips in (0, 0, 4, 20, 60):
         for data in source.sample(reachable(), 7):
@@ -239,14 +239,14 @@ def assert_same(found: Table, expected: Table) -> None:
 
 
 def test_both_begin_as_the_proof_says() -> None:
-    model = Bridged(USUAL)
+    model = RefinedModel(USUAL)
     table = table_of(model, model.program.initial())
     assert_same(table, beginning(ZAB, table))
 
 
 def test_the_stubs_say_what_is_generated() -> None:
     """Names and parameters of `actions.py`, which the mapping is read with."""
-    functions = Bridged(PAIR)._functions
+    functions = RefinedModel(PAIR)._functions
     said = {n: f for n, f in vars(stubs).items() if isinstance(f, FunctionType) and f.__module__ == stubs.__name__}
     generated = {n for n in functions if n.startswith("abstract_")}
     assert generated == {n for n in said if n.startswith("abstract_")}
@@ -274,7 +274,7 @@ def test_zab_refines_with_three_processes() -> None:
 @pytest.mark.slow(seconds=2)
 def test_the_bridge_leaves_the_executable_protocol_as_it_is() -> None:
     """The product has the same steps: projected to the plain fields, the same states."""
-    plain, both = Model(PAIR), Bridged(PAIR)
+    plain, both = Model(PAIR), RefinedModel(PAIR)
     names = [f.name for f in plain.program.schema.fields if f.role.value != "scratch"]
 
     def seen(model: Model) -> set[bytes]:
@@ -290,7 +290,7 @@ def test_the_bridge_leaves_the_executable_protocol_as_it_is() -> None:
 
 @pytest.mark.slow
 def test_both_engines_find_the_same() -> None:
-    model = Bridged(PAIR)
+    model = RefinedModel(PAIR)
     slow = Interpreter(model, model.properties, True).run(Limits(depth=14))
     fast = explored(PAIR, depth=14)
     assert (slow.levels, slow.step_counts, slow.witnessed) == (fast.levels, fast.step_counts, fast.witnessed)
@@ -310,7 +310,7 @@ UNSAFE = {
 
 @pytest.mark.parametrize("name", UNSAFE)
 def test_an_unsafe_variant_does_not_refine(name: str) -> None:
-    model = Bridged(shown("zab")[name].configuration)
+    model = RefinedModel(shown("zab")[name].configuration)
     r = Interpreter(model, model.properties[:1], False).run(Limits())
     words = r.violations[REFINES].schedule
     names, s = bound(model), model.program.initial()
@@ -339,7 +339,7 @@ def test_what_breaks_is_told() -> None:
 
 def caught(overrides: Mapping[str, FunctionType] | None = None, theory: Theory = ZAB) -> bool:
     """Whether a walk breaks the bridge with something changed in it; clauses are the sound ones, in machine code."""
-    model, code = Bridged(USUAL, replace(theory, clauses=()), overrides), compiled(USUAL)
+    model, code = RefinedModel(USUAL, replace(theory, clauses=()), overrides), compiled(USUAL)
     assert model.program.schema == code.model.program.schema
     names = bound(model)
     for words in walks():
@@ -435,7 +435,7 @@ UPDATES = [(a, symbol) for a in ZAB.actions for symbol in a.updates]
 
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("action", "symbol"), UPDATES, ids=lambda x: x.name)
-def test_a_missing_update_is_caught(action: Action, symbol: Any) -> None:
+def test_a_missing_update_is_caught(action: AbstractAction, symbol: Any) -> None:
     """Each update of each action: it is what a later guard, a clause or the executable state asks for."""
     fewer = replace(action, updates={s: d for s, d in action.updates.items() if s != symbol})
     assert caught(theory=with_action(fewer))
@@ -445,13 +445,13 @@ def test_a_missing_update_is_caught(action: Action, symbol: Any) -> None:
 @pytest.mark.parametrize(
     ("action", "guard"), [(a, g) for a in ZAB.actions for g in a.guards], ids=lambda x: getattr(x, "name", x)
 )
-def test_every_guard_is_asked(action: Action, guard: str) -> None:
+def test_every_guard_is_asked(action: AbstractAction, guard: str) -> None:
     """A guard that never holds refuses a step that zab takes."""
     never = replace(action, guards={**action.guards, guard: FALSE})
     assert caught(theory=with_action(never))
 
 
-def with_action(changed: Action) -> Theory:
+def with_action(changed: AbstractAction) -> Theory:
     return replace(ZAB, actions=tuple(changed if a.name == changed.name else a for a in ZAB.actions))
 
 
@@ -529,7 +529,7 @@ def test_wrong_questions(words: tuple[str, ...], sentence: str) -> None:
 
 def test_there_is_no_bridge_from_another_protocol() -> None:
     with pytest.raises(ConfigError, match="there is none for db19"):
-        Bridged(Configuration(protocol="db19"))
+        RefinedModel(Configuration(protocol="db19"))
 
 
 @pytest.mark.slow

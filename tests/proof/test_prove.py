@@ -19,8 +19,8 @@ from checker.proof.prove import Proof, prove, sound, text, witnesses
 from checker.proof.queries import Prover, Query
 from checker.proof.run_text import Refused, take
 from checker.proof.search import Search
-from checker.proof.stepping import Run, SearchError, Step, may, truth
-from checker.symbolic.solver import Answer
+from checker.proof.stepping import ProofRun, SearchError, Step, may, truth
+from checker.symbolic.solver import SolverAnswer
 from tests.models import much
 from tests.patience import HANG
 from zabspec.abstract.connections import CHANNELS, CONNECTED
@@ -63,10 +63,10 @@ def broken(name: str, seed: int, limit: float) -> Broken:
 def test_everything_is_proved_under_any_seed(seed):
     proof = proved(seed, 10.0)
     assert proof.held
-    assert {o.answer for o in proof.outcomes} == {Answer.PROVED}
+    assert {o.answer for o in proof.outcomes} == {SolverAnswer.PROVED}
     # the table of needs is fresh: nothing had to be asked a second time with all hypotheses
     assert [o.query.key for o in proof.asked if o.fallback] == []
-    assert {o.answer for o in proof.connections} == {Answer.PROVED}
+    assert {o.answer for o in proof.connections} == {SolverAnswer.PROVED}
     assert [o.query.clause for o in proof.connections if o.query.kind == "initiation"] == [c.name for c in CHANNELS]
     derived = {(o.query.action, o.query.clause) for o in proof.connections if o.query.kind == "derived"}
     assert derived == {(a, guard) for a in ("f.2.1", "f.3.2") for guard in ("sent", "fifo")}
@@ -103,20 +103,20 @@ def test_a_false_property_is_not_proved(prover):
     false = Clause("all agree on their promises", forall(lambda p, g: promised(p) == promised(g)), "")
     claim = replace(ZAB, properties=(false,))
     claimed = Prover(claim, seconds=0.5)  # a true one takes some hundredths
-    assert claimed.ask(next(iter(claimed.implied()))).answer is not Answer.PROVED
+    assert claimed.ask(next(iter(claimed.implied()))).answer is not SolverAnswer.PROVED
 
 
 def test_a_clause_that_does_not_begin_true_is_refused(prover):
     theory = replace(ZAB, clauses=(Clause("somebody leads", exists(lambda c: established(c)), ""),))  # noqa: PLW0108
     some = Prover(theory, seconds=HANG)
-    assert some.ask(next(some.initiation())).answer is Answer.COUNTEREXAMPLE
+    assert some.ask(next(some.initiation())).answer is SolverAnswer.COUNTEREXAMPLE
 
 
 def test_a_query_out_of_time_is_undecided():
     hurried = Prover(ZAB, seconds=0.0005)
     answers = {hurried.ask(q).answer for q in itertools.islice(hurried.implied(), 5)}
-    assert Answer.UNDECIDED in answers
-    assert Answer.COUNTEREXAMPLE not in answers
+    assert SolverAnswer.UNDECIDED in answers
+    assert SolverAnswer.COUNTEREXAMPLE not in answers
 
 
 def test_needs_that_do_not_suffice_fall_back_to_all(prover, monkeypatch):
@@ -124,7 +124,7 @@ def test_needs_that_do_not_suffice_fall_back_to_all(prover, monkeypatch):
     monkeypatch.setitem(needs.NEEDS, query.key, ("quorums intersect",))
     outcome = prover.ask(query)
     assert outcome.fallback
-    assert outcome.answer is Answer.PROVED
+    assert outcome.answer is SolverAnswer.PROVED
 
 
 @pytest.mark.slow(seconds=1)
@@ -134,7 +134,7 @@ def test_without_axioms_of_quorums_the_proof_fails():
     for theory in (ZAB, broken):
         some = Prover(theory, seconds=HANG if theory is ZAB else 0.5)
         query = next(q for q in some.consecution(action) if q.clause == "chosen with promises")
-        assert (some.ask(query).answer is Answer.PROVED) == (theory is ZAB)
+        assert (some.ask(query).answer is SolverAnswer.PROVED) == (theory is ZAB)
 
 
 # --- not vacuous ---------------------------------------------------------------------------------
@@ -165,13 +165,13 @@ def test_search_finds_a_run_and_knows_when_there_is_none():
     search = Search(ZAB, SMALL, seconds=HANG)
     established_one = WITNESSES[0]
     result, run = search.run(established_one, 5)
-    assert result.answer is Answer.COUNTEREXAMPLE
+    assert result.answer is SolverAnswer.COUNTEREXAMPLE
     assert run is not None
     assert {s.action.name for s in run.steps} == {"f.1.2", "l.1.2", "f.2.1", "l.2.2"}
     assert truth(established_one.formula, run.states[-1])
     assert not truth(established_one.formula, run.states[-2])
     assert run.broken == ()
-    assert search.run(established_one, 3)[0].answer is Answer.PROVED
+    assert search.run(established_one, 3)[0].answer is SolverAnswer.PROVED
 
 
 # --- mutants -------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_there_are_enough_mutants_each_with_a_run():
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_s_run_breaks_a_property_and_zab_refuses_it(name):
     run, refused = take(MUTANTS[name].theory, RUNS[name]), take(MUTANTS[name].of, RUNS[name])
-    assert isinstance(run, Run)
+    assert isinstance(run, ProofRun)
     assert run.broken
     assert isinstance(refused, Refused)
     # what refuses it is the rule that the mutant breaks
@@ -199,7 +199,7 @@ def test_a_mutant_s_run_breaks_a_property_and_zab_refuses_it(name):
 def test_losing_a_delivered_transaction_breaks_durability_alone(name):
     """The other properties break when a later primary goes on without it."""
     run = take(MUTANTS[name].theory, RUNS[name])
-    assert isinstance(run, Run)
+    assert isinstance(run, ProofRun)
     broken = [{p.name for p in ZAB.properties if not truth(p.formula, state)} for state in run.states]
     assert next(b for b in broken if b) == {"durability"}
     assert "durability" in run.broken
@@ -211,8 +211,8 @@ def test_durability_is_not_proved_of_what_a_quorum_need_not_have_accepted(prover
     kept = tuple(c for c in CLAUSES if c.name != "committed is accepted by all of a quorum")
     weak = Prover(replace(ZAB, clauses=kept), seconds=0.5)
     query = next(q for q in weak.implied() if q.clause == "durability")
-    assert weak.ask(query).answer is not Answer.PROVED
-    assert prover.ask(query).answer is Answer.PROVED
+    assert weak.ask(query).answer is not SolverAnswer.PROVED
+    assert prover.ask(query).answer is SolverAnswer.PROVED
 
 
 @pytest.mark.slow(seconds=4)
@@ -282,7 +282,7 @@ def test_a_small_instance_of_zab_has_no_counterexample_to_induction():
     for action in ACTIONS:
         if action.name in ("f.1.2", "f.2.1", "l.2.2", "f.3.2"):
             clauses = [c for c in CLAUSES if Prover.touches(action, c)]
-            assert {r.answer for _, r, _ in search.inductions(action, clauses)} == {Answer.PROVED}
+            assert {r.answer for _, r, _ in search.inductions(action, clauses)} == {SolverAnswer.PROVED}
 
 
 # --- the worlds ----------------------------------------------------------------------------------

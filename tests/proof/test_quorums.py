@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import checker.commands.quorums
 from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
-from checker.symbolic.solver import Answer
+from checker.symbolic.solver import SolverAnswer
 from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
 
 
@@ -55,7 +55,7 @@ def test_a_group_without_weight_does_not_count():
 def test_negative_weights_make_disjoint_quorums():
     found = parse(servers(3, "group.1=1:2:3", "weight.1=3", "weight.2=3", "weight.3=-3"))
     result, two = intersection(found, 10, 0)
-    assert result.answer is Answer.COUNTEREXAMPLE
+    assert result.answer is SolverAnswer.COUNTEREXAMPLE
     assert all(found.is_quorum(q) for q in two)
     assert not two[0] & two[1]
 
@@ -106,13 +106,13 @@ def test_a_wrong_configuration_says_why(text, sentence):
 
 def test_arithmetic_of_majorities():
     answers = [x.answer for x in arithmetic(10, 0)]
-    assert answers == [Answer.PROVED, Answer.PROVED, Answer.COUNTEREXAMPLE]
+    assert answers == [SolverAnswer.PROVED, SolverAnswer.PROVED, SolverAnswer.COUNTEREXAMPLE]
 
 
 def test_zxids_hold_and_break_where_they_should():
     order, signed, following, wrap, later, unique = zxid_lemmas(10, 0)
-    assert (order.answer, following.answer, later.answer) == (Answer.PROVED,) * 3
-    assert (signed.answer, wrap.answer, unique.answer) == (Answer.COUNTEREXAMPLE,) * 3
+    assert (order.answer, following.answer, later.answer) == (SolverAnswer.PROVED,) * 3
+    assert (signed.answer, wrap.answer, unique.answer) == (SolverAnswer.COUNTEREXAMPLE,) * 3
     assert "counter = 0xffffffff" in wrap.example
 
 
@@ -166,5 +166,5 @@ def test_an_ensemble_of_any_size_is_settled_by_the_lemma(tmp_path, more):
 
 def test_a_lemma_that_z3_has_no_time_for_leaves_the_question_open(monkeypatch):
     found = parse(servers(3))
-    undecided = [replace(x, answer=Answer.UNDECIDED) for x in arithmetic(10, 0)]
-    assert intersection(found, 10, 0, undecided)[0].answer is Answer.UNDECIDED
+    undecided = [replace(x, answer=SolverAnswer.UNDECIDED) for x in arithmetic(10, 0)]
+    assert intersection(found, 10, 0, undecided)[0].answer is SolverAnswer.UNDECIDED

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from checker.ci.variants import shown
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.gate.variants import shown
 from invariants import PROPERTIES
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zab_variants import VARIANTS

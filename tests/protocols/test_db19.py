@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
+from checker.ci.variants import shown
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.gate.variants import shown
 from invariants import PROPERTIES, property_named
 from tests.models import much
 from traces import build_trace, verify, why

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from zabspec import zab
-from zabspec.own.authoring import ProtocolError
-from zabspec.own.open import check_released
+from zabspec.authoring.declaration import ProtocolError
+from zabspec.authoring.reading import check_released
 from zabspec.protocols.registry import NAMES, PROTOCOLS
 
 RELEASED = [NAMES[name] for name in PROTOCOLS] + ["zabspec.protocols.electing"]

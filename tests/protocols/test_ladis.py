@@ -11,11 +11,11 @@ from functools import cache
 
 import pytest
 
+from checker.ci.variants import Shown, shown
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.gate.variants import Shown, shown
 from invariants.registry import TERMINAL, Property, keeps, meets, no_step_is_possible
 from tests.models import judged, much
 from traces import Runner, build_trace

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from checker.ci.variants import Shown
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.result import Exploration, Found, Limits
-from checker.gate.variants import Shown
+from checker.explore.result import Exploration, Limits, Violation
 from invariants import MODULES, binding
 from invariants.binding import bound
 from invariants.registry import STEP, Property, property_named
@@ -138,7 +138,7 @@ def test_first_violation_is_found_without_going_on(v: Shown) -> None:
     c, name = v.configuration, next(iter(v.breaks))
     result = Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits())
     assert result.depth == v.depth
-    first: Found = result.violations[name]
+    first: Violation = result.violations[name]
     assert first.schedule == explored(c).violations[name].schedule
     assert {found.depth for found in result.violations.values()} == {v.depth}
 

@@ -12,7 +12,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.zookeeper.record import Asked, Outcome, ask, configuration
+from checker.zookeeper.record import Outcome, RowOutcome, ask, configuration
 from checker.zookeeper.releases import variant_of
 from checker.zookeeper.rows import NOT_FOUND, ROWS, USUAL
 from invariants import properties_of
@@ -153,7 +153,7 @@ def test_the_record_ends_as_its_rows_do(
     monkeypatch: pytest.MonkeyPatch, without: Outcome, repaired: Outcome, code: int
 ) -> None:
     monkeypatch.setattr(
-        "checker.zookeeper.record.ask", lambda row, seconds, split: Asked(row, without, repaired, split)
+        "checker.zookeeper.record.ask", lambda row, seconds, split: RowOutcome(row, without, repaired, split)
     )
     assert CliRunner().invoke(main, ["zookeeper", f"ZK-{ROW.issue}"]).exit_code == code
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from checker.zookeeper.mutants import KNOWN
-from checker.zookeeper.refinement import Asked, WithVotes, refines
+from checker.zookeeper.refinement import RefinementQuery, WithVotes, refines
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -37,7 +37,7 @@ def test_a_mutant_that_votes_with_the_last_logged_zxid_is_no_refinement() -> Non
     r = refines(CUT, logged=True)
     assert not r.holds
     assert len(r.broken) == 14
-    asked = Asked(WithVotes(CUT, logged=True), Model(CUT))
+    asked = RefinementQuery(WithVotes(CUT, logged=True), Model(CUT))
     state = asked.fine.model.program.initial().key()
     for word in r.broken:
         before, state = state, dict(asked.fine.next_states(state))[word][: asked.size]

@@ -13,11 +13,11 @@ from checker.requests.conformance import known
 from tests.reenact.schedules import zk_4394
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
-from traces.reenact.drawn import drawn
 from traces.reenact.mapping import MAPPING
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
-from traces.reenact.reenactment import Run
+from traces.reenact.random_schedules import drawn
+from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.servers import Release
 from traces.reenact.syncs import syncs_of
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
@@ -90,9 +90,9 @@ def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monke
     (tmp_path / "3.9.5-seed1" / "try1").mkdir(parents=True)
     seen: list[bool] = []
 
-    def played_once(folder: Path, *_: object) -> tuple[Run, int]:
+    def played_once(folder: Path, *_: object) -> tuple[ReenactedRun, int]:
         seen.append(folder.exists())
-        return Run(Played(0, []), None), 1
+        return ReenactedRun(Played(0, []), None), 1
 
     monkeypatch.setattr(campaign, "drawn", lambda *_: plan_for(zk_4394(), "3.9.2"))
     monkeypatch.setattr(campaign, "play_until_agreed", played_once)

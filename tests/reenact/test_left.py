@@ -16,7 +16,7 @@ from traces.reenact.java import as_java, class_name
 from traces.reenact.lanes import drawn_lanes, seen_at
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
-from traces.reenact.reenactment import Run
+from traces.reenact.reenactment import ReenactedRun
 
 EVENTS = """\
     1.000 run: established, as the model is
@@ -51,14 +51,14 @@ def words(svg: str) -> list[str]:
 def test_both_lanes_are_drawn_and_where_they_part_is_named(tmp_path: Path) -> None:
     (tmp_path / "events.txt").write_text(EVENTS)
     plan = plan_for(zk_4394(), "3.9.2")
-    run = Run(Played(2, ["server 1 (p2), log: the model has <a>"], [0.25, 0.5], base=0x100000002), None)
+    run = ReenactedRun(Played(2, ["server 1 (p2), log: the model has <a>"], [0.25, 0.5], base=0x100000002), None)
     said = words(drawn_lanes(tmp_path, plan, run))
     assert {"server 3 (p0)", "server 1 (p1)", "nothing (0.25 s)"} <= set(said)
     text = " ".join(said)
     assert "1 sends ACK <1,2> to 3; 3 reads ACK <1,2>;" in text
     assert "DIFFERS: server 1 (p2), log: the model has <a>" in text
     assert said.count("not played") == len(plan.steps) - 3
-    whole = Run(Played(18, [], [0.1] * 18), None, ["a server ends"])
+    whole = ReenactedRun(Played(18, [], [0.1] * 18), None, ["a server ends"])
     said = words(drawn_lanes(tmp_path, plan, whole))
     assert "a server ends" in said
     assert "not played" not in said

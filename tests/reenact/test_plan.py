@@ -12,11 +12,11 @@ import pytest
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import RUNS, trace_of_row
 from tests.reenact.schedules import zk_4394
-from traces.reenact.drawn import drawn
 from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable
 from traces.reenact.plan import decisive, plan_for
 from traces.reenact.player import Player
+from traces.reenact.random_schedules import drawn
 from traces.reenact.rates import interval
 from traces.reenact.recording import Recording
 from traces.reenact.servers import Cannot, find_release

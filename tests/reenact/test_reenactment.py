@@ -9,8 +9,8 @@ import pytest
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.schedules import zk_4394
 from traces.reenact import servers
-from traces.reenact.drawn import drawn
 from traces.reenact.plan import plan_for
+from traces.reenact.random_schedules import drawn
 from traces.reenact.reenactment import tried
 from zabspec.protocols.zookeeper.state import LOOKING, SERVING
 

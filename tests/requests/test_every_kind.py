@@ -242,8 +242,7 @@ assert trace.property_name and found == 1
 @pytest.mark.slow(seconds=10)
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_answering_needs_no_command_line_and_prints_nothing(kind: str, tmp_path: Path) -> None:
-    from test_minimise import wandering
-
+    from tests.replay.wandering import wandering
     from traces import write_trace
 
     write_trace(wandering("db19"), tmp_path / "run.trace.json")

@@ -17,8 +17,8 @@ from tests.second.language import Mark, MessageName, Variant
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = {
-    "zabcheck.language", "zabspec.language", "zabspec.language.lang", "zabspec.own.authoring", "zabspec.worlds.actor",
-    "zabspec.history",
+    "zabcheck.language", "zabspec.language", "zabspec.language.lang", "zabspec.authoring.declaration",
+    "zabspec.worlds.actor", "zabspec.history",
 }  # fmt: skip
 PRODUCT = {"zabcheck", "zabspec", "checker", "invariants", "traces"}
 

@@ -215,7 +215,7 @@ BY_ANOTHER = {
     "visible-ample": Plant(
         "an ample set may consist of steps that properties of states see",
         "ample",
-        "checker/explore/narrow_kernel.py",
+        "checker/explore/ample_kernel.py",
         "if not visible_changed(parent, child):",
         "if True:",
         "ample sets",

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from checker.symbolic.granted import beside
+from checker.symbolic.assumptions import beside
 from checker.symbolic.induction import Induction, describe
-from checker.symbolic.solver import Answer
+from checker.symbolic.solver import SolverAnswer
 from invariants.inductive.argument import argument_of
 from invariants.registry import STEP, Property
 from tests.models import model, python_names
@@ -162,14 +162,14 @@ def test_each_answer_is_that_of_all_states(without: set[str], split: bool) -> No
         found = {f.clause: f for f in induction.ask(move)}
         assert set(found) <= {c.name for c in (*left[1:], *targets())}
         for c in (*left[1:], *targets()):
-            answer = found[c.name].answer if c.name in found else Answer.PROVED
+            answer = found[c.name].answer if c.name in found else SolverAnswer.PROVED
             kept = wanted[move.label][c.name] if move.label in wanted else True
-            assert (answer is Answer.PROVED) == kept, (move.label, c.name)
+            assert (answer is SolverAnswer.PROVED) == kept, (move.label, c.name)
             if kept:
                 assert c.name not in found or (found[c.name].before, found[c.name].after) == (b"", b"")
                 continue
             f = found[c.name]
-            assert (f.move, f.word, answer) == (move.label, move.word, Answer.COUNTEREXAMPLE)
+            assert (f.move, f.word, answer) == (move.label, move.word, SolverAnswer.COUNTEREXAMPLE)
             before, after = StateView(layout, f.before), StateView(layout, f.after)
             assert all(keeps(names, other, before) for other in left)
             stepped = dict(successors(f.before))[f.word]
@@ -202,15 +202,18 @@ def test_what_holds_at_first_and_what_follows() -> None:
     names, first = python_names(configured()), made.program.initial()
     induction = Induction(made, clauses(), targets=clauses()[2:])
     at_first = {f.clause: f for f in induction.initially()}
-    assert {n for n, f in at_first.items() if f.answer is not Answer.PROVED} == {"begins-high", "stopped-when-late"}
+    assert {n for n, f in at_first.items() if f.answer is not SolverAnswer.PROVED} == {
+        "begins-high",
+        "stopped-when-late",
+    }
     for c in clauses():
         f = at_first[c.name]
-        assert (f.answer is Answer.PROVED) == keeps(names, c, first)
+        assert (f.answer is SolverAnswer.PROVED) == keeps(names, c, first)
         assert f.before == f.after == (b"" if keeps(names, c, first) else first.key())
-    assert {(f.clause, f.answer) for f in induction.implied()} == {(c.name, Answer.PROVED) for c in clauses()[2:]}
+    assert {(f.clause, f.answer) for f in induction.implied()} == {(c.name, SolverAnswer.PROVED) for c in clauses()[2:]}
     fewer = Induction(made, clauses()[:2], targets=clauses()[2:])
     for f in fewer.implied():
-        assert f.answer is Answer.COUNTEREXAMPLE
+        assert f.answer is SolverAnswer.COUNTEREXAMPLE
         view = StateView(made.program.layout, f.before)
         assert [keeps(names, c, view) for c in clauses() if c in clauses()[:2] or c.name == f.clause] == [
             True,
@@ -313,7 +316,7 @@ def test_what_a_step_leaves_of_a_definition_is_found_and_asked_about_once(tmp_pa
     for p, move in enumerate(induction.moves):
         induction.now, induction.asked = move.label, {}
         assert move.label == f"turn(process={p})"
-        assert not [f for f in induction.ask(move) if f.answer is not Answer.PROVED]
+        assert not [f for f in induction.ask(move) if f.answer is not SolverAnswer.PROVED]
         assert list(induction.asked.values()).count(False) == 1, "`below` changes in the state in which `on_top` does"
         assert induction.left[move.label] == left_alone(made, p) == {("all_up", ()), ("is_up", (p,))}
 

@@ -29,14 +29,14 @@ from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
 from checker.report.induction import answer_of, as_object, as_text, counterexample
 from checker.requests.induct import everything_assumed, sorted_out
-from checker.symbolic import asking
-from checker.symbolic.asking import LOST, Outcome, Question, Verdict, clause_named, run
+from checker.symbolic import pool
 from checker.symbolic.bmc import Bounded
 from checker.symbolic.counterexample import rows
+from checker.symbolic.enabledness import Taken
 from checker.symbolic.extension import Z3Answer, inductive, z3_answers
 from checker.symbolic.induction import Finding, Induction, Move
-from checker.symbolic.possible import Taken
-from checker.symbolic.solver import Answer
+from checker.symbolic.pool import LOST, Outcome, Question, Verdict, clause_named, run
+from checker.symbolic.solver import SolverAnswer
 from checker.symbolic.views import ClauseProgram
 from invariants import PROPERTIES
 from invariants.binding import bound
@@ -89,7 +89,7 @@ def move_of(induction: Induction, label: str) -> Move:
 @pytest.mark.slow(seconds=2)
 def test_the_properties_follow_from_the_clauses(induction: Induction):
     findings = induction.initially() + induction.implied()
-    assert {f.clause for f in findings if f.answer is not Answer.PROVED} == set()
+    assert {f.clause for f in findings if f.answer is not SolverAnswer.PROVED} == set()
     assert {"integrity", "agreement", "total-order", "one-leader-an-epoch", "durability"} <= {
         f.clause for f in findings
     }
@@ -110,7 +110,7 @@ def test_the_properties_follow_from_the_clauses(induction: Induction):
 )
 def test_these_actions_keep_every_clause(induction: Induction, label: str):
     found = induction.ask(move_of(induction, label))
-    assert {f.clause for f in found if f.answer is not Answer.PROVED} == set()
+    assert {f.clause for f in found if f.answer is not SolverAnswer.PROVED} == set()
     assert bool(found) == ("COMMIT" not in label or "to_follower" in label)  # no follower sends a COMMIT
 
 
@@ -119,14 +119,14 @@ def test_these_actions_keep_every_clause(induction: Induction, label: str):
 def test_these_larger_actions_keep_every_clause(induction: Induction, label: str):
     """The rest is in benchmarks/induct.py."""
     found = induction.ask(move_of(induction, label))
-    assert {f.clause for f in found if f.answer is not Answer.PROVED} == set()
+    assert {f.clause for f in found if f.answer is not SolverAnswer.PROVED} == set()
 
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("label", ["to_follower(follower=0, leader=1) PROPOSE", "abcast(process=0)"])
 def test_no_action_is_kept_for_want_of_a_state_to_take_it_from(induction: Induction, label: str):
     action = induction.action(move_of(induction, label))
-    assert induction.solver(induction.known, action.guard).check().answer is Answer.COUNTEREXAMPLE
+    assert induction.solver(induction.known, action.guard).check().answer is SolverAnswer.COUNTEREXAMPLE
 
 
 @pytest.mark.slow(seconds=1)
@@ -192,7 +192,7 @@ def test_a_weakened_invariant_is_rejected(induction: Induction, without: str, la
     first = without == WEAKENED[0][0]
     weak = induction_of(induction.model, without) if first else weakened(induction, without)
     (found,) = weak.ask(move_of(weak, label), [broken])
-    assert (found.clause, found.answer) == (broken, Answer.COUNTEREXAMPLE)
+    assert (found.clause, found.answer) == (broken, SolverAnswer.COUNTEREXAMPLE)
     assert genuine(weak, found)
     shown = rows(weak, found)
     assert 1 <= len(shown) <= 40  # of some two hundred
@@ -201,7 +201,7 @@ def test_a_weakened_invariant_is_rejected(induction: Induction, without: str, la
 
 def test_with_the_clause_that_was_left_out_it_is_kept(induction: Induction):
     for _, label, broken in WEAKENED[:2]:
-        assert all(f.answer is Answer.PROVED for f in induction.ask(move_of(induction, label), [broken]))
+        assert all(f.answer is SolverAnswer.PROVED for f in induction.ask(move_of(induction, label), [broken]))
 
 
 # --- the same in every world -----------------------------------------------------------------------
@@ -344,12 +344,12 @@ def test_a_clause_that_a_wrong_variant_breaks_fails_when_checked_alone(variant: 
     answers = {}
     for name in (variant, ""):
         question = Question(replace(configuration, variant=name), (clause,), others, chosen=True)
-        asked = asking.induction(question)
+        asked = pool.induction(question)
         found = asked.ask(move_of(asked, label))  # nothing: it keeps the clause without a query
-        answers[name] = found[0].answer if found else Answer.PROVED
+        answers[name] = found[0].answer if found else SolverAnswer.PROVED
         if name:
             assert genuine(asked, found[0])
-    assert answers == {variant: Answer.COUNTEREXAMPLE, "": Answer.PROVED}
+    assert answers == {variant: SolverAnswer.COUNTEREXAMPLE, "": SolverAnswer.PROVED}
 
 
 def told(holds: bool = True, obstacle: str = "", targets: tuple[str, ...] = ()) -> tuple[str, dict[str, Any], int]:
@@ -358,9 +358,11 @@ def told(holds: bool = True, obstacle: str = "", targets: tuple[str, ...] = ()) 
     question = Question(CONFIGURATION, (CLAUSES[0].name,), others, targets, chosen=True)
     verdicts = [Verdict(c, follows=c.name in targets) for c in question.named(question.asked)]
     if not holds:
-        verdicts[0].failing = Finding(CLAUSES[0].name, "timeout(process=0)", Answer.COUNTEREXAMPLE, 0.0)
+        verdicts[0].failing = Finding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
     entered = frozenset(Model(CONFIGURATION).program.steps)
-    taken = Taken("crash(process=0)", Answer.COUNTEREXAMPLE, entered=entered, errors=(obstacle,) if obstacle else ())
+    taken = Taken(
+        "crash(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=entered, errors=(obstacle,) if obstacle else ()
+    )
     outcome = Outcome(question, verdicts, [taken])
     word, code = answer_of(outcome)
     return as_text(outcome), as_object(outcome, word), code
@@ -620,7 +622,7 @@ def test_ctrl_c_stops_it_within_a_second():
 
 
 def test_a_counterexample_left_for_lack_of_time_is_reported_as_one() -> None:
-    finding = Finding(CLAUSES[0].name, "timeout(process=0)", Answer.COUNTEREXAMPLE, 0.0)
+    finding = Finding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
     lines = counterexample(Verdict(CLAUSES[0], failing=finding))
     assert lines[0].startswith(f"{CLAUSES[0].name} is not inductive: ")
     assert lines[1:] == ["there was no time left to look for what matters of the state that shows it"]

@@ -14,10 +14,10 @@ from checker.cli import main
 from checker.commands.init import START
 from checker.explore.premises import Premises, reached_by, stages
 from checker.report.induction import answer_of, as_object, as_text, proved_of
-from checker.symbolic import asking
-from checker.symbolic.asking import Outcome, Question, Verdict
+from checker.symbolic import pool
 from checker.symbolic.induction import Finding
-from checker.symbolic.solver import Answer
+from checker.symbolic.pool import Outcome, Question, Verdict
+from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from zabspec.model import Configuration
 
@@ -40,7 +40,7 @@ def everything_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(question: Question, *_: Any) -> Outcome:
         return Outcome(question, [Verdict(c) for c in question.named(question.asked)])
 
-    monkeypatch.setattr(asking, "run", run)
+    monkeypatch.setattr(pool, "run", run)
 
 
 def induct(path: Path, *words: str) -> Any:
@@ -118,7 +118,7 @@ def of_zab(variant: str) -> tuple[Outcome, Configuration]:
     c = Configuration(variant=variant, nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
     question = Question(c, ("counters", "links"), targets=NAMES)
     verdicts = [Verdict(p) for p in question.named(question.asked)]
-    verdicts[0].failing = Finding("counters", "recover(process=0)", Answer.COUNTEREXAMPLE, 0.1)
+    verdicts[0].failing = Finding("counters", "recover(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.1)
     for v in verdicts[2:]:
         v.follows = True
     return Outcome(question, verdicts), c

@@ -16,7 +16,7 @@ from checker.cli import main
 from checker.proof.queries import Prover
 from checker.symbolic import smt2
 from checker.symbolic.smt2 import NotWritten, about, index, record_into
-from checker.symbolic.solver import Answer, Solver
+from checker.symbolic.solver import Solver, SolverAnswer
 from tests.second.solvers import Answered, answered, chosen, differ, only_one, summary
 from zabspec.abstract.theory import ZAB
 
@@ -46,7 +46,7 @@ def test_a_query_is_a_file_with_the_answer_and_the_name_of_what_is_asked(folder:
     solver = Solver()
     solver.add(z3.Or(p, q))
     with about("to_leader(leader=0)", "keeps", "own-connection"):
-        assert solver.check(z3.Not(p)).answer is Answer.COUNTEREXAMPLE
+        assert solver.check(z3.Not(p)).answer is SolverAnswer.COUNTEREXAMPLE
         assert solver.check(z3.Not(p), z3.Not(q)).proved
     made = index(folder, ["induct"])
     assert [(row["file"], row["status"]) for row in made["queries"]] == [
@@ -76,14 +76,14 @@ def test_a_question_that_is_over_is_not_in_the_next(folder: Path) -> None:
             solver.whether(what)
     assert {f.stem: again(f) for f in folder.glob("*.smt2")} == {"first": "unsat", "second": "sat", "third": "unsat"}
     assert "question 1" not in (folder / "third.smt2").read_text()
-    assert solver.check().answer is Answer.COUNTEREXAMPLE, "none of them is left behind"
+    assert solver.check().answer is SolverAnswer.COUNTEREXAMPLE, "none of them is left behind"
 
 
 def test_what_z3_does_not_decide_is_unknown(folder: Path) -> None:
     x, y, z = z3.Ints("x y z")
     solver = Solver(seconds=0.05)
     solver.add(x * x * x + y * y * y + z * z * z == 114)
-    assert solver.check().answer is Answer.UNDECIDED
+    assert solver.check().answer is SolverAnswer.UNDECIDED
     assert [status_of(file) for file in folder.glob("*.smt2")] == ["unknown"]
 
 

@@ -13,7 +13,7 @@ import pytest
 import z3
 
 from checker.symbolic import abandoned
-from checker.symbolic.solver import Answer, Solver, SolverError, ask, interruptibly
+from checker.symbolic.solver import Solver, SolverAnswer, SolverError, ask, interruptibly
 from tests.patience import HANG
 
 
@@ -26,12 +26,12 @@ def pigeons(holes: int) -> list[z3.BoolRef]:
 
 def test_three_answers():
     x = z3.Int("x")
-    assert ask([x > 3, x < 3]).answer is Answer.PROVED
+    assert ask([x > 3, x < 3]).answer is SolverAnswer.PROVED
     found = ask([x > 3, x < 5])
-    assert found.answer is Answer.COUNTEREXAMPLE
+    assert found.answer is SolverAnswer.COUNTEREXAMPLE
     assert found.model[x].as_long() == 4
     undecided = ask(pigeons(12), seconds=0.3)
-    assert undecided.answer is Answer.UNDECIDED
+    assert undecided.answer is SolverAnswer.UNDECIDED
     assert not undecided.proved
     assert undecided.reason == "out of time"
 
@@ -40,9 +40,9 @@ def test_a_limit_holds_and_the_solver_can_be_asked_again():
     solver = Solver(seconds=0.3)
     solver.push()
     solver.add(*pigeons(12))
-    assert solver.check().answer is Answer.UNDECIDED
+    assert solver.check().answer is SolverAnswer.UNDECIDED
     solver.pop()
-    assert solver.check().answer is Answer.COUNTEREXAMPLE
+    assert solver.check().answer is SolverAnswer.COUNTEREXAMPLE
     assert solver.check(seconds=0).reason == "no time left"
 
 
@@ -57,7 +57,7 @@ def test_a_core_names_what_was_used():
 def test_clauses_by_number():
     solver = Solver(logic="QF_FD")
     solver.add_clauses(3, [(1, -2), (2, 3)])
-    assert solver.check(solver.bit(-1), solver.bit(-3)).answer is Answer.PROVED
+    assert solver.check(solver.bit(-1), solver.bit(-3)).answer is SolverAnswer.PROVED
     found = solver.check(solver.bit(-1))
     assert solver.bits(found.model) == {3}
 
@@ -71,7 +71,7 @@ def test_a_wrong_setting_is_refused(settings):
 
 
 def test_a_limit_longer_than_z3_counts_is_as_long_as_it_can_be():
-    assert ask([z3.Bool("p")], seconds=1e300).answer is Answer.COUNTEREXAMPLE
+    assert ask([z3.Bool("p")], seconds=1e300).answer is SolverAnswer.COUNTEREXAMPLE
 
 
 def test_a_query_z3_refuses_is_an_error_and_not_an_answer():

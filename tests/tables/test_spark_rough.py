@@ -31,10 +31,10 @@ from tests.patience import HANG, until
 from tests.spark import LocalSpark
 from tests.tables.test_session import gone, script
 from traces.judging import judge as judge_module
-from traces.judging.gaps import BY_PRIMARY
 from traces.judging.history import judge_history
 from traces.judging.judge import judge_plainly, read_units
-from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit
+from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
+from traces.judging.unknowns import BY_PRIMARY
 from traces.spark import SparkFailed
 from traces.spark import session as session_module
 from traces.spark.session import FOLDER, own_folder
@@ -114,7 +114,7 @@ def test_the_first_error_in_a_table_is_told_whichever_is_found_first(
         written(tmp_path / f"{name}.parquet", [rows])
     over: list[str] = []
 
-    def slow(unit: Unit, *rest: Any) -> Tally:
+    def slow(unit: Unit, *rest: Any) -> Totals:
         while "b.parquet" in unit.name and not any("c.parquet" in name for name in over):
             time.sleep(0.01)
         try:
@@ -137,12 +137,12 @@ def test_a_run_in_many_places_is_told_in_one_way() -> None:
     assert len(said) == 1
 
 
-def whole_and_long(path: Path, rows: Any) -> list[Tally | str]:
+def whole_and_long(path: Path, rows: Any) -> list[Totals | str]:
     with TableWriter(path, longest=50) as writer:
         writer.add(rows)
     parts = tuple(parts_of(path))
     assert len(parts) > 2
-    out: list[Tally | str] = []
+    out: list[Totals | str] = []
     for work in (
         lambda: judge_unit(Unit(parts), ALL),
         lambda: judge_history(Unit(parts, True), ALL, lambda f, many: [f(*one) for one in many], 4),
@@ -162,8 +162,8 @@ def test_a_long_run_may_leave_unknown_who_abcast(tmp_path: Path, which: str) -> 
         for column in ("process", "position", "attempt"):
             rows.columns[column][k] = None
     whole, long = whole_and_long(tmp_path / "t.parquet", rows)
-    assert isinstance(whole, Tally)
-    assert isinstance(long, Tally)
+    assert isinstance(whole, Totals)
+    assert isinstance(long, Totals)
     one, other = verdicts_of(whole), verdicts_of(long)
     for name, verdict in other.items():
         if name in BY_PRIMARY:
@@ -196,8 +196,8 @@ def test_a_long_run_in_which_nothing_is_delivered(tmp_path: Path) -> None:
     rows = rows_of(History(3, tuple(orderly())), run=7)
     rows.columns["kind"] = ["send"] * len(rows)
     whole, long = whole_and_long(tmp_path / "t.parquet", rows)
-    assert isinstance(whole, Tally)
-    assert isinstance(long, Tally)
+    assert isinstance(whole, Totals)
+    assert isinstance(long, Totals)
     assert set(verdicts_of(long).values()) == {"premise not reached", "not judged"}
     assert [(s.least, s.most) for s in long.spans] == [(s.least, s.most) for s in whole.spans] == [(7, 7)]
 

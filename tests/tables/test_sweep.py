@@ -34,15 +34,15 @@ from traces.judging.simulated import judge
 from traces.shorten.realise import command_line
 from traces.spark import SparkFailed
 from traces.sweep import job, store
-from traces.sweep.again import Again, run_again
 from traces.sweep.block import COUNTS, HOLDS, NOT_REACHED, VIOLATED, block_table, properties_of
-from traces.sweep.draw import Draws, permuted
 from traces.sweep.findings import NotRepeated, findings
 from traces.sweep.grid import AXES, PROGRAM, Grid, grid_of, schedule_of, schedule_text
 from traces.sweep.plots import interval
+from traces.sweep.random_numbers import Draws, permuted
 from traces.sweep.report import write_report
+from traces.sweep.spot_check import SpotCheck, run_again
 from traces.sweep.store import Store, StoreError, open_store
-from traces.sweep.summary import Group, Summary, Tally, Together, summarise
+from traces.sweep.summary import Group, Summary, Together, VerdictTotals, summarise
 from zabspec.model import ConfigError
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.run import Run, play
@@ -415,7 +415,7 @@ def plain_group(rows: list[dict[str, Any]], names: tuple[str, ...]) -> Group:
     for name in names:
         said = Counter(row[name] for row in rows)
         broke = [row["number"] for row in rows if row[name] == VIOLATED]
-        tallies[name] = Tally(said[HOLDS], said[NOT_REACHED], said[VIOLATED], min(broke, default=-1))
+        tallies[name] = VerdictTotals(said[HOLDS], said[NOT_REACHED], said[VIOLATED], min(broke, default=-1))
     return Group(
         len(rows),
         sum(any(row[name] == VIOLATED for name in names) for row in rows),
@@ -479,7 +479,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Summary]:
     for block in place.missing():
         place.run_block(block)
     summary = plain_summary(SMALL, plain_rows(SMALL))
-    write_report(place, summary, findings(place, summary, run_of_command), Again(300, 57_213))
+    write_report(place, summary, findings(place, summary, run_of_command), SpotCheck(300, 57_213))
     return place, summary
 
 
@@ -534,8 +534,8 @@ def test_the_report_stands_alone(reported: tuple[Store, Summary]) -> None:
     for name, tally in summary.every.tallies.items():
         assert f"| {name} | {tally.violated:,} | {tally.holds:,} | {tally.not_reached:,} |" in markdown
         assert f'<td>{name}</td><td class="n">{tally.violated:,}</td>' in html
-    assert Again(300, 57_213).sentence in markdown
-    assert Again(300, 57_213).sentence in html
+    assert SpotCheck(300, 57_213).sentence in markdown
+    assert SpotCheck(300, 57_213).sentence in html
     for f in findings(place, summary):
         assert f.command in markdown
         assert f.command in html
@@ -549,7 +549,7 @@ def test_the_report_is_the_same_when_written_again(reported: tuple[Store, Summar
     place, summary = reported
     files = [*place.folder.glob("report.*"), *place.folder.glob("plots/*")]
     before = {path: path.read_bytes() for path in files}
-    write_report(place, summary, findings(place, summary), Again(300, 57_213))
+    write_report(place, summary, findings(place, summary), SpotCheck(300, 57_213))
     assert {path: path.read_bytes() for path in files} == before
     assert len(files) == 2 + 1 + len(SMALL.swept)
 

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from traces.sweep import store
-from traces.sweep.again import Again, run_again
 from traces.sweep.block import HOLDS, VIOLATED, block_table, properties_of
+from traces.sweep.checksum import read_table, seal
 from traces.sweep.findings import NotRepeated
 from traces.sweep.grid import Grid
-from traces.sweep.seal import read_table, seal
+from traces.sweep.spot_check import SpotCheck, run_again
 from traces.sweep.store import Store, StoreError, open_store
 
 FEW = Grid(seeds=("1:61",), rounds=(400,), proposals=(4,), delay=("1:60",))  # every third breaks something
@@ -128,31 +128,33 @@ def test_who_makes_up_the_whole_folder_is_met_by_running_some_again(place: Store
 
 
 def test_some_that_held_are_run_again_and_others_each_time(few: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from traces.sweep import again
+    from traces.sweep import spot_check
 
     kept, ran = few.check(), []
     rows = {row["number"]: row for block in range(few.blocks) for row in read_table(few.part(block)).to_pylist()}
     held = {n for n, row in rows.items() if not any(row[name] == VIOLATED for name in properties_of(FEW))}
     assert 20 < len(held) < FEW.count
-    monkeypatch.setattr(again, "block_table", lambda q, numbers: ran.extend(numbers) or block_table(q, numbers))
-    assert run_again(few, kept) == Again(len(held), len(held)), "all of them, if they are few"
+    monkeypatch.setattr(spot_check, "block_table", lambda q, numbers: ran.extend(numbers) or block_table(q, numbers))
+    assert run_again(few, kept) == SpotCheck(len(held), len(held)), "all of them, if they are few"
     assert {*ran} == held
     ran.clear()
-    assert run_again(few, kept, 5) == run_again(few, kept, 5) == Again(5, len(held))
+    assert run_again(few, kept, 5) == run_again(few, kept, 5) == SpotCheck(5, len(held))
     assert len(ran) == 10
     assert {*ran} <= held
     assert {*ran[:5]} != {*ran[5:]}, "but once in 10,000 times"
-    assert run_again(few, kept, seconds=0) == Again(1, len(held))
+    assert run_again(few, kept, seconds=0) == SpotCheck(1, len(held))
 
 
 def test_what_running_some_again_can_miss_is_said() -> None:
-    assert Again(300, 57_213).sentence == (
+    assert SpotCheck(300, 57_213).sentence == (
         "300 of 57,213 runs that broke nothing were run again and did what their rows say; were more than 0.99 % of "
         "those rows wrong, it would have shown with 95 %."
     )
-    assert pytest.approx(1 - (1 - Again(300, 57_213).share) ** 300) == 0.95
-    assert Again(7, 7).sentence.endswith("7 of 7 runs that broke nothing were run again and did what their rows say.")
-    assert Again(0, 0).sentence == ""
+    assert pytest.approx(1 - (1 - SpotCheck(300, 57_213).share) ** 300) == 0.95
+    assert SpotCheck(7, 7).sentence.endswith(
+        "7 of 7 runs that broke nothing were run again and did what their rows say."
+    )
+    assert SpotCheck(0, 0).sentence == ""
 
 
 def test_a_folder_where_a_block_should_be_and_another_sweeps_manifest(place: Store) -> None:

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from checker.cli import main
 from traces.performance import points
 from zabspec import zab
+from zabspec.authoring.declaration import ConfigError, Size
 from zabspec.language import Seq, SetOf
-from zabspec.own.authoring import ConfigError, Size
 from zabspec.simulator.plan import Run
 from zabspec.simulator.run import play as simulate
 from zabspec.timed import run, world

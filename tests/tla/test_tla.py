@@ -242,7 +242,7 @@ def test_what_nothing_asks_for_is_not_defined() -> None:
         (Text("f(x = y)"), "~f(x = y)"),
     ],
 )
-def test_the_contrary_of_a_comparison_is_another_and_of_all_else_it_is_not(said: Text, denied: str) -> None:
+def test_the_contrary_of_a_comparison_is_another_comparison(said: Text, denied: str) -> None:
     assert flat(neg(said)).text == denied
 
 
@@ -416,7 +416,7 @@ class Java:
         return SimpleNamespace(ru_utime=self.spent * 0.75, ru_stime=self.spent * 0.25)
 
 
-def test_a_run_of_tlc_has_its_own_cpu_time_and_may_end_before_it_says_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_tlc_has_its_own_cpu_time_and_may_end_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = "40 states generated (1 s/min), 30 distinct states found (1 ds/min), 6 left"
     empty = Module("Empty", "", "", (), False)
 

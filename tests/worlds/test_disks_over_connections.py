@@ -30,7 +30,7 @@ from traces.shorten.minimise import minimise
 from zabspec.language.symbolic_memory import bytes_of, values_of
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.simulator.run import Fault, Run, play
-from zabspec.worlds import connections, disks, inside, over_connections, storage
+from zabspec.worlds import connections, crash_within, disks, over_connections, storage
 
 TEXT = Path(__file__).parents[1] / "own" / "texts" / "ledger.py"
 USUAL = {"writes": 1, "elections": 1, "crashes": 0, "losses": 0, "power_losses": 1}
@@ -263,7 +263,7 @@ def test_an_unordered_channel_has_as_many_places_as_a_word_can_say() -> None:
     with pytest.raises(ConfigError, match="32 places in one: --channel 32, and not 33"):
         Model(Configuration(str(TEXT), network="unordered", channel=33)).program  # noqa: B018
     assert Model(Configuration(str(TEXT), network="unordered", channel=33, power_losses=0)).program
-    assert inside.PLACES == 32
+    assert crash_within.PLACES == 32
 
 
 @pytest.mark.slow(seconds=2)

@@ -11,12 +11,12 @@ from functools import cache
 
 import pytest
 
+from checker.ci.variants import shown
 from checker.explore import kernel
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.gate.variants import shown
 from invariants.registry import STEP, Property
 from tests.models import (
     CONFIGURATIONS,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from traces.judging import blocks_kernel
-from traces.judging.gaps import GAPS
 from traces.judging.memory import Table
 from traces.judging.numbers import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, NULL, OTHER
 from traces.judging.runs import COLUMNS, ERRORS, IN_KERNEL, KIND_CODES, codes_of, kinds_of, table_of, words_of
+from traces.judging.unknowns import GAPS
 from traces.tables.table import Part, TableError, read_part
 from zabspec.language.kernels import machine
 
@@ -34,7 +34,7 @@ class Seen:
     """What the rows of a part leave unknown.
 
     Attributes:
-        gaps: of the kinds of gap (`gaps.py`) that they have, the first row of each in the run.
+        gaps: of the kinds of gap (`unknowns.py`) that they have, the first row of each in the run.
         says: of `HALF_KNOWN` the columns that some row here has.
         nodes: how many processes the run has, if it is said here, else 0.
         highest: the process with the highest number, and its first row.

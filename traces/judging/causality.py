@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import Report, Run, broke, primary_of, row_of
+from traces.judging.memory import JudgedRun, RunReport, broke, primary_of, row_of
 from traces.judging.numbers import NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
 
 # --- PO causal order -------------------------------------------------------------------------------
 
 
-def po_causal(run: Run, out: Report) -> None:
+def po_causal(run: JudgedRun, out: RunReport) -> None:
     """PO causal order where what was delivered is not one sequence: what a primary had delivered
     before an abcast, who delivers that must have delivered before it."""
     for q in range(run.processes):
@@ -30,7 +30,7 @@ def po_causal(run: Run, out: Report) -> None:
                     delivered_in_order(run, out, p, u)
 
 
-def precedes_what_follows(run: Run, t: int) -> None:
+def precedes_what_follows(run: JudgedRun, t: int) -> None:
     """t precedes what is abcast from now on: of what does, each process delivered which the last."""
     for p in range(run.processes):
         at = run.place[p][t]
@@ -41,7 +41,7 @@ def precedes_what_follows(run: Run, t: int) -> None:
             run.which[p] = t
 
 
-def delivered_in_order(run: Run, out: Report, p: int, u: int) -> None:
+def delivered_in_order(run: JudgedRun, out: RunReport, p: int, u: int) -> None:
     """Whether p, if it delivered u, delivered what precedes it before."""
     j = run.place[p][u]
     if j >= 0 and run.farthest[p] > j:
@@ -54,7 +54,7 @@ def delivered_in_order(run: Run, out: Report, p: int, u: int) -> None:
 # --- strict causality ------------------------------------------------------------------------------
 
 
-def strict(run: Run, out: Report) -> None:
+def strict(run: JudgedRun, out: RunReport) -> None:
     """Strict causality. What is broken stays so: the delivery by which it first was is found by halving."""
     for p in range(run.processes):
         high = run.length[p]
@@ -76,7 +76,7 @@ def strict(run: Run, out: Report) -> None:
             broke(out, STRICT_CAUSALITY, by, min(a, b), delivered, run.abcast_row[t], run.abcast_row[u])
 
 
-def unrelated(run: Run, p: int, length: int) -> int:
+def unrelated(run: JudgedRun, p: int, length: int) -> int:
     """Of what p delivered first, so many, a transaction that the one abcast before it (which `run.which[p]` is told)
     does not PO-precede; -1: there is none, and so any two are related, since chains join up."""
     last = -1
@@ -92,7 +92,7 @@ def unrelated(run: Run, p: int, length: int) -> int:
     return -1
 
 
-def directly(run: Run, t: int, u: int) -> bool:
+def directly(run: JudgedRun, t: int, u: int) -> bool:
     """Whether t, which was abcast earlier, PO-precedes u without anything in between."""
     if run.instance[t] == run.instance[u]:
         return True
@@ -100,7 +100,7 @@ def directly(run: Run, t: int, u: int) -> bool:
     return at >= 0 and at < run.after[u]
 
 
-def precedes(run: Run, t: int, u: int) -> bool:
+def precedes(run: JudgedRun, t: int, u: int) -> bool:
     """Whether t PO-precedes u, through whatever chain: everything that precedes u is visited."""
     stamp = u + 1
     for p in range(run.processes):

@@ -6,7 +6,7 @@ Here the sequences of deliveries are gone along; `causality.py`, `primaries.py` 
 from __future__ import annotations
 
 from traces.judging.causality import po_causal, strict
-from traces.judging.memory import Report, Run, Table, broke, epoch_of, is_broken, met, primary_of
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, epoch_of, is_broken, met, primary_of
 from traces.judging.numbers import (
     CAUSAL_ORDER,
     DELIVERED_IS_CHOSEN,
@@ -24,7 +24,7 @@ from traces.judging.primaries import primary_integrity
 from traces.judging.quorums import later_histories
 
 
-def conclude(table: Table, run: Run, out: Report, end: int) -> None:
+def conclude(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
     """The properties that, once broken, stay so: judged over all that was kept of the run, which ends before `end`."""
     for t in range(run.txns.count):
         if run.first_row[t] >= 0:
@@ -44,7 +44,7 @@ def conclude(table: Table, run: Run, out: Report, end: int) -> None:
         later_histories(table, run, out, end)
 
 
-def delivered(table: Table, run: Run, out: Report, t: int) -> None:
+def delivered(table: Table, run: JudgedRun, out: RunReport, t: int) -> None:
     """Whether t, which was delivered, was abcast before and is chosen."""
     row = run.first_row[t]
     by = run.abcast_row[t]
@@ -58,7 +58,7 @@ def delivered(table: Table, run: Run, out: Report, t: int) -> None:
             broke(out, DELIVERED_IS_CHOSEN, max(row, by), row, chosen, -1, -1)
 
 
-def one_sequence(run: Run, out: Report) -> bool:
+def one_sequence(run: JudgedRun, out: RunReport) -> bool:
     """Whether what any process delivered is the beginning of one sequence."""
     if is_broken(out, TOTAL_ORDER):
         return False
@@ -69,7 +69,7 @@ def one_sequence(run: Run, out: Report) -> bool:
     return True
 
 
-def along(run: Run, out: Report, p: int) -> None:
+def along(run: JudgedRun, out: RunReport, p: int) -> None:
     """What is to be seen along the sequence that p delivered."""
     highest = NULL
     high_row = -1
@@ -102,7 +102,7 @@ def along(run: Run, out: Report, p: int) -> None:
                 of_server(run, out, p, j)
 
 
-def local_order(run: Run, out: Report, p: int, j: int) -> None:
+def local_order(run: JudgedRun, out: RunReport, p: int, j: int) -> None:
     """Whether p has delivered what its instance abcast just before the transaction that p delivered in place j."""
     t = run.sequence[p][j]
     row = run.row[p][j]
@@ -118,7 +118,7 @@ def local_order(run: Run, out: Report, p: int, j: int) -> None:
             broke(out, PO_CAUSAL_ORDER, max(row, by), run.abcast_row[before], by, row, other)
 
 
-def of_server(run: Run, out: Report, p: int, j: int) -> None:
+def of_server(run: JudgedRun, out: RunReport, p: int, j: int) -> None:
     """Whether what one process abcast is delivered in the order of its abcasts."""
     t = run.sequence[p][j]
     s = primary_of(run, t)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import Report, Run, broke, is_broken, met, row_of
+from traces.judging.memory import JudgedRun, RunReport, broke, is_broken, met, row_of
 from traces.judging.numbers import AGREEMENT, PREFIX, TOTAL_ORDER
 from zabspec.language.wrapping import shl
 
 
-def gaps_more(run: Run, p: int, t: int) -> int:
+def gaps_more(run: JudgedRun, p: int, t: int) -> int:
     """Count that p delivered abcast t; how many instances more (or less) now have a gap at p."""
     i = run.instance[t]
     if i < 0:
@@ -19,7 +19,7 @@ def gaps_more(run: Run, p: int, t: int) -> int:
     return after - before
 
 
-def first_delivery(run: Run, out: Report, row: int, p: int, t: int) -> None:
+def first_delivery(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
     """p delivers t, for the first time: compare with what every other process delivered."""
     j = run.length[p]
     run.length[p] = j + 1
@@ -43,7 +43,7 @@ def first_delivery(run: Run, out: Report, row: int, p: int, t: int) -> None:
                 run.lacks[q][p] = run.lacks[q][p] + 1
 
 
-def disorder(run: Run, out: Report, row: int, p: int, q: int, t: int, same: int) -> None:
+def disorder(run: JudgedRun, out: RunReport, row: int, p: int, q: int, t: int, same: int) -> None:
     """p and q have both delivered t, and not the same before it: name one transaction that differs."""
     a = p
     b = q
@@ -54,14 +54,14 @@ def disorder(run: Run, out: Report, row: int, p: int, q: int, t: int, same: int)
     broke(out, TOTAL_ORDER, row, run.row[a][same], row_of(run, a, t), row_of(run, b, t), row_of(run, b, x))
 
 
-def diverge(run: Run, out: Report, row: int, p: int, earlier: int) -> None:
+def diverge(run: JudgedRun, out: RunReport, row: int, p: int, earlier: int) -> None:
     """A pass of p that is not prefix-compatible with an earlier one, or delivers something twice."""
     broke(out, TOTAL_ORDER, row, earlier, row, -1, -1)
     broke(out, AGREEMENT, row, earlier, row, -1, -1)
     run.astray = run.astray | shl(1, p)
 
 
-def stood(run: Run, p: int) -> int:
+def stood(run: JudgedRun, p: int) -> int:
     """The row in which p delivered the entry of its history that is to be compared next."""
     k = run.compared[p]
     return run.row[p][k] if k < run.length[p] else -1
@@ -70,7 +70,7 @@ def stood(run: Run, p: int) -> int:
 # --- the end of a moment -----------------------------------------------------------------------------
 
 
-def end_moment(run: Run, out: Report, row: int) -> None:
+def end_moment(run: JudgedRun, out: RunReport, row: int) -> None:
     """What must hold at the end of every moment, and may be mended in a later one."""
     for p in range(run.processes):
         if ((run.dirty >> p) & 1) == 1:
@@ -79,7 +79,7 @@ def end_moment(run: Run, out: Report, row: int) -> None:
         gap(run, out, row)
 
 
-def agreed(run: Run, out: Report, row: int, p: int) -> None:
+def agreed(run: JudgedRun, out: RunReport, row: int, p: int) -> None:
     """Whether what p has delivered agrees with what every other has."""
     for q in range(run.processes):
         if run.lacks[q][p] > 0 and p != q:  # p has more than q
@@ -91,7 +91,7 @@ def agreed(run: Run, out: Report, row: int, p: int) -> None:
             met(out, AGREEMENT)
 
 
-def only(run: Run, p: int, q: int) -> int:
+def only(run: JudgedRun, p: int, q: int) -> int:
     """The row of the first delivery of p that q has not made."""
     for j in range(run.length[p]):
         if run.place[q][run.sequence[p][j]] < 0:
@@ -99,7 +99,7 @@ def only(run: Run, p: int, q: int) -> int:
     return -1
 
 
-def gap(run: Run, out: Report, row: int) -> None:
+def gap(run: JudgedRun, out: RunReport, row: int) -> None:
     """Some process has delivered of some instance a transaction without an earlier one: which."""
     for p in range(run.processes):
         for i in range(run.instances.count):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.judging.deliveries import diverge, first_delivery, gaps_more, stood
-from traces.judging.memory import Report, Run, Table, broke, intern, leaves_open, met, wrong
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, intern, leaves_open, met, wrong
 from traces.judging.numbers import (
     DELIVERED_STANDS,
     G_AGAIN,
@@ -29,7 +29,7 @@ from zabspec.language.wrapping import count_bits, shl
 # --- what is known of transactions, instances and epochs ---------------------------------------------
 
 
-def transaction(table: Table, run: Run, row: int) -> int:
+def transaction(table: Table, run: JudgedRun, row: int) -> int:
     """The transaction of a row; -1: there is no room for it."""
     known = run.txns.count
     t = intern(run.txns, table.identity[row], table.epoch[row], table.counter[row], table.digest[row])
@@ -46,7 +46,7 @@ def transaction(table: Table, run: Run, row: int) -> int:
     return t
 
 
-def instance(run: Run, attempt: int, epoch: int, p: int) -> int:
+def instance(run: JudgedRun, attempt: int, epoch: int, p: int) -> int:
     """The instance that is known by these; -1: there is no room for it."""
     known = run.instances.count
     i = intern(run.instances, attempt, epoch, p, 0)
@@ -59,7 +59,7 @@ def instance(run: Run, attempt: int, epoch: int, p: int) -> int:
     return i
 
 
-def numbered_epoch(run: Run, epoch: int) -> int:
+def numbered_epoch(run: JudgedRun, epoch: int) -> int:
     """The number of an epoch; -1: there is no room for it."""
     known = run.epochs.count
     e = intern(run.epochs, epoch, 0, 0, 0)
@@ -74,7 +74,7 @@ def numbered_epoch(run: Run, epoch: int) -> int:
 # --- abcasts -----------------------------------------------------------------------------------------
 
 
-def on_abcast(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> None:
+def on_abcast(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
     """An abcast of t, by process p if it is said."""
     if table.primary_epoch[row] == NULL:
         leaves_open(out, G_PRIMARY)
@@ -115,7 +115,7 @@ def on_abcast(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> 
                 run.gaps = run.gaps + gaps_more(run, q, t)
 
 
-def under_zxid(table: Table, run: Run, out: Report, row: int) -> None:
+def under_zxid(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
     """The zxid of a transaction that is abcast, of which there may be another."""
     known = run.zxids.count
     z = intern(run.zxids, 0, table.epoch[row], table.counter[row], 0)
@@ -127,7 +127,7 @@ def under_zxid(table: Table, run: Run, out: Report, row: int) -> None:
         broke(out, UNIQUE_ZXID, row, run.zxid_row[z], row, -1, -1)
 
 
-def by_instance(table: Table, run: Run, out: Report, row: int, p: int, t: int, e: int) -> None:
+def by_instance(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int, e: int) -> None:
     """The instance of process p that abcasts t, in the epoch with number e."""
     i = instance(run, table.attempt[row], table.epoch[row], p)
     if i < 0:
@@ -150,7 +150,7 @@ def by_instance(table: Table, run: Run, out: Report, row: int, p: int, t: int, e
 # --- deliveries --------------------------------------------------------------------------------------
 
 
-def on_abdeliver(run: Run, out: Report, row: int, p: int, t: int) -> None:
+def on_abdeliver(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
     """p delivers t."""
     place = run.in_pass[p]
     run.in_pass[p] = place + 1
@@ -171,7 +171,7 @@ def on_abdeliver(run: Run, out: Report, row: int, p: int, t: int) -> None:
 # --- quorums and leaders -----------------------------------------------------------------------------
 
 
-def on_accept(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> None:
+def on_accept(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
     """p accepts the proposal of t."""
     epoch = table.primary_epoch[row]
     if run.nodes == 0:
@@ -197,7 +197,7 @@ def on_accept(table: Table, run: Run, out: Report, row: int, p: int, t: int) -> 
                 run.chosen_by[t] = a
 
 
-def on_establish(table: Table, run: Run, out: Report, row: int) -> None:
+def on_establish(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
     """The leader of an epoch is established."""
     epoch = table.primary_epoch[row]
     if epoch == NULL:
@@ -220,7 +220,7 @@ def on_establish(table: Table, run: Run, out: Report, row: int) -> None:
 # --- histories that are replaced ---------------------------------------------------------------------
 
 
-def on_revise(run: Run, out: Report, row: int, p: int) -> None:
+def on_revise(run: JudgedRun, out: RunReport, row: int, p: int) -> None:
     """p replaces its history; the rows behind this one have the new one's entries."""
     if ((run.astray >> p) & 1) == 1:
         leaves_open(out, G_DISAGREES)
@@ -232,7 +232,7 @@ def on_revise(run: Run, out: Report, row: int, p: int) -> None:
         run.replacing_row = row
 
 
-def on_entry(run: Run, out: Report, row: int, p: int, t: int) -> None:
+def on_entry(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
     """The new history of p has t next."""
     k = run.compared[p]
     if run.replacing == p and k < run.replaced[p] and k < run.length[p]:
@@ -241,7 +241,7 @@ def on_entry(run: Run, out: Report, row: int, p: int, t: int) -> None:
     run.compared[p] = k + 1
 
 
-def replaced(run: Run, out: Report) -> None:
+def replaced(run: JudgedRun, out: RunReport) -> None:
     """The new history that was being read, if any was, is over."""
     p = run.replacing
     if p >= 0 and run.compared[p] < run.replaced[p]:
@@ -252,7 +252,7 @@ def replaced(run: Run, out: Report) -> None:
 # --- the run -----------------------------------------------------------------------------------------
 
 
-def on_begin(table: Table, run: Run, out: Report, row: int) -> None:
+def on_begin(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
     """The row that says how many processes the run has."""
     if run.begun != 0:
         wrong(out, TWO_BEGINS, row)

@@ -19,11 +19,11 @@ import numpy as np
 
 from traces.judging import blocks_kernel
 from traces.judging.blocks import HALF_KNOWN, SHIFT, Chosen, Summary, drilled, summary_of
-from traces.judging.gaps import ALWAYS_SAID, Where, affected, among
 from traces.judging.numbers import G_OUTSIDER, MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
 from traces.judging.runs import BITS, ERRORS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
-from traces.judging.tally import COUNTS, Span, Tally, Unit
+from traces.judging.totals import COUNTS, Span, Totals, Unit
+from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among
 from traces.tables.table import TableError
 
 __all__ = ["Each", "judge_history"]
@@ -65,7 +65,7 @@ class Open:
     late: bool = False
 
 
-def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: int = LOOKED_AT) -> Tally:
+def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: int = LOOKED_AT) -> Totals:
     """Judge the one run of a long unit.
 
     Args:
@@ -96,7 +96,7 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
         broken, met, more = judged[0, 1:4].tolist()
     known = judgeable(unit.observes) & asked
     verdicts = concluded(found, (broken, met, blocks.counted(found.one)), capped, known, asked, blocks.sent)
-    out = Tally(1, unit.rows)
+    out = Totals(1, unit.rows)
     run = summaries[0].run
     left_open(out, verdicts, more, gaps_of(summaries), run)
     said = 0
@@ -135,7 +135,7 @@ def gaps_of(summaries: Sequence[Summary]) -> dict[int, int]:
     return out | ({G_OUTSIDER: min(outside)} if outside else {})
 
 
-def left_open(out: Tally, verdicts: dict[str, str], more: int, gaps: dict[int, int], run: int) -> None:
+def left_open(out: Totals, verdicts: dict[str, str], more: int, gaps: dict[int, int], run: int) -> None:
     """Properties of which rows leave something open are open, and of which they have what is not compared,
     undecided: also where a part of the history breaks them.
 

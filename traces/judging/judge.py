@@ -14,7 +14,7 @@ from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.history import judge_history
 from traces.judging.kernel import judge_runs
 from traces.judging.runs import JUDGED, mask_of
-from traces.judging.tally import Span, Tally, Unit, check_spans, judge_unit, units_of
+from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit, units_of
 from traces.tables.table import LONGEST, TableError, parts_of
 from zabspec.language.kernels import machine
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Progress", "judge_on_spark", "judge_plainly", "read_units"]
 
-Progress = Callable[[int, int, Tally], object]  # rows judged, of how many, and what was found so far
+Progress = Callable[[int, int, Totals], object]  # rows judged, of how many, and what was found so far
 OFTEN = 0.1  # seconds between two looks at what is done
 LARGE = 100_000_000  # rows beyond which Spark is worth its start
 
@@ -53,7 +53,7 @@ def asked_for(names: Sequence[str]) -> int:
     return mask_of(names or [p.name for p in JUDGED])
 
 
-def settled(total: Tally, units: Sequence[Unit]) -> Tally:
+def settled(total: Totals, units: Sequence[Unit]) -> Totals:
     """The tally of a whole table, when it is known that every run lies in one place.
 
     Raises:
@@ -73,7 +73,7 @@ def judge_plainly(
     threads: int,
     progress: Progress = lambda *_: None,
     shift: int = SHIFT,
-) -> Tally:
+) -> Totals:
     """Judge every unit in this process, a unit to a thread.
 
     Args:
@@ -83,7 +83,7 @@ def judge_plainly(
     Raises:
         TableError: a unit cannot be judged.
     """
-    asked, total, done = asked_for(names), Tally(), 0
+    asked, total, done = asked_for(names), Totals(), 0
     everything = sum(u.rows for u in units)
     machine(judge_runs)  # compiled once, before threads ask for it
     machine(sum_blocks)
@@ -135,7 +135,7 @@ def judge_on_spark(
     master: str | None = None,
     progress: Progress = lambda *_: None,
     shift: int = SHIFT,
-) -> Tally:
+) -> Totals:
     """Judge a table as Spark tasks: a unit to a task, and of a long run a part. The tasks read the
     files themselves, so a cluster must see them under the same paths.
 
@@ -146,7 +146,7 @@ def judge_on_spark(
     """
     from traces.spark.session import LOCAL, session
 
-    asked, total = asked_for(names), Tally()
+    asked, total = asked_for(names), Totals()
     units = [away(u) for u in units]
     everything = sum(u.rows for u in units)
     whole = [u for u in units if not u.long]
@@ -195,7 +195,7 @@ def tasks(context: SparkContext, watch: Watch) -> Callable[[Callable[..., Any], 
     return each
 
 
-def watcher(context: SparkContext, progress: Progress, before: int, rows: int, everything: int, total: Tally) -> Watch:
+def watcher(context: SparkContext, progress: Progress, before: int, rows: int, everything: int, total: Totals) -> Watch:
     """Tells how far the job under way has come, now and then."""
 
     @contextmanager

@@ -20,7 +20,7 @@ from traces.judging.handlers import (
     replaced,
     transaction,
 )
-from traces.judging.memory import Found, Report, Run, Table, forget_entries, leaves_open, wrong
+from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, forget_entries, leaves_open, wrong
 from traces.judging.numbers import (
     ABCAST,
     ABDELIVER,
@@ -48,7 +48,7 @@ from traces.judging.numbers import (
 )
 
 
-def judge_runs(table: Table, run: Run, out: Report, found: Found, start: int, end: int) -> int:
+def judge_runs(table: Table, run: JudgedRun, out: RunReport, found: FirstRows, start: int, end: int) -> int:
     """Judge the runs in rows `start` to `end`, as many as `found` has room for; returns how many were. One that `run`
     has no room for is the last."""
     n = 0
@@ -71,7 +71,7 @@ def judge_runs(table: Table, run: Run, out: Report, found: Found, start: int, en
     return n
 
 
-def judge_run(table: Table, run: Run, out: Report, start: int, end: int) -> None:
+def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int) -> None:
     """Judge the run in rows `start` to `end`. Nothing is interned before it, and nothing is behind it."""
     begin(run, out, start)
     row = start
@@ -93,7 +93,7 @@ def judge_run(table: Table, run: Run, out: Report, start: int, end: int) -> None
     forget_entries(run.acceptances)
 
 
-def begin(run: Run, out: Report, start: int) -> None:
+def begin(run: JudgedRun, out: RunReport, start: int) -> None:
     """Nothing is known of the run that begins in a row."""
     out.broken = 0
     out.met = 0
@@ -130,7 +130,7 @@ def begin(run: Run, out: Report, start: int) -> None:
     run.full = 0
 
 
-def half_known(out: Report, gap: int, seen: int) -> None:
+def half_known(out: RunReport, gap: int, seen: int) -> None:
     """A column is null in some rows and not in others: both bits of `seen`."""
     if seen == 3:
         leaves_open(out, gap)
@@ -139,7 +139,7 @@ def half_known(out: Report, gap: int, seen: int) -> None:
 # --- a row ---------------------------------------------------------------------------------------
 
 
-def read_row(table: Table, run: Run, out: Report, row: int) -> None:
+def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
     """What a row adds to what is known of its run."""
     time = table.time[row]
     if time != NULL and time != run.now:
@@ -172,7 +172,7 @@ def read_row(table: Table, run: Run, out: Report, row: int) -> None:
         event(table, run, out, row, kind, p)
 
 
-def moment(run: Run, out: Report, row: int, time: int) -> None:
+def moment(run: JudgedRun, out: RunReport, row: int, time: int) -> None:
     """Another moment begins in a row."""
     if run.dirty != 0 or run.gaps > 0:
         end_moment(run, out, row - 1)
@@ -182,7 +182,7 @@ def moment(run: Run, out: Report, row: int, time: int) -> None:
     run.now = time
 
 
-def event(table: Table, run: Run, out: Report, row: int, kind: int, p: int) -> None:
+def event(table: Table, run: JudgedRun, out: RunReport, row: int, kind: int, p: int) -> None:
     """An event of the history: of process p, or NULL."""
     t = -1
     if kind != ESTABLISH and kind != REVISE and kind != BEGIN:
@@ -216,7 +216,7 @@ def event(table: Table, run: Run, out: Report, row: int, kind: int, p: int) -> N
         on_begin(table, run, out, row)
 
 
-def in_pass(table: Table, run: Run, out: Report, row: int, p: int) -> None:
+def in_pass(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) -> None:
     """In which pass of p the row is."""
     passing = table.passing[row]
     if passing == NULL:

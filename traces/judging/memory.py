@@ -7,8 +7,22 @@ from zabspec.language.structs import Struct, column, part, size, word, words
 from zabspec.language.wrapping import wrap_add, wrap_mul
 
 __all__ = [
-    "Found", "Interned", "Report", "Run", "Table", "broke", "epoch_of", "forget_entries", "intern", "is_broken",
-    "leaves_open", "met", "primary_of", "room_for", "row_of", "wrong",
+    "FirstRows",
+    "Interned",
+    "JudgedRun",
+    "RunReport",
+    "Table",
+    "broke",
+    "epoch_of",
+    "forget_entries",
+    "intern",
+    "is_broken",
+    "leaves_open",
+    "met",
+    "primary_of",
+    "room_for",
+    "row_of",
+    "wrong",
 ]  # fmt: skip
 
 
@@ -47,7 +61,7 @@ class Interned(Struct):
     hashed = words(slots)
 
 
-class Run(Struct):
+class JudgedRun(Struct):
     """What is kept of a run. Where an axis is `capacity` long, an entry is of a transaction, an instance, an epoch, an
     acceptance or a place; of none of them does a run have more."""
 
@@ -139,14 +153,16 @@ class Run(Struct):
     full = word()  # there is no room: it is to be judged again with more
 
 
-def room_for(processes: int, capacity: int) -> Run:
+def room_for(processes: int, capacity: int) -> JudgedRun:
     """Memory for runs of so many processes, and of at most so many transactions, instances, ... ."""
     slots = 1 << (2 * capacity - 1).bit_length()
     tables = ("txns", "instances", "epochs", "zxids", "acceptances")
-    return Run(processes=processes, capacity=capacity, **{t: Interned(capacity=capacity, slots=slots) for t in tables})
+    return JudgedRun(
+        processes=processes, capacity=capacity, **{t: Interned(capacity=capacity, slots=slots) for t in tables}
+    )
 
 
-class Report(Struct):
+class RunReport(Struct):
     """What is said of a run: masks of what is broken, met and unknown, an error and its row. Of each property the row
     by which it is broken, and up to four rows that break it (-1: none)."""
 
@@ -159,7 +175,7 @@ class Report(Struct):
     witness = words(PROPERTIES, 4)
 
 
-class Found(Struct):
+class FirstRows(Struct):
     """Of each of some runs its first row and what is said of it; an error of -1: it had no room."""
 
     most = size()
@@ -174,7 +190,7 @@ class Found(Struct):
 # --- the report ----------------------------------------------------------------------------------
 
 
-def broke(out: Report, k: int, by: int, a: int, b: int, c: int, d: int) -> None:
+def broke(out: RunReport, k: int, by: int, a: int, b: int, c: int, d: int) -> None:
     """Property k is broken by row `by`; the earliest is kept."""
     if not is_broken(out, k) or by < out.by[k]:
         out.broken = out.broken | (1 << k)
@@ -185,20 +201,20 @@ def broke(out: Report, k: int, by: int, a: int, b: int, c: int, d: int) -> None:
         out.witness[k][3] = d
 
 
-def is_broken(out: Report, k: int) -> bool:
+def is_broken(out: RunReport, k: int) -> bool:
     return ((out.broken >> k) & 1) == 1
 
 
-def met(out: Report, k: int) -> None:
+def met(out: RunReport, k: int) -> None:
     out.met = out.met | (1 << k)
 
 
-def leaves_open(out: Report, gap: int) -> None:
+def leaves_open(out: RunReport, gap: int) -> None:
     """Note that the run has this gap."""
     out.unknown = out.unknown | (1 << gap)
 
 
-def wrong(out: Report, error: int, row: int) -> None:
+def wrong(out: RunReport, error: int, row: int) -> None:
     out.error = error
     out.error_row = row
 
@@ -235,17 +251,17 @@ def forget_entries(known: Interned) -> None:
     known.count = 0
 
 
-def epoch_of(run: Run, t: int) -> int:
+def epoch_of(run: JudgedRun, t: int) -> int:
     """The epoch of a transaction."""
     return run.txns.b[t]
 
 
-def primary_of(run: Run, t: int) -> int:
+def primary_of(run: JudgedRun, t: int) -> int:
     """The process whose instance abcast a transaction; one must have."""
     return run.instances.c[run.instance[t]]
 
 
-def row_of(run: Run, p: int, t: int) -> int:
+def row_of(run: JudgedRun, p: int, t: int) -> int:
     """The row in which p delivered a transaction; -1: it did not."""
     at = run.place[p][t]
     return run.row[p][at] if at >= 0 else -1

@@ -24,7 +24,7 @@ PROPERTIES = 16
     ASTRAY_ENTRY,
 ) = range(1, 11)  # fmt: skip
 
-# What the rows of a run leave unknown, or have that the comparisons here do not see; bits of a mask (`gaps.py`).
+# What the rows of a run leave unknown, or have that the comparisons here do not see; bits of a mask (`unknowns.py`).
 (
     G_WHO, G_QUORUM, G_PRIMARY, G_ATTEMPT, G_PROPOSED, G_LEADS, G_PASS, G_IDENTITY, G_DIGEST, G_TIME, G_AGAIN,
     G_OTHER_EPOCH, G_OUTSIDER, G_DISAGREES,

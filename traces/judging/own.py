@@ -24,12 +24,12 @@ from invariants.registry import HISTORY
 from traces.record.trace import text_of
 from traces.tables.own import FIELD, PLAIN, Source
 from traces.tables.table import TableError, files_of, first_line, printable
+from zabspec.authoring.reading import ObservationKind
 from zabspec.language.reference import ERRORS, StateView, range_error
 from zabspec.language.sentences import sentence_of
 from zabspec.model import ConfigError, Model
-from zabspec.own.open import ObservationKind
 
-__all__ = ["Broken", "OwnTally", "Stretch", "judge_own", "judge_own_on_spark", "judge_stretch", "stretches_of"]
+__all__ = ["Broken", "ObservationTotals", "Stretch", "judge_own", "judge_own_on_spark", "judge_stretch", "stretches_of"]
 
 AT_ONCE = 1 << 14  # rows that are read at once
 
@@ -48,7 +48,7 @@ class Broken:
 
 
 @dataclass
-class OwnTally:
+class ObservationTotals:
     """What judging a table came to.
 
     Attributes:
@@ -65,7 +65,7 @@ class OwnTally:
     broken: list[Broken] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, other: OwnTally) -> None:
+    def add(self, other: ObservationTotals) -> None:
         self.runs += other.runs
         self.rows += other.rows
         for name, counts in other.counts.items():
@@ -150,7 +150,9 @@ def asked_of(source: Source, names: Sequence[str]) -> list[Property]:
     return [p for p in properties_of(source.protocol) if p.default and (not names or p.name in names)]
 
 
-def judge_own(path: Path, source: Source, names: Sequence[str] = (), progress: Progress = lambda *_: None) -> OwnTally:
+def judge_own(
+    path: Path, source: Source, names: Sequence[str] = (), progress: Progress = lambda *_: None
+) -> ObservationTotals:
     """Judge every run of a table by the protocol's own text, in this process.
 
     Args:
@@ -162,7 +164,7 @@ def judge_own(path: Path, source: Source, names: Sequence[str] = (), progress: P
     """
     stretches = stretches_of(path)
     everything = sum(x.rows for x in stretches)
-    total = OwnTally(counts={p.name: Counter() for p in asked_of(source, names)})
+    total = ObservationTotals(counts={p.name: Counter() for p in asked_of(source, names)})
     for stretch in stretches:
         total.add(judge_stretch(source, tuple(names), stretch, partial(told, progress, total.rows, everything)))
     return total
@@ -179,7 +181,7 @@ def judge_own_on_spark(
     names: Sequence[str] = (),
     master: str | None = None,
     progress: Progress = lambda *_: None,
-) -> OwnTally:
+) -> ObservationTotals:
     """The same as tasks of Spark, a stretch to a task. Tasks read the files and the text themselves, so a cluster must
     see both under the same paths.
 
@@ -189,17 +191,17 @@ def judge_own_on_spark(
         TableError: as in this process.
     """
     from traces.judging.judge import tasks, watcher
-    from traces.judging.tally import Tally
+    from traces.judging.totals import Totals
     from traces.spark.session import LOCAL, session
 
     stretches = stretches_of(path)
     everything = sum(x.rows for x in stretches)
-    total = OwnTally(counts={p.name: Counter() for p in asked_of(source, names)})
+    total = ObservationTotals(counts={p.name: Counter() for p in asked_of(source, names)})
     if not stretches:
         return total
     with session(master or LOCAL, brief=True) as spark:
         context = spark.sparkContext
-        watch = watcher(context, lambda done, rows, _: progress(done, rows), 0, everything, everything, Tally())
+        watch = watcher(context, lambda done, rows, _: progress(done, rows), 0, everything, everything, Totals())
         given = [(away(source), tuple(names), x) for x in stretches]
         for found in tasks(context, watch)(judge_stretch, given):
             total.add(found)
@@ -216,7 +218,7 @@ def away(source: Source) -> Source:
 
 def judge_stretch(
     source: Source, names: Sequence[str], stretch: Stretch, progress: Callable[[int], object] = lambda _: None
-) -> OwnTally:
+) -> ObservationTotals:
     """Judge the runs of a stretch, in the order of its rows.
 
     Raises:
@@ -302,7 +304,7 @@ class Judging:
         self.names, self.layout = bound(model), model.program.layout
         self.every = asked
         self.asked = [p for p in asked if p.of == HISTORY]
-        self.tally = OwnTally(counts={p.name: Counter() for p in asked})
+        self.tally = ObservationTotals(counts={p.name: Counter() for p in asked})
         self.seen = Seen()
         self.run: int | None = None
         self.place = ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import Report, Run, broke, epoch_of, intern, is_broken, met, primary_of
+from traces.judging.memory import JudgedRun, RunReport, broke, epoch_of, intern, is_broken, met, primary_of
 from traces.judging.numbers import NEVER, NULL, PRIMARY_INTEGRITY
 
 
-def primary_integrity(run: Run, out: Report) -> None:
+def primary_integrity(run: JudgedRun, out: RunReport) -> None:
     """Whether every primary had delivered, when it abcast, what anyone delivers of an epoch before."""
     least = NEVER  # of the epochs of which anything is delivered that was abcast
     for t in range(run.txns.count):
@@ -25,7 +25,7 @@ def primary_integrity(run: Run, out: Report) -> None:
                 of_primary(run, out, p)
 
 
-def sort_epochs(run: Run) -> None:
+def sort_epochs(run: JudgedRun) -> None:
     """The numbers of the epochs by what they are, least first (Shell's sort)."""
     epochs = run.epochs.count
     for e in range(epochs):
@@ -44,7 +44,7 @@ def sort_epochs(run: Run) -> None:
         step = step // 3
 
 
-def leads(run: Run, p: int) -> bool:
+def leads(run: JudgedRun, p: int) -> bool:
     """Whether p ever abcasts."""
     for k in range(run.abcast_count):
         if primary_of(run, run.abcasts[k]) == p:
@@ -52,7 +52,7 @@ def leads(run: Run, p: int) -> bool:
     return False
 
 
-def find_reach(run: Run, p: int) -> None:
+def find_reach(run: JudgedRun, p: int) -> None:
     """Of each epoch the farthest place at which p delivered anything of an epoch before it; NEVER: it lacks
     something of them; -1: there is nothing."""
     for e in range(run.epochs.count):
@@ -71,7 +71,7 @@ def find_reach(run: Run, p: int) -> None:
         reach = max(reach, own)
 
 
-def of_primary(run: Run, out: Report, p: int) -> None:
+def of_primary(run: JudgedRun, out: RunReport, p: int) -> None:
     """Whether p, when it abcast, had delivered so far: until what it abcast would be broken later than is known."""
     for k in range(run.abcast_count):
         u = run.abcasts[k]
@@ -84,7 +84,7 @@ def of_primary(run: Run, out: Report, p: int) -> None:
                 run.reach[e] = -1  # what it abcasts later in this epoch breaks nothing earlier
 
 
-def undelivered(run: Run, out: Report, p: int, u: int) -> None:
+def undelivered(run: JudgedRun, out: RunReport, p: int, u: int) -> None:
     """Something of an earlier epoch than u's is delivered, and p had not when it abcast u: which."""
     best = NEVER
     which = -1

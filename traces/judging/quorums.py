@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import Report, Run, Table, broke, intern, met
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, intern, met
 from traces.judging.numbers import CHOSEN_IN_LATER_HISTORIES, INITIAL, NEVER
 
 
-def later_histories(table: Table, run: Run, out: Report, end: int) -> None:
+def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
     """From the latest epoch down, each looks at what all later ones have."""
     left = gather_chosen(run)
     sort_leaders(table, run)
@@ -23,7 +23,7 @@ def later_histories(table: Table, run: Run, out: Report, end: int) -> None:
         left = lacking(run, out, k, leader, table.primary_epoch[leader], left)
 
 
-def gather_chosen(run: Run) -> int:
+def gather_chosen(run: JudgedRun) -> int:
     """The transactions that are chosen, on the stack; how many."""
     left = 0
     for t in range(run.txns.count):
@@ -34,7 +34,7 @@ def gather_chosen(run: Run) -> int:
     return left
 
 
-def sort_leaders(table: Table, run: Run) -> None:
+def sort_leaders(table: Table, run: JudgedRun) -> None:
     """The leaders by epoch, the latest first; there are few, and they come in order."""
     for k in range(run.leader_count):
         row = run.leaders[k]
@@ -45,7 +45,7 @@ def sort_leaders(table: Table, run: Run) -> None:
         run.leaders[j] = row
 
 
-def lacking(run: Run, out: Report, k: int, leader: int, epoch: int, left: int) -> int:
+def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, left: int) -> int:
     """Which of the `left` transactions on the stack, if chosen before an epoch, leader k's initial history (marked
     with k) has not. All chosen before stay on the stack, also those that are missing: they may have been there in an
     epoch before. How many stay."""
@@ -62,7 +62,7 @@ def lacking(run: Run, out: Report, k: int, leader: int, epoch: int, left: int) -
     return kept
 
 
-def chosen_row(run: Run, t: int, epoch: int) -> int:
+def chosen_row(run: JudgedRun, t: int, epoch: int) -> int:
     """The row by which a transaction was first chosen in an epoch before this one, as it was in some."""
     a = run.chosen_by[t]
     above = run.above[a]

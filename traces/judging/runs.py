@@ -13,7 +13,7 @@ from invariants import PROPERTIES
 from invariants.registry import HISTORY, STATE, Property, property_named
 from traces.judging import numbers
 from traces.judging.kernel import judge_runs
-from traces.judging.memory import Found, Report, Table, room_for
+from traces.judging.memory import FirstRows, RunReport, Table, room_for
 from traces.judging.observed import names_of
 from traces.tables.table import TableError
 from zabspec.language.kernels import machine
@@ -150,13 +150,13 @@ class Batch:
 
     def room(self) -> None:
         """Memory for runs of `cap` transactions."""
-        self.run, self.report = room_for(self.processes, self.cap), Report()
+        self.run, self.report = room_for(self.processes, self.cap), RunReport()
 
     def call(self, start: int, end: int, found: Any) -> int:
         """Judge the runs in some rows, as many as `found` has columns; how many were. What is said of each goes to
-        its column, in the order of `Found`."""
-        names = [name for name in Found.members if name != "most"]
-        said = Found(most=found.shape[1], **dict(zip(names, found, strict=True)))
+        its column, in the order of `FirstRows`."""
+        names = [name for name in FirstRows.members if name != "most"]
+        said = FirstRows(most=found.shape[1], **dict(zip(names, found, strict=True)))
         return machine(judge_runs)(self.table, self.run, self.report, said, start, end)
 
     def judged(self) -> Iterator[tuple[int, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from traces.judging.runs import JUDGED, mask_of
-from traces.judging.tally import Tally, Unit, judge_unit
+from traces.judging.totals import Totals, Unit, judge_unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class InMemory(Unit):
         return self.rows_of.select(list(columns))
 
 
-def judge_rows(rows: Rows, observes: Sequence[str]) -> Tally:
+def judge_rows(rows: Rows, observes: Sequence[str]) -> Totals:
     """Judge one run by every property of histories.
 
     Args:

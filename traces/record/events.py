@@ -23,11 +23,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from traces.record.listening import Event
+from traces.record.instrumentation import Event
 from traces.record.values import message_said, value_json
 from traces.record.worlds import watched_as
+from zabspec.authoring.reading import ObservationKind
 from zabspec.language.reference import MessageView, StateView
-from zabspec.own.open import ObservationKind
 from zabspec.protocols.registry import Protocol
 from zabspec.simulator.loop import CUT, HEAL, LOSE
 from zabspec.simulator.model import Cluster
@@ -63,10 +63,10 @@ def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -
     Raises:
         SimulationError: a value would leave its range.
     """
-    heard: list[Listener] = []
+    heard: list[EventListener] = []
 
     def listened(cluster: Cluster, engine: str) -> Simulator:
-        heard.append(Listener(Simulator(cluster, engine)))
+        heard.append(EventListener(Simulator(cluster, engine)))
         watch(heard[-1].simulator)
         return heard[-1].simulator
 
@@ -74,7 +74,7 @@ def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -
     return simulator, heard[-1].events
 
 
-class Listener:
+class EventListener:
     """Notes what happens in a simulator of the CPython world.
 
     Attributes:

@@ -12,9 +12,9 @@ from typing import Any
 
 from traces.record.trace import Acceptance, Delivery, Establishment, JsonTxn, Observation, Transmission
 from traces.record.values import value_json
+from zabspec.authoring.reading import ObservationKind, ProtocolSource
 from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
-from zabspec.own.open import ObservationKind, OpenText
 from zabspec.worlds.disks import done
 
 __all__ = ["Notes"]
@@ -74,7 +74,7 @@ class Notes:
 
         names.update(zip(keys, (on_abcast, on_abdeliver, on_accept, on_establish), strict=True))
 
-    def listen_to(self, names: dict[str, Any], text: OpenText) -> None:
+    def listen_to(self, names: dict[str, Any], text: ProtocolSource) -> None:
         """Note every observation that a protocol of somebody's own declares."""
         for name, shown in text.observations.items():
             key = done(names, name)

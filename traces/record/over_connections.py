@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from traces.record.flight import Connections, Flight
-from traces.record.listening import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumentation import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumented import InstrumentedWorld, Refused
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
-from traces.record.watched import Refused, Watched
 from zabspec.language.reference import MessageView, StateView
 from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
 from zabspec.worlds import over_connections
@@ -19,7 +19,7 @@ from zabspec.worlds.disks import done
 __all__ = ["WATCHED"]
 
 
-class OverConnections(Watched):
+class OverConnections(InstrumentedWorld):
     world = over_connections.WORLD
     handlers = (
         "on_oracle", "receive_as_leader", "receive_as_follower", "on_follower_lost", "on_leader_lost", "on_timeout",

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from traces.record.flight import Datagrams, Flight
-from traces.record.listening import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumentation import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumented import InstrumentedWorld, Refused
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
-from traces.record.watched import Refused, Watched
 from traces.replay.abstraction import Entry
 from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds import over_datagrams
@@ -23,7 +23,7 @@ __all__ = ["WATCHED"]
 TIMERS = ("election", "heartbeat")
 
 
-class OverDatagrams(Watched):
+class OverDatagrams(InstrumentedWorld):
     world = over_datagrams.WORLD
     handlers = ("on_message", "on_timer")
 

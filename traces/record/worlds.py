@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from traces.record import over_connections, over_datagrams
-from traces.record.watched import Watched
+from traces.record.instrumented import InstrumentedWorld
 from zabspec.worlds.world import World
 
 __all__ = ["HANDLERS", "watched_as"]
 
 EVERY = (over_connections.WATCHED, over_datagrams.WATCHED)
-BY_NAME: Mapping[str, Watched] = {w.world.name: w for w in EVERY}
+BY_NAME: Mapping[str, InstrumentedWorld] = {w.world.name: w for w in EVERY}
 
 # What a protocol does when something happens to a process, which is the second parameter of each but the last: that
 # is the environment's.
@@ -21,6 +21,6 @@ HANDLERS = (
 )  # fmt: skip
 
 
-def watched_as(world: World) -> Watched:
+def watched_as(world: World) -> InstrumentedWorld:
     """A world under observation."""
     return BY_NAME[world.name]

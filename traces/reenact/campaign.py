@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from traces.record.lines import read_lines
-from traces.reenact.drawn import drawn, kind
-from traces.reenact.plan import Plan
-from traces.reenact.reenactment import Run
+from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.random_schedules import drawn, kind
+from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.reenactment import tried as play_until_agreed
 from traces.reenact.servers import Release
 from traces.reenact.syncs import KINDS, syncs_of
@@ -67,7 +67,7 @@ def question(variant: str) -> str:
     return f"{variant or 'plain'} {sources_digest('zabspec', 'traces/reenact', 'traces/reenact/shim.c')}"
 
 
-def line_of(release: str, seed: int, plan: Plan, run: Run, cpu: float, asked: str) -> Line:
+def line_of(release: str, seed: int, plan: ReenactmentPlan, run: ReenactedRun, cpu: float, asked: str) -> Line:
     done = plan.steps[: run.played.steps]
     syncs = [s for s in syncs_of(done) if s.received]
     return Line(
@@ -89,7 +89,7 @@ def played_before(folder: Path) -> list[Line]:
 
 def played(
     folder: Path, asked: Iterable[tuple[Release, str, int]], retries: int, patience: float
-) -> Iterator[tuple[Line, Plan, Run]]:
+) -> Iterator[tuple[Line, ReenactmentPlan, ReenactedRun]]:
     """Play runs, and write a line of each. Of one that agrees nothing else is kept.
 
     Args:

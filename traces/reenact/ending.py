@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from traces.reenact.plan import Plan
+from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Player
 from traces.reenact.stores import read_disk
 from zabspec.protocols.zookeeper.state import SERVING
@@ -18,7 +18,7 @@ THREW = re.compile(
 OTHER_ANSWER = re.compile(r"^.*NEWLEADER ACK from sid.*$", re.M)
 
 
-def at_the_end(player: Player, plan: Plan) -> list[str]:
+def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
     """What is broken at the last step, in sentences; of what can only be seen then."""
     out: list[str] = []
     step = plan.steps[-1]
@@ -37,7 +37,7 @@ def at_the_end(player: Player, plan: Plan) -> list[str]:
     return out
 
 
-def uncounted(player: Player, plan: Plan) -> list[str]:
+def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
     """What a quorum has forced and acknowledged, all acknowledgements are read, and is not committed."""
     s, z = plan.steps[-1].state, player.compare.zxids
     out = []
@@ -55,7 +55,7 @@ def uncounted(player: Player, plan: Plan) -> list[str]:
     return out
 
 
-def behind(player: Player, plan: Plan) -> list[str]:
+def behind(player: Player, plan: ReenactmentPlan) -> list[str]:
     s, z = plan.steps[-1].state, player.compare.zxids
     out = []
     for p, n in enumerate(plan.ids):

@@ -9,7 +9,7 @@ import re
 
 from traces.record.trace import JsonState, Step
 from traces.reenact.compare import is_down
-from traces.reenact.plan import Plan
+from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.zxids import Zxids
 
 __all__ = ["as_java", "class_name"]
@@ -67,7 +67,7 @@ public abstract class {name} {{
 DISK = ("log", "current_epoch", "accepted_epoch")
 
 
-def as_java(plan: Plan, title: str, harm: list[str]) -> str:
+def as_java(plan: ReenactmentPlan, title: str, harm: list[str]) -> str:
     """
     Args:
         title: what it shows; the class is called after it.

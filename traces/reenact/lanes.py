@@ -9,8 +9,8 @@ from pathlib import Path
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.runner import build_trace
-from traces.reenact.plan import Plan
-from traces.reenact.reenactment import Run
+from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.zxids import Zxids
 from zabspec.model import Model
 
@@ -55,7 +55,7 @@ def sentence(said: str) -> str:
     return said if re.fullmatch(r"server \d+: (started|killed)", said) else ""
 
 
-def drawn_lanes(folder: Path, plan: Plan, run: Run) -> str:
+def drawn_lanes(folder: Path, plan: ReenactmentPlan, run: ReenactedRun) -> str:
     """The picture, as an SVG document.
 
     Args:

@@ -14,7 +14,7 @@ from traces.reenact.servers import Cannot
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["FAULTS", "Plan", "decisive", "plan_for"]
+__all__ = ["FAULTS", "ReenactmentPlan", "decisive", "plan_for"]
 
 FAULTS = ("crash", "lose_connection", "partition", "timeout", "log write fails")
 OWN_EPOCH, SERVES = "write own currentEpoch", "startZkServer"
@@ -25,7 +25,7 @@ INSIDE = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReenactmentPlan:
     """What is to be played.
 
     Attributes:
@@ -48,7 +48,7 @@ class Plan:
         return [self.initial, *(s.state for s in self.steps)]
 
 
-def plan_for(trace: Trace, variant: str, without: int = 0) -> Plan:
+def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     """
     Args:
         variant: the release, as the text has it.
@@ -69,7 +69,7 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> Plan:
     fitted = fit(model, [s for s in trace.steps if s.number != without])
     steps = fitted.steps
     ids = numbered([fitted.initial, *(s.state for s in steps)], steps)
-    return Plan(
+    return ReenactmentPlan(
         configuration, fitted.initial, tuple(steps), ids, fitted.broken, tuple(fitted.skipped), tuple(fitted.inserted)
     )
 

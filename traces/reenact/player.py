@@ -16,7 +16,7 @@ from traces.reenact.ensemble import Ensemble
 from traces.reenact.gates import ACKNOWLEDGE, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC
 from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
-from traces.reenact.plan import Plan
+from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
@@ -72,7 +72,7 @@ class Player:
         patience: seconds that an effect may take.
     """
 
-    def __init__(self, ensemble: Ensemble, plan: Plan, patience: float = 20.0) -> None:
+    def __init__(self, ensemble: Ensemble, plan: ReenactmentPlan, patience: float = 20.0) -> None:
         self.ensemble, self.plan, self.ids, self.patience = ensemble, plan, plan.ids, patience
         self.played = Played()
         self.compare = Comparison(ensemble, Zxids(0), plan.ids, ensemble.release.batches)

@@ -11,15 +11,15 @@ from pathlib import Path
 from traces.reenact.aftermath import Aftermath, aftermath
 from traces.reenact.ending import at_the_end
 from traces.reenact.ensemble import Ensemble
-from traces.reenact.plan import Plan
+from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played, Player
 from traces.reenact.servers import Cannot, Release
 
-__all__ = ["Run", "play", "tried"]
+__all__ = ["ReenactedRun", "play", "tried"]
 
 
 @dataclass
-class Run:
+class ReenactedRun:
     """What came of one time.
 
     Attributes:
@@ -39,7 +39,7 @@ class Run:
         return not self.trouble and not self.played.differs
 
 
-def play(folder: Path, release: Release, plan: Plan, patience: float = 20.0) -> Run:
+def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float = 20.0) -> ReenactedRun:
     """Play a plan once.
 
     Args:
@@ -62,12 +62,12 @@ def play(folder: Path, release: Release, plan: Plan, patience: float = 20.0) -> 
                 harm += after.harm
     finally:
         ensemble.end()
-    run = Run(player.played, after, harm, trouble, time.monotonic() - began)
+    run = ReenactedRun(player.played, after, harm, trouble, time.monotonic() - began)
     (folder / "result.json").write_text(json.dumps(as_dict(plan, run), indent=1) + "\n")
     return run
 
 
-def as_dict(plan: Plan, run: Run) -> dict[str, object]:
+def as_dict(plan: ReenactmentPlan, run: ReenactedRun) -> dict[str, object]:
     return {
         "ids": plan.ids, "steps": len(plan.steps), "agreed": run.played.steps, "differs": run.played.differs,
         "trouble": run.trouble, "harm": run.harm, "model_breaks": plan.broken, "skipped": plan.skipped,
@@ -79,8 +79,8 @@ def as_dict(plan: Plan, run: Run) -> dict[str, object]:
 
 
 def tried(
-    folder: Path, release: Release, plan: Plan, retries: int, patience: float, say: Callable[[str], None]
-) -> tuple[Run, int]:
+    folder: Path, release: Release, plan: ReenactmentPlan, retries: int, patience: float, say: Callable[[str], None]
+) -> tuple[ReenactedRun, int]:
     """Play a plan until every step agrees, or as often as there are retries; the last run and how many there were."""
     for again in range(retries + 1):
         run = play(folder / f"try{again + 1}", release, plan, patience)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from traces.record.failure import STEP, failure_of
+from traces.record.instrumented import Refused
 from traces.record.listener import Call, Listener
 from traces.record.runner import StepFailed, describe_word, label_of
 from traces.record.trace import Step, StepWord, TraceError, Transmission
-from traces.record.watched import Refused
 from traces.record.worlds import watched_as
 from traces.replay.abstraction import Abstraction, TraceCluster
 from zabspec.language import reference

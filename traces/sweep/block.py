@@ -16,7 +16,7 @@ from traces.judging.simulated import Judged, Verdict, judge, judged_properties
 from traces.sweep.grid import AXES, Grid, schedule_text
 from zabspec.language.kinds import Record, Seq
 from zabspec.language.reference import StateView
-from zabspec.simulator.dump import WORDS, Dump, OwnDump, digest
+from zabspec.simulator.dump import WORDS, Dump, FieldDump, digest
 from zabspec.simulator.run import Run, SimulationError
 
 __all__ = [
@@ -65,9 +65,9 @@ class Reader:
     def __init__(self, judged: Judged) -> None:
         layout, cluster = judged.layout, judged.cluster
         self.own = not cluster.parts_of.declared.replicas
-        self.dump: Dump | OwnDump
+        self.dump: Dump | FieldDump
         if self.own:  # what is counted besides messages only an atomic broadcast has
-            self.dump = OwnDump(cluster.parts.fields, cluster.nodes)
+            self.dump = FieldDump(cluster.parts.fields, cluster.nodes)
             return
         self.dump = Dump(layout)
         delivered = layout.fields["delivered"].kind

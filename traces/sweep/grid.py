@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Any
 
-from traces.sweep.draw import Draws, permuted
+from traces.sweep.random_numbers import Draws, permuted
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.loop import FAULTS

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from traces.spark import SparkFailed
 from traces.sweep.block import answer
+from traces.sweep.checksum import CheckedBlock
 from traces.sweep.grid import Grid
-from traces.sweep.seal import Sealed
 from traces.sweep.store import MANIFEST, Store
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def block_for(question: Grid) -> int:
 
 def run_missing(
     spark: SparkSession, store: Store, missing: list[int], tell: Tell = lambda _: None
-) -> dict[int, Sealed]:
+) -> dict[int, CheckedBlock]:
     """Run the blocks that are missing; what they have. Everything finished stays, however this ends.
 
     Args:
@@ -54,7 +54,7 @@ def run_missing(
         SparkFailed: a task has failed as often as Spark allows.
         StoreError: the folder is another sweep's by now.
     """
-    made: dict[int, Sealed] = {}
+    made: dict[int, CheckedBlock] = {}
     if missing:
         with Watching(store, tell):
             done = spark.sparkContext.parallelize(missing, len(missing)).mapPartitions(Blocks(store)).collect()

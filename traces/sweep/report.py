@@ -8,20 +8,20 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from traces.sweep.again import Again
 from traces.sweep.block import COUNTS
 from traces.sweep.findings import Finding
 from traces.sweep.grid import AXES, NONE, Grid
 from traces.sweep.plots import interval, pictures
+from traces.sweep.spot_check import SpotCheck
 from traces.sweep.store import Store, write_whole
-from traces.sweep.summary import Group, Summary, Tally
+from traces.sweep.summary import Group, Summary, VerdictTotals
 
 __all__ = ["grid_rows", "program_name", "verdict", "write_report"]
 
 MOST_ROWS = 30  # of the combinations that broke together
 
 
-def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: Again) -> tuple[Path, ...]:
+def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: SpotCheck) -> tuple[Path, ...]:
     """Write `report.html`, which is one file, and `report.md` with its pictures beside it; where they are.
 
     Raises:
@@ -121,7 +121,7 @@ def program_name(program: tuple[str, ...]) -> str:
     return " ".join(word for word in program if word != NONE)
 
 
-def property_row(name: str, tally: Tally) -> dict[str, Any]:
+def property_row(name: str, tally: VerdictTotals) -> dict[str, Any]:
     low, high = interval(tally.violated, tally.judged)
     return {
         "name": name,

@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 
 from traces.record.reading import strict_json
 from traces.sweep.block import block_table, properties_of, schema_of
+from traces.sweep.checksum import CheckedBlock, read_table, seal, unsealed
 from traces.sweep.grid import NONE, Grid, grid_of
-from traces.sweep.seal import Sealed, read_table, seal, unsealed
 from zabspec.files import read_bytes
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
@@ -42,7 +42,7 @@ FORMAT = "zabcheck sweep 2"
 LARGEST = 1 << 24  # bytes of a manifest
 MANIFEST = "sweep.json"
 RUNS = "runs"
-MAKERS = ("grid", "draw", "block", "seal")
+MAKERS = ("grid", "random_numbers", "block", "checksum")
 NEW = ".new-"  # readers of Parquet folders pass over names that begin with a dot
 # what the rows of a sweep follow from
 SOURCES = ("zabspec", "invariants", "traces/judging/simulated.py", *(f"traces/sweep/{name}.py" for name in MAKERS))
@@ -114,7 +114,7 @@ class Store:
         there = self.check()
         return [block for block in range(self.blocks) if block not in there]
 
-    def check(self, blocks: Iterable[int] | None = None) -> dict[int, Sealed]:
+    def check(self, blocks: Iterable[int] | None = None) -> dict[int, CheckedBlock]:
         """Read all of the files of some blocks, or of all, and remove those that are not what was written. What
         the others have; its digests are in the manifest from then on.
 
@@ -130,7 +130,7 @@ class Store:
         recorded = self.recorded()
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = dict(zip(asked, pool.map(self.unsealed, asked), strict=True))
-        kept: dict[int, Sealed] = {}
+        kept: dict[int, CheckedBlock] = {}
         for block, sealed in found.items():
             if sealed is not None and recorded.get(block, sealed.digest) == sealed.digest:
                 kept[block] = sealed
@@ -142,7 +142,7 @@ class Store:
             self.write_manifest(digests)
         return kept
 
-    def unsealed(self, block: int) -> Sealed | None:
+    def unsealed(self, block: int) -> CheckedBlock | None:
         """What the file of a block has; none: it is not what was written."""
         names = properties_of(self.question)
         return unsealed(self.part(block), schema_of(self.question), self.digest, block, names)

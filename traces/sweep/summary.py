@@ -13,13 +13,13 @@ from traces.sweep.store import Store
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-__all__ = ["Group", "Summary", "Tally", "Together", "summarise"]
+__all__ = ["Group", "Summary", "Together", "VerdictTotals", "summarise"]
 
 OWN = f"block-{'[0-9]' * 8}.parquet"
 
 
 @dataclass(frozen=True)
-class Tally:
+class VerdictTotals:
     """The verdicts on one property in some runs.
 
     Attributes:
@@ -53,7 +53,7 @@ class Group:
     broken: int
     unfinished: int
     sums: Mapping[str, int]
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, VerdictTotals]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,9 @@ def group_of(rows: list[Row], names: tuple[str, ...]) -> Group:
         said = {verdict: [row for row in rows if row["pattern"][k] == verdict[0]] for verdict in VERDICTS}
         counts = (sum(row["runs"] for row in said[verdict]) for verdict in (HOLDS, NOT_REACHED, VIOLATED))
         holds, not_reached, violated = counts
-        tallies[name] = Tally(holds, not_reached, violated, min((row["first"] for row in said[VIOLATED]), default=-1))
+        tallies[name] = VerdictTotals(
+            holds, not_reached, violated, min((row["first"] for row in said[VIOLATED]), default=-1)
+        )
     return Group(
         sum(row["runs"] for row in rows),
         sum(row["runs"] for row in rows if VIOLATED[0] in row["pattern"]),

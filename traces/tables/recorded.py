@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traces.record.events import Listener
+from traces.record.events import EventListener
 from traces.record.runner import Runner
 from traces.record.trace import Trace
 from traces.record.values import value_json
@@ -153,7 +153,7 @@ class History:
         self.ready.discard(p)
 
 
-class Recorder(Listener):
+class Recorder(EventListener):
     """Notes a simulated run as rows; `every`: also what no property speaks of."""
 
     def __init__(self, simulator: Simulator, rows: Rows, every: bool = True) -> None:

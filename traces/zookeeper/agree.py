@@ -15,7 +15,7 @@ from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.replay import Replayed
-from traces.zookeeper.server import LOW, Run, Server
+from traces.zookeeper.server import LOW, Server, TransactionRun
 
 __all__ = ["Agreement", "Held", "copies_of", "locate"]
 
@@ -200,9 +200,9 @@ class Agreement:
 
     # --- epochs --------------------------------------------------------------------------------------
 
-    def claims(self) -> dict[int, dict[str, Run]]:
+    def claims(self) -> dict[int, dict[str, TransactionRun]]:
         """Of each first transaction of an epoch, in whose live history it follows directly on what."""
-        out: dict[int, dict[str, Run]] = defaultdict(dict)
+        out: dict[int, dict[str, TransactionRun]] = defaultdict(dict)
         for server in self.servers:
             for run in server.runs:
                 if run.link == "epoch" or (run.link == "start" and run.lo & LOW == 1):
@@ -240,7 +240,7 @@ class Agreement:
     def on_quorum(self, zxid: int, at: int) -> bool:
         return zxid > 0 and self.quorum([s.name for s in self.servers if s.has(zxid)], at)
 
-    def disagree(self, first: int, claims: dict[str, Run], preds: dict[str, int]) -> None:
+    def disagree(self, first: int, claims: dict[str, TransactionRun], preds: dict[str, int]) -> None:
         """Histories that follow differently on what was before."""
         right, why = self.right_before(first, preds)
         said = "; ".join(f"{name}: {zxid_text(p) if p else 'nothing'}" for name, p in preds.items())
@@ -262,7 +262,7 @@ class Agreement:
             elif pred > right:
                 self.kept(name, right, pred, first, f"what {zxid_text(first)} follows on: {said}; {why}")
 
-    def lost(self, name: str, run: Run, right: int, why: str) -> None:
+    def lost(self, name: str, run: TransactionRun, right: int, why: str) -> None:
         server = self.named(name)
         zxid = self.next_logged(run.before)
         what = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.logs import LogFile
-from traces.zookeeper.server import LOW, Run, Server
+from traces.zookeeper.server import LOW, Server, TransactionRun
 from traces.zookeeper.snapshots import PACKED, Snapshot
 
 __all__ = ["epoch_findings", "epoch_value", "file_findings", "order_findings", "snapshot_findings"]
@@ -93,7 +93,7 @@ def order_findings(server: Server) -> list[Finding]:
     return out
 
 
-def gap(server: Server, run: Run, known: list[int]) -> Finding:
+def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
     """A gap, which a snapshot of its end would explain."""
     f = server.file_of(run)
     lo, hi = server.missing(run)
@@ -113,7 +113,7 @@ def count_text(lo: int, hi: int) -> str:
     return f"{zxid_text(lo)} is" if n == 1 else f"{n:,} transactions from {zxid_text(lo)} to {zxid_text(hi)} are"
 
 
-def begins_late(server: Server, run: Run, f: LogFile, known: list[int]) -> list[Finding]:
+def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int]) -> list[Finding]:
     """A log that does not begin with the first transaction there is."""
     where = (server.name, f.name, run.place, run.lo)
     if not known:
@@ -125,7 +125,7 @@ def begins_late(server: Server, run: Run, f: LogFile, known: list[int]) -> list[
     return [Finding("PURGED", NOTE, what, *where)]
 
 
-def bridged(server: Server, run: Run, f: LogFile) -> list[Finding]:
+def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
     """A gap that a snapshot fills, if one that can be read does."""
     where = (server.name, f.name, run.place)
     usable = [s.zxid for s in server.snapshots if s.usable]

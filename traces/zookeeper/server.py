@@ -12,7 +12,7 @@ from traces.zookeeper.logs import Damage, LogFile
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
 
-__all__ = ["Directory", "NotOne", "Run", "Server", "find_directory", "listed"]
+__all__ = ["Directory", "NotOne", "Server", "TransactionRun", "find_directory", "listed"]
 
 VERSION = "version-2"
 LOW = 0xFFFFFFFF
@@ -172,7 +172,7 @@ def list_folder(out: Directory, folder: Path) -> None:
 
 
 @dataclass
-class Run:
+class TransactionRun:
     """Transactions one behind the other in a file, and how they follow on what is before them.
 
     Attributes:
@@ -202,7 +202,7 @@ class Server:
     directory: Directory
     logs: list[LogFile]
     snapshots: list[Snapshot] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[TransactionRun] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)
 
     @property
@@ -226,7 +226,7 @@ class Server:
         """Whether its logs have a transaction."""
         return inside(self.seen, zxid)
 
-    def file_of(self, run: Run) -> LogFile:
+    def file_of(self, run: TransactionRun) -> LogFile:
         return self.logs[run.file]
 
     def follow(self) -> None:
@@ -247,7 +247,7 @@ class Server:
             add(self.seen, run.lo, run.hi)
             last, top = run.hi, max(top, run.hi)
 
-    def begin(self, run: Run, zxids: list[int]) -> None:
+    def begin(self, run: TransactionRun, zxids: list[int]) -> None:
         """What the first run follows on: nothing, a snapshot, or what was purged."""
         below = [s for s in zxids if s < run.lo]
         run.before = below[-1] if below else 0
@@ -260,7 +260,7 @@ class Server:
         else:
             run.link = "damaged" if damages_between(self, None, run) else "gap"
 
-    def forward(self, run: Run, before: Run, zxids: list[int]) -> None:
+    def forward(self, run: TransactionRun, before: TransactionRun, zxids: list[int]) -> None:
         """What a run follows on that begins further on than the next transaction."""
         between = [s for s in zxids if run.before < s < run.lo]
         damages = damages_between(self, before, run)
@@ -276,27 +276,27 @@ class Server:
         else:
             run.link = "gap"
 
-    def missing(self, run: Run) -> tuple[int, int]:
+    def missing(self, run: TransactionRun) -> tuple[int, int]:
         """The first and the last transaction that a gap before a run leaves out."""
         if run.before >> 32 == run.lo >> 32:
             return run.before + 1, run.lo - 1
         return (run.lo >> 32 << 32) + 1, run.lo - 1
 
 
-def raw_runs(logs: list[LogFile]) -> Iterator[Run]:
+def raw_runs(logs: list[LogFile]) -> Iterator[TransactionRun]:
     for n, f in enumerate(logs):
         if not f.first_place:
             continue
-        run = Run(f.first, f.last, n, f.first_place)
+        run = TransactionRun(f.first, f.last, n, f.first_place)
         for jump in f.jumps:
             run.hi = jump.before
             yield run
-            run = Run(jump.zxid, f.last, n, jump.place)
+            run = TransactionRun(jump.zxid, f.last, n, jump.place)
         run.hi = f.last
         yield run
 
 
-def damages_between(server: Server, before: Run | None, run: Run) -> list[Damage]:
+def damages_between(server: Server, before: TransactionRun | None, run: TransactionRun) -> list[Damage]:
     """The records between two runs that cannot be read."""
     start = (-1, 0) if before is None else (before.file, before.place)
     return [

@@ -1,5 +1,5 @@
 """Abstract ZAB, the protocol of the unbounded proof: the same actions over histories and epochs without bounds.
 
 Start with `protocol.py`, then `invariant.py`. Read by z3, by a finite instance (`checker/proof/`), and as functions of
-the language (`checker/bridge/`).
+the language (`checker/refinement/`).
 """

@@ -39,7 +39,7 @@ from zabspec.abstract.protocol import (
     INITIAL,
     L_3_1,
     RESTART,
-    Action,
+    AbstractAction,
     Updates,
     action,
     definitions,
@@ -84,11 +84,11 @@ BEGINNING = definitions(
 
 
 def over(
-    base: Action,
+    base: AbstractAction,
     guards: Callable[..., dict[str, Expression]],
     updates: Callable[..., Updates],
     without: tuple[str, ...],
-) -> Action:
+) -> AbstractAction:
     """An action of the abstract protocol with what it does on connections, and without guards to be derived.
 
     `guards` and `updates` have parameters of their own after the action's.

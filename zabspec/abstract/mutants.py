@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from zabspec.abstract.connections import CONNECTED
 from zabspec.abstract.logic import Expression, exists, forall, implies
-from zabspec.abstract.protocol import Action
+from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.vocabulary import (
     LENGTHS,
@@ -59,7 +59,7 @@ class Mutant:
         axioms = {n: f for n, f in self.of.axioms.items() if n not in self.removed} | dict(self.added or {})
         return replace(self.of, axioms=axioms, actions=tuple(self.changed(a) for a in self.of.actions))
 
-    def changed(self, action: Action) -> Action:
+    def changed(self, action: AbstractAction) -> AbstractAction:
         """The action with this mutant's guards."""
         for (name, guard), body in self.guards.items():
             if name == action.name:

@@ -63,7 +63,7 @@ from zabspec.abstract.vocabulary import (
     zxid_le,
 )
 
-__all__ = ["ACTIONS", "INITIAL", "Action", "Definition", "action"]
+__all__ = ["ACTIONS", "INITIAL", "AbstractAction", "Definition", "action"]
 
 Updates = Mapping[Symbol, Callable[..., Expression]]
 
@@ -77,7 +77,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Action:
+class AbstractAction:
     """One step: its name in the paper, when it may happen and what it changes.
 
     `each`: the parameter, if any, such that the step touches that process's own state alone and reads
@@ -96,7 +96,7 @@ class Action:
         """All guards together."""
         return conj(*self.guards.values())
 
-    def with_guard(self, name: str, body: Callable[..., Expression] | None) -> Action:
+    def with_guard(self, name: str, body: Callable[..., Expression] | None) -> AbstractAction:
         """The action with one guard put in another's place, or (None) left out.
 
         Raises:
@@ -113,12 +113,12 @@ def action(
     guards: Callable[..., Mapping[str, Expression]],
     updates: Callable[..., Updates],
     each: str = "",
-) -> Action:
+) -> AbstractAction:
     """Build an action from two functions of its parameters."""
     parameters = parameters_of(guards)
     if parameters_of(updates) != () and [v.name for v in parameters_of(updates)] != [v.name for v in parameters]:
         raise TypeError(f"{name}: guards and updates have different parameters")
-    return Action(name, doc, parameters, guards(*parameters), definitions(updates(*parameters)), each)
+    return AbstractAction(name, doc, parameters, guards(*parameters), definitions(updates(*parameters)), each)
 
 
 def definitions(bodies: Updates) -> dict[Symbol, Definition]:

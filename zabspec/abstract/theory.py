@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from zabspec.abstract.invariant import CLAUSES, Clause
 from zabspec.abstract.logic import Expression, Quantified, Symbol
 from zabspec.abstract.properties import PROPERTIES
-from zabspec.abstract.protocol import ACTIONS, INITIAL, Action, Definition
+from zabspec.abstract.protocol import ACTIONS, INITIAL, AbstractAction, Definition
 from zabspec.abstract.vocabulary import AXIOMS
 
 __all__ = ["ZAB", "Theory"]
@@ -24,7 +24,7 @@ class Theory:
 
     axioms: Mapping[str, Expression]
     initial: Mapping[Symbol, Definition]
-    actions: tuple[Action, ...]
+    actions: tuple[AbstractAction, ...]
     clauses: tuple[Clause, ...]
     properties: tuple[Clause, ...]
     rigid: tuple[Symbol, ...] = ()  # beside those of the vocabulary

@@ -8,11 +8,11 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from zabspec.language import tree as t
+from zabspec.language.desugaring import alike_sequences, is_member
 from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
-from zabspec.language.members import alike_sequences, is_member
 from zabspec.language.place import Place
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role

@@ -1,13 +1,13 @@
 """Machine code: LLVM assembly compiled once, kept in the user's cache folder, loaded by address.
 
-The cache is content-addressed: the key is a hash of everything the code depends on (`loaded.py`). An entry is
+The cache is content-addressed: the key is a hash of everything the code depends on (`cache_key.py`). An entry is
 written to a name of its own and then renamed, so that processes may race for it. It says its key and the digest of
 the assembly that it was compiled from, which the code says too, and carries a checksum over all of it: one that is
 damaged, or stands under another's name, is made again. Machine code is taken only from a folder and a file that this
 user owns and nobody else can write; against whoever can write files as this user there is no help. Where the
 folder cannot be used the code is compiled each time.
 
-Assembly is compiled in one of two ways, thoroughly or quickly; `settling.py` says when which.
+Assembly is compiled in one of two ways, thoroughly or quickly; `tiered.py` says when which.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from zabspec.language import llvm_text, wrapping
+from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.jit import compile_cached, has_bit_gather
 from zabspec.language.kinds import Int
-from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.language.source import LanguageError, definition
 from zabspec.language.structs import Struct, is_struct

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable
 
 from zabspec.language import tree as t
+from zabspec.language.desugaring import assigned_names, fill, must_stay
 from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
-from zabspec.language.members import assigned_names, fill, must_stay
 from zabspec.language.sentence_typing import Sentences, said
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated

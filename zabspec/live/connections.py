@@ -9,7 +9,7 @@ from __future__ import annotations
 from zabspec.language.lang import NOBODY, Node, State
 from zabspec.worlds.actor import ELECTION, is_down, may_time_out, on_timeout
 from zabspec.worlds.connections import OPEN
-from zabspec.worlds.scratch import begin_step, peer_in, process_in
+from zabspec.worlds.step_annotations import begin_step, peer_in, process_in
 from zabspec.worlds.steps import ORACLE
 
 

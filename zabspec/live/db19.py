@@ -11,7 +11,7 @@ from zabspec.language.lang import NOBODY, Node, State
 from zabspec.properties import ProgressProperty
 from zabspec.protocols.db19 import DOWN, LEADING, LOOKING
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_timer, timer_armed
-from zabspec.worlds.scratch import begin_step, process_in
+from zabspec.worlds.step_annotations import begin_step, process_in
 from zabspec.worlds.steps import RECEIVE
 
 

@@ -12,10 +12,10 @@ leader, and after every handler a process delivers, in the order of its history,
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Txn, Zxid, forget, step
-from zabspec.own.authoring import OneOf, Processes, Size, declare
 from zabspec.protocols.election import (
     LookForLeader,
     Vote,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
-from zabspec.own.authoring import Variant
 from zabspec.protocols.db19 import (
     FOLLOWING,
     Ack,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from zabspec import zab
+from zabspec.authoring.declaration import Size
 from zabspec.language import NODE, Field, Message, NodeId, Record, Role
 from zabspec.language.lang import AnyMessage, Node, State, Zxid
-from zabspec.own.authoring import Size
 from zabspec.protocols.election import (
     LookForLeader,
     Vote,

@@ -9,10 +9,10 @@ nothing else: no promise and no epoch but those of the zxids in it. `promised_ep
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_pass, establish
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
 from zabspec.language.lang import NOBODY, AnyMessage, History, MessageName, Node, State, Txn, forget, step
-from zabspec.own.authoring import OneOf, Processes, Size, declare
 from zabspec.worlds.actor import connect, disconnect, send_to_follower, send_to_leader
 
 # What a process is; DOWN while it is crashed.

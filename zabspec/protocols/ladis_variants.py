@@ -7,9 +7,9 @@ same name. `docs/ladis.md` says which sentence of the paper each answers, and wh
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import Variant
 from zabspec.history import end_leadership
 from zabspec.language.lang import Node, State, Txn, forget
-from zabspec.own.authoring import Variant
 from zabspec.protocols.ladis import (
     ACK_E,
     BROADCAST,

@@ -8,15 +8,15 @@ from functools import cached_property
 from importlib import import_module
 from types import FunctionType, ModuleType
 
+from zabspec.authoring.declaration import ConfigError, Declaration, Variant
+from zabspec.authoring.declaration import Size as Sizes
+from zabspec.authoring.reading import ProtocolSource, read_source
+from zabspec.authoring.sources import is_elsewhere
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
-from zabspec.own.authoring import ConfigError, Declaration, Variant
-from zabspec.own.authoring import Size as Sizes
-from zabspec.own.open import OpenText, open_text
-from zabspec.own.sources import is_elsewhere
 from zabspec.properties import Property
 from zabspec.worlds import over_connections, over_datagrams
-from zabspec.worlds.ordered import ORDERING
+from zabspec.worlds.priority import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 from zabspec.worlds.world import World
 
@@ -68,7 +68,7 @@ class Protocol:
     variants: Mapping[str, Variant]
     actions: tuple[str, ...]
     changes: tuple[str, ...]
-    text: OpenText
+    text: ProtocolSource
     budgets: Mapping[str, int]
     oracle: tuple[ModuleType, ...]
 
@@ -106,7 +106,7 @@ class Protocol:
     def electing(self) -> Protocol | None:
         """The protocol with the db-19 lab's election as its leader oracle, or None."""
         found = self.declared.lab_oracle
-        return opened(open_text(found)) if found else None
+        return opened(read_source(found)) if found else None
 
     def usual(self, budget: str) -> int:
         """How much there is of a budget of worlds unless a configuration says otherwise."""
@@ -258,13 +258,13 @@ class Protocols(Mapping[str, Protocol]):
         if name in self.released:
             return self.released[name]
         if name in NAMES:
-            found = replace(opened(open_text(NAMES[name])), name=name)
+            found = replace(opened(read_source(NAMES[name])), name=name)
             if found.text.declared.released:
                 self.released[name] = found
             return found
         if not is_elsewhere(name):
             raise KeyError(name)
-        return opened(open_text(name))
+        return opened(read_source(name))
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in NAMES if self[name].declared.released)
@@ -273,7 +273,7 @@ class Protocols(Mapping[str, Protocol]):
         return sum(1 for _ in self)
 
 
-def opened(text: OpenText) -> Protocol:
+def opened(text: ProtocolSource) -> Protocol:
     """Return the protocol that a source declares."""
     declared = text.declared
 

@@ -9,9 +9,9 @@ expected of each, and in which configuration, the gallery says (`docs/variants.m
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import Variant
 from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
-from zabspec.own.authoring import Variant
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E,

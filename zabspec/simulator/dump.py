@@ -25,7 +25,7 @@ from zabspec.language.kinds import Record, Seq
 from zabspec.language.reference import RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Layout
 
-__all__ = ["Dump", "OwnDump", "Process", "digest"]
+__all__ = ["Dump", "FieldDump", "Process", "digest"]
 
 MAGIC = b"DSEZAB01"
 PROCESS = struct.Struct("<IBIIIIIII")
@@ -107,7 +107,7 @@ class Dump:
         return b"".join(parts)
 
 
-class OwnDump:
+class FieldDump:
     """The same of a protocol of somebody's own: its fields as JSON, by the names that its text gives them."""
 
     def __init__(self, fields: Sequence[Field], nodes: int) -> None:

@@ -13,7 +13,7 @@ from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
-from zabspec.worlds.scratch import step_fields
+from zabspec.worlds.step_annotations import step_fields
 
 __all__ = ["Cluster"]
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zabspec.language import frontend, llvm_text, reference
+from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import has_bit_gather
-from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
-from zabspec.language.settling import Settling
+from zabspec.language.tiered import TieredCode
 from zabspec.language.tree import TypedProgram
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
@@ -152,7 +152,7 @@ class Simulator:
         program = self.cluster.program
         known = program_digest(self.layout, self.namespace(), program.types, program.handlers, program.steps)
         key = digest_of(known, compiler_digest(__name__), self.exports)
-        self._settling = Settling(key, self._make, lambda _: {})
+        self._settling = TieredCode(key, self._make, lambda _: {})
         self._sites: list[tuple[str, str]] = self._settling.code.facts["sites"]
         self._bind()
         self._held = (ctypes.c_char * self.layout.total).from_buffer(self.state.buffer)

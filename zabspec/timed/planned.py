@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from zabspec.own.authoring import ConfigError
+from zabspec.authoring.declaration import ConfigError
 from zabspec.timed.run import Measured, measure
 from zabspec.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERVERS, Disk, Setting
 from zabspec.timed.theory import bounds
 
-__all__ = ["HELD", "Plan", "check_held", "plan"]
+__all__ = ["HELD", "CapacityPlan", "check_held", "plan"]
 
 MICROSECOND, MILLISECOND = 1_000, 1_000_000
 
@@ -30,7 +30,7 @@ HINDERS = 1.1  # so much faster without it: then it bounds
 
 
 @dataclass(frozen=True)
-class Plan:
+class CapacityPlan:
     """The answer.
 
     Attributes:
@@ -86,7 +86,7 @@ def check(setting: Setting) -> None:
         raise ConfigError("the model was held against interfaces of one gigabit a second, and no others")
 
 
-def plan(setting: Setting, seeds: int = 3) -> Plan:
+def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:
     """Answer for a setting, whose number of operations is chosen here.
 
     Raises:
@@ -102,7 +102,7 @@ def plan(setting: Setting, seeds: int = 3) -> Plan:
         latencies = [measure(s).latency for s in alone_of(larger).seeds(range(1, seeds + 1))]
         more = (mean([r.throughput for r in loaded(larger, seeds)]), mean(latencies))
     first = runs[0]
-    return Plan(
+    return CapacityPlan(
         (min(rates), mean(rates), max(rates)),
         (min(alone), mean(alone), max(alone)),
         mean([r.latency for r in runs]),

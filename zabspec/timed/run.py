@@ -9,18 +9,18 @@ from functools import cache
 from typing import Any
 
 from zabspec import zab
+from zabspec.authoring.declaration import Size
 from zabspec.language import MessageUnion, Schema, llvm_text
+from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import compile_cached, has_bit_gather
-from zabspec.language.loaded import compiler_digest, digest_of, program_digest
 from zabspec.language.program import Program
 from zabspec.language.reference import StateView
-from zabspec.own.authoring import Size
 from zabspec.simulator import mail
 from zabspec.timed import world
 from zabspec.timed.setting import MOST_OPERATIONS, MOST_SERVERS, SECOND, Setting
 from zabspec.worlds import actor
-from zabspec.worlds.scratch import step_fields
+from zabspec.worlds.step_annotations import step_fields
 
 __all__ = ["Measured", "TimedError", "fill", "measure", "play", "program"]
 

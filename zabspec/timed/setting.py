@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from zabspec.own.authoring import ConfigError
+from zabspec.authoring.declaration import ConfigError
 
 __all__ = ["DISKS", "GIGABIT", "MOST_OPERATIONS", "MOST_OUTSTANDING", "MOST_SERVERS", "Disk", "Setting"]
 

@@ -18,9 +18,9 @@ each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import OneOf
 from zabspec.language import NODE, Field, MessageUnion, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
-from zabspec.own.authoring import OneOf
 from zabspec.worlds.actor import (
     ELECTION,
     FOLLOWING,
@@ -65,7 +65,7 @@ from zabspec.worlds.actor import (
     spend_election,
     went_down,
 )
-from zabspec.worlds.inside import (
+from zabspec.worlds.crash_within import (
     begin_broken_off,
     kind_broken_off,
     offer,
@@ -75,7 +75,7 @@ from zabspec.worlds.inside import (
     process_broken_off,
     which_broken_off,
 )
-from zabspec.worlds.scratch import (
+from zabspec.worlds.step_annotations import (
     begin_step,
     emit,
     emit_alone,

@@ -45,14 +45,14 @@ from zabspec.worlds.actor import (
     timer_armed,
     went_down,
 )
-from zabspec.worlds.inside import (
+from zabspec.worlds.crash_within import (
     begin_broken_off,
     kind_broken_off,
     offer,
     offer_action,
     offer_receipt,
 )
-from zabspec.worlds.scratch import (
+from zabspec.worlds.step_annotations import (
     begin_step,
     emit,
     emit_alone,

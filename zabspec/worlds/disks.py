@@ -13,7 +13,7 @@ from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, 
 from zabspec.language.kinds import Kind
 from zabspec.language.source import definition, register_source
 from zabspec.worlds import actor, storage
-from zabspec.worlds.scratch import MOST_CHOSEN
+from zabspec.worlds.step_annotations import MOST_CHOSEN
 
 __all__ = ["Disks", "disks_of", "done", "storage_fields"]
 

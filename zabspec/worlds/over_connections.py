@@ -10,7 +10,7 @@ from zabspec import history
 from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
-from zabspec.worlds import connections, ordered, scratch
+from zabspec.worlds import connections, priority, step_annotations
 from zabspec.worlds.actor import FOLLOWING, LEADING
 from zabspec.worlds.steps import CONNECTIONS, FOLLOWER_LEARNS, NUMBERED, PLACES, RECOVER, TO_FOLLOWER, TO_LEADER
 from zabspec.worlds.world import Capacity, World
@@ -32,7 +32,7 @@ class OverConnections(World):
         "duplicating": connections.DUPLICATING,
     }
     asks_oracle = True
-    trusted = frozenset({connections.__name__, ordered.__name__, history.__name__, scratch.__name__})
+    trusted = frozenset({connections.__name__, priority.__name__, history.__name__, step_annotations.__name__})
 
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
         return {}

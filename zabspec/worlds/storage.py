@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from zabspec.language.lang import Node, State, Words
 from zabspec.worlds.actor import crashes_spent, power_losses_spent
-from zabspec.worlds.inside import emit_inside_with
-from zabspec.worlds.scratch import emit, emit_inside, emit_which
+from zabspec.worlds.crash_within import emit_inside_with
+from zabspec.worlds.step_annotations import emit, emit_inside, emit_which
 from zabspec.worlds.steps import (
     ACTION,
     BROKEN_OFF,

@@ -20,8 +20,8 @@ from tests.second.harness.book import Book, Reference, ReferenceFailed, Referenc
 from tests.second.harness.differences import Difference, Undecided
 from tests.second.harness.question import Question
 from tests.second.harness.stepping import Interpreted
+from zabspec.authoring.declaration import ConfigError
 from zabspec.language import LanguageError
-from zabspec.own.authoring import ConfigError
 
 __all__ = ["ENGINES", "ORDER", "REDUCTIONS", "USUAL", "Outcome", "check", "compare", "tuned"]
 

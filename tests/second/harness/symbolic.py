@@ -9,7 +9,7 @@ from typing import Any
 
 import z3
 
-from checker.symbolic.transition import Action, Transition
+from checker.symbolic.transition import StepChoice, Transition
 from invariants.binding import full_namespace
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, told
@@ -113,6 +113,6 @@ class Allowed:
         width = self.cells[key].width
         return z3.BitVecVal(int(value), width) if width else z3.BoolVal(bool(value))
 
-    def after(self, action: Action, state: bytes, values: Mapping[int, int | bool], worth: Any) -> bytes:
+    def after(self, action: StepChoice, state: bytes, values: Mapping[int, int | bool], worth: Any) -> bytes:
         changed = {key: worth(action.after[key], self.cells[key].width) for key in action.changes}
         return bytes_of(self.layout, {**values, **changed}, state, action.changes)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import action
 from zabspec.language.lang import Node, State
-from zabspec.own.authoring import action
 from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of

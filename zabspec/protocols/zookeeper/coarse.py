@@ -3,8 +3,8 @@ nothing is lost; where it is not asked for, the step is split."""
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import AnyMessage, Node, State
-from zabspec.own.authoring import Variant
 from zabspec.protocols.zookeeper.leader import has_acks, leaves_no_trace, start_serving
 from zabspec.protocols.zookeeper.learner import (
     acknowledge,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import action, receives
 from zabspec.language.lang import Node, State
-from zabspec.own.authoring import action, receives
 from zabspec.protocols.zookeeper.broadcast import process_ack
 from zabspec.protocols.zookeeper.observed import exposes, founds, swallows
 from zabspec.protocols.zookeeper.shutdown import shut_down

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
-from zabspec.own.authoring import Variant
 from zabspec.protocols.zookeeper.broadcast import process_ack
 from zabspec.protocols.zookeeper.leader import open_to
 from zabspec.protocols.zookeeper.learner import after_snapshot, apply_in_sync

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import observation
 from zabspec.language.lang import State
-from zabspec.own.authoring import observation
 from zabspec.protocols.zookeeper.state import epoch_of
 
 

@@ -3,8 +3,8 @@ delivered when its server begins to serve."""
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import safety
 from zabspec.language.lang import State, broken
-from zabspec.own.authoring import safety
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
 from zabspec.worlds.actor import is_down
 

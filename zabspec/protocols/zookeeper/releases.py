@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
-from zabspec.own.authoring import Variant
 from zabspec.protocols.zookeeper.learner import end_sync, is_gap, log_request, looks_at_proposal, persist_received
 from zabspec.protocols.zookeeper.release_34 import cuts_what_is_there, looks_where_applied, sync_from_committed_log
 from zabspec.protocols.zookeeper.shutdown import drain

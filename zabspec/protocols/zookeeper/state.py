@@ -6,9 +6,9 @@ A transaction is its zxid; a data tree is the set of transactions applied to it,
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import OneOf, Processes, ProtocolError, Size, ghost, stored, volatile
 from zabspec.language import NODE, Bool, Field, Int, Message, NodeId, Seq
 from zabspec.language.lang import MessageName
-from zabspec.own.authoring import OneOf, Processes, ProtocolError, Size, ghost, stored, volatile
 
 WIDTH = 6  # the counters that an epoch has room for, 0 among them
 MOST_EPOCHS = 9

@@ -3,8 +3,8 @@ here, long before a client can see it."""
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import safety
 from zabspec.language.lang import Node, State, broken
-from zabspec.own.authoring import safety
 from zabspec.protocols.zookeeper.properties import two_founded
 from zabspec.protocols.zookeeper.state import (
     AWAITING_ACKS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.own.authoring import Size, Start, declare
+from zabspec.authoring.declaration import Size, Start, declare
 from zabspec.protocols.zookeeper.broadcast import *
 from zabspec.protocols.zookeeper.coarse import *
 from zabspec.protocols.zookeeper.established import *

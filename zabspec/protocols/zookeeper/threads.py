@@ -3,8 +3,8 @@ the other actions keep their numbers."""
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import action
 from zabspec.language.lang import Node, State
-from zabspec.own.authoring import action
 
 __all__ = ["has_stale_batch", "log_stale_batch"]
 

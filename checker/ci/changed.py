@@ -1,0 +1,140 @@
+"""Which checks a change can have touched: `--changed-since REV`.
+
+A check is left out only where nothing that its verdict rests on can have changed: its own table, the text of its
+protocol with what it imports, zabcheck itself, and what says which zabcheck is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tomllib
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from fnmatch import fnmatch
+from pathlib import Path
+
+from checker.ci.configuration import Check, Matrix, MatrixError, matrix_of
+from zabspec.files import LARGEST_SOURCE, read_bytes
+
+__all__ = ["changed_lines", "touched"]
+
+# Files that may say which version of zabcheck, or of what it stands on, is installed.
+PINS = (
+    "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
+    "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
+)  # fmt: skip
+PACKAGES = ("zabcheck", "zabspec", "checker", "invariants", "traces")
+
+
+def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
+    """The checks of a matrix that what changed since a revision may have touched, uncommitted changes included.
+
+    Raises:
+        MatrixError: there is no git, no repository or no such revision.
+    """
+    top = Path(git(matrix.path.parent, "rev-parse", "--show-toplevel").rstrip("\n"))
+    commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+    listed = git(top, "diff", "--name-only", "--no-renames", "-z", commit, "--")
+    listed += git(top, "ls-files", "--others", "--exclude-standard", "-z")
+    changed = {Path(os.path.realpath(top / name)) for name in listed.split("\0") if name}
+    if any(fnmatch(path.name, pattern) for path in changed for pattern in PINS):
+        return matrix.checks
+    if any(is_below(path, package_folders()) for path in changed):
+        return matrix.checks
+    if matrix.baseline is not None and Path(os.path.realpath(matrix.baseline)) in changed:
+        return matrix.checks
+    before = {check.name: check for check in matrix.checks}
+    if Path(os.path.realpath(matrix.path)) in changed:
+        before = earlier(matrix, top, commit)
+    return tuple(c for c in matrix.checks if not same(c, before.get(c.name)) or rests_on(c, changed))
+
+
+def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
+    """Return the lines of protocols that a revision has not, by real path of the file; of what was taken out, the lines
+    around it.
+
+    Raises:
+        MatrixError: there is no git, no repository or no such revision.
+    """
+    from zabspec.authoring.files import read_file
+
+    top = Path(os.path.realpath(git(matrix.path.parent, "rev-parse", "--show-toplevel").rstrip("\n")))
+    commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+    protocols = {str(c.values["protocol"]) for c in matrix.checks}
+    files = {file for p in protocols if p.endswith(".py") or os.sep in p for file, _ in read_file(p).files}
+    out = {}
+    for file in sorted({os.path.realpath(file) for file in files}):
+        if not Path(file).is_relative_to(top):
+            continue
+        now = read_bytes(file, LARGEST_SOURCE).decode(errors="replace").splitlines()
+        try:
+            before = git(top, "show", f"{commit}:{Path(file).relative_to(top).as_posix()}").splitlines()
+        except MatrixError:  # it was not there
+            before = []
+        out[file] = lines_that_differ(before, now)
+    return out
+
+
+def lines_that_differ(before: Sequence[str], now: Sequence[str]) -> set[int]:
+    """The numbers of lines, from 1, that are new or other; of what was taken out, of the line that follows."""
+    out: set[int] = set()
+    for what, _, _, first, last in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        if what != "equal":
+            out.update(range(first + 1, max(last, first + 1) + 1))
+    return out
+
+
+def same(check: Check, before: Check | None) -> bool:
+    """Whether a check asks and expects what it did."""
+    return before is not None and (check.values, check.expect) == (before.values, before.expect)
+
+
+def package_folders() -> list[Path]:
+    """Where zabcheck itself is."""
+    here = Path(os.path.realpath(__file__)).parents[2]
+    return [here / name for name in PACKAGES]
+
+
+def is_below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def rests_on(check: Check, changed: set[Path]) -> bool:
+    """Whether the text of its protocol, or a file that this imports, changed. Of a text that is a module of a package
+    any Python file may be one of these."""
+    protocol = str(check.values["protocol"])
+    if protocol.endswith(".py") or os.sep in protocol:
+        from zabspec.authoring.files import read_file
+
+        files = {Path(os.path.realpath(file)) for file, _ in read_file(protocol).files}
+        return bool(files & changed)
+    return "." in protocol and any(path.suffix == ".py" for path in changed)
+
+
+def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:
+    """The checks as the file had them; none where it was not there, or was no matrix."""
+    inside = Path(os.path.realpath(matrix.path)).relative_to(os.path.realpath(top)).as_posix()
+    try:
+        text = git(top, "show", f"{commit}:{inside}")
+        found = matrix_of(tomllib.loads(text), matrix.path, text)
+    except (MatrixError, tomllib.TOMLDecodeError, RecursionError):
+        return {}
+    return {check.name: check for check in found.checks}
+
+
+def git(folder: Path, *words: str) -> str:
+    """
+    Raises:
+        MatrixError: git says no, or is not there.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, check=False, stdin=subprocess.DEVNULL
+        )
+    except OSError as problem:
+        raise MatrixError(f"--changed-since asks git, which cannot be run: {problem.strerror}") from None
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
+        raise MatrixError(f"--changed-since asks git, which says: {said}")
+    return done.stdout.decode(errors="surrogateescape")

@@ -1,0 +1,221 @@
+"""What was found held against what was to be found, and both against the baseline."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation, Known
+from checker.ci.findings import CheckFindings
+from checker.report.report import some
+
+__all__ = [
+    "AS_EXPECTED", "CHANGED", "DIFFERS", "KNOWN", "NEW", "NOT_RUN", "PREMISE_LOST", "UNDECIDED", "VANISHED",
+    "Difference", "Outcome", "far_ahead", "left_out", "outcome_of",
+]  # fmt: skip
+
+# How a check ends.
+AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
+# How what was found differs.
+YEAR = datetime.timedelta(days=366)
+NEW, VANISHED, PREMISE_LOST, CHANGED = "violated", "vanished", "premise lost", "changed"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not as expected.
+
+    Attributes:
+        what: `violated`, `vanished`, `premise lost` or `changed`.
+        says: it in a sentence.
+        name: the property; empty: it is not of one.
+        depth: of the violation; None: it is none.
+        known: why it is let pass, and until when; empty: it is not.
+    """
+
+    what: str
+    says: str
+    name: str = ""
+    depth: int | None = None
+    known: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a check.
+
+    Attributes:
+        check: it.
+        status: `as expected`, `known`, `DIFFERS`, `no verdict` or `not run`.
+        differences: in what it differs, what is known among it.
+        reasons: why there is no verdict, or why it was not run, a sentence each.
+        found: what was found; None: it was not run, or nothing was.
+    """
+
+    check: Check
+    status: str
+    differences: Sequence[Difference] = ()
+    reasons: Sequence[str] = ()
+    found: CheckFindings | None = None
+
+    @property
+    def new(self) -> list[Difference]:
+        """The differences that are not let pass."""
+        return [d for d in self.differences if not d.known]
+
+
+def left_out(check: Check, why: str) -> Outcome:
+    """A check that was not run."""
+    return Outcome(check, NOT_RUN, reasons=[why])
+
+
+def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], today: datetime.date) -> Outcome:
+    """What became of a check.
+
+    Args:
+        baseline: of all checks.
+        today: the day on which it is asked.
+    """
+    settled = not found.unsettled
+    differences = list(all_differences(found, check.expect))
+    unmet = list(undecided(found, check.expect)) if settled else []
+    mine = [k for k in baseline if k.check == check.name]
+    judged, used = [], set()
+    for d in differences:
+        k = next((k for k in mine if matches(k, d)), None)
+        if k is None:
+            judged.append(d)
+            continue
+        used.add(k)
+        if k.until < today:
+            over = f"{d.says}; it was let pass until {k.until}, which is over ({k.reason})"
+            judged.append(Difference(d.what, over, d.name, d.depth))
+        else:
+            judged.append(Difference(d.what, d.says, d.name, d.depth, f"until {k.until}: {k.reason}"))
+    reasons = [*found.unsettled, *unmet]
+    if not reasons:
+        judged += [gone(k) for k in mine if k not in used]
+    if any(not d.known for d in judged):
+        status = DIFFERS
+    elif reasons:
+        status = UNDECIDED
+    else:
+        status = KNOWN if judged else AS_EXPECTED
+    return Outcome(check, status, judged, reasons, found)
+
+
+def far_ahead(baseline: Sequence[Known], today: datetime.date) -> list[str]:
+    """A warning for everything that is let pass for more than a year."""
+    return [
+        f"the baseline lets {k.name or k.what} of {k.check} pass until {k.until}, more than a year from now"
+        for k in baseline
+        if k.until > today + YEAR
+    ]
+
+
+def matches(known: Known, d: Difference) -> bool:
+    return (known.what, known.name) == (d.what, d.name) and known.depth in (None, d.depth)
+
+
+def gone(known: Known) -> Difference:
+    """What the baseline has and nobody found."""
+    what = f"{known.name} {known.what}" if known.name else known.what
+    at = "" if known.depth is None else f" at depth {known.depth}"
+    return Difference(VANISHED, f"the baseline has {what}{at}, which is not so: take it out of there", known.name)
+
+
+# --- what differs ----------------------------------------------------------------------------------
+
+
+def all_differences(found: CheckFindings, expect: Expectation) -> Iterator[Difference]:
+    """In what it differs for certain, however little was looked at."""
+    yield from of_violations(found, expect)
+    yield from of_premises(found, expect)
+    if not found.unsettled:
+        yield from of_figures(found, expect)
+
+
+def of_violations(found: CheckFindings, expect: Expectation) -> Iterator[Difference]:
+    for name, depth in found.violated.items():
+        wanted = expect.violated.get(name)
+        if wanted is None:
+            yield Difference(NEW, f"{name} is violated{at(depth, found)}, and is expected to hold", name, depth)
+        elif wanted != depth:
+            yield Difference(
+                CHANGED, f"{name} is violated{at(depth, found)}, and was expected{at(wanted, found)}", name, depth
+            )
+    for name, depth in expect.violated.items():
+        if name not in found.violated and name not in found.doubtful and vanished(found, depth):
+            yield Difference(VANISHED, f"{name} is not violated{at(depth, found)}, and was expected to be", name)
+
+
+def vanished(found: CheckFindings, depth: int) -> bool:
+    """Whether a violation is not there for certain: all was looked at, or all as deep as it was expected."""
+    return found.covered or found.seen_to >= depth
+
+
+def of_premises(found: CheckFindings, expect: Expectation) -> Iterator[Difference]:
+    if expect.verdict == NOT_REACHED:
+        for name, depth in found.met.items():
+            yield Difference(
+                CHANGED, f"the premise of {name} is met{at(depth, found)}, and no premise was expected to be", name
+            )
+        return
+    for name, wanted in premises_of(found, expect):
+        if name in found.met:
+            depth = found.met[name]
+            if wanted is not None and depth is not None and depth != wanted:
+                yield Difference(
+                    CHANGED,
+                    f"the premise of {name} is met{at(depth, found)}, and was expected{at(wanted, found)}",
+                    name,
+                )
+        elif lost(found, name, wanted):
+            yield Difference(
+                PREMISE_LOST, f"the premise of {name} is not met{at(wanted, found)}, and was expected to be", name
+            )
+    tested = set(found.met) | set(found.violated)
+    if expect.verdict == HOLDS and found.covered and not tested and not list(premises_of(found, expect)):
+        yield Difference(PREMISE_LOST, "no property was put to the test")
+
+
+def lost(found: CheckFindings, name: str, wanted: int | None) -> bool:
+    """Whether a premise is not met for certain. What is broken was put to the test."""
+    if name in found.violated or name in found.doubtful:
+        return False
+    return found.covered or (wanted is not None and found.seen_to >= wanted)
+
+
+def premises_of(found: CheckFindings, expect: Expectation) -> list[tuple[str, int | None]]:
+    if expect.premises is None:
+        return [(p.name, None) for p in found.properties]
+    return list(expect.premises.items())
+
+
+def of_figures(found: CheckFindings, expect: Expectation) -> Iterator[Difference]:
+    for what in ("depth", "states", "raw", "exhausted", "sha256"):
+        wanted, there = getattr(expect, what), getattr(found, what)
+        if wanted not in (None, "") and wanted != there:
+            yield Difference(CHANGED, f"{what} is {figure(there)}, and was expected to be {figure(wanted)}")
+
+
+def undecided(found: CheckFindings, expect: Expectation) -> Iterator[str]:
+    """What is expected and neither found nor refuted, as the exploration ended at a violation."""
+    left = [
+        name
+        for name, wanted in premises_of(found, expect)
+        if name not in found.met and name not in found.violated and not lost(found, name, wanted)
+    ]
+    if left and expect.verdict != NOT_REACHED:
+        yield f"it ended at a violation before the premise of {some(left)} was met (keep_going = true goes on)"
+
+
+def at(depth: int | None, found: CheckFindings) -> str:
+    return "" if depth is None else f" at {found.unit} {depth}"
+
+
+def figure(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,285 @@
+"""Asking the questions of a matrix, and sharing what can be shared between them.
+
+Checks that ask the same of one configuration, and go on past violations, are answered by one exploration that judges
+all their properties; what is compiled is kept for the next check of the same configuration and properties.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from checker.ci.configuration import Check, Known, Matrix, MatrixError
+from checker.ci.findings import CheckFindings, Named, found_by_exploring, found_by_living, found_by_simulating
+from checker.ci.judging import UNDECIDED, Outcome, outcome_of
+from checker.ending import cut_short
+from checker.errors import RequestError
+from checker.requests.exploration import ExploreRequest
+from checker.requests.keywords import request_of
+from checker.requests.live import LiveRequest
+from checker.requests.model import ModelRequest, near
+from checker.requests.simulate import SimulateRequest
+from checker.terminal import TerminalWatch
+
+if TYPE_CHECKING:
+    from checker.explore.compiled import Compiled
+    from checker.explore.result import Exploration
+    from checker.report.report import Report
+    from invariants.registry import Property
+    from zabspec.model import Configuration, Model
+
+__all__ = ["ReadyCheck", "Watch", "asked_by", "outcomes"]
+
+INTERRUPTED = "interrupted"
+KEPT = 2  # models in machine code
+
+Watch = Callable[[Check], None]
+
+
+@dataclass(frozen=True)
+class ReadyCheck:
+    """A check, made ready to be asked.
+
+    Attributes:
+        check: it.
+        request: what is requested.
+        judged: the properties that are judged, or the goals that are asked after.
+        configuration: of the exploration; None: it is a simulated run, or asks after goals.
+    """
+
+    check: Check
+    request: ExploreRequest | LiveRequest | SimulateRequest
+    judged: tuple[Named, ...]
+    configuration: Configuration | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.judged)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Checks that have it alike are answered together."""
+        if not isinstance(self.request, ExploreRequest):
+            return (self.check.engine, repr(self.request))
+        same = replace(self.request, model=ModelRequest(), properties=())
+        return (self.configuration, None if same.keep_going else self.names, repr(same))
+
+
+# --- making ready ----------------------------------------------------------------------------------
+
+
+def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[ReadyCheck]:
+    """The questions, each as its command would ask it.
+
+    Raises:
+        MatrixError: one is wrong, or what it expects is of no property that it judges.
+    """
+    from zabspec.authoring.declaration import ConfigError
+    from zabspec.language import LanguageError
+
+    out = []
+    for check in checks:
+        try:
+            asked = ready(check)
+        except (RequestError, ConfigError, LanguageError) as problem:
+            raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
+        for name in (*check.expect.violated, *(check.expect.premises or ())):
+            refuse_unjudged(name, asked, f"{matrix.path}: check {check.name}")
+        for known in matrix.known:
+            if known.check == check.name and known.name:
+                refuse_unjudged(known.name, asked, f"{matrix.baseline}: known {check.name}")
+        out.append(asked)
+    return out
+
+
+def ready(check: Check) -> ReadyCheck:
+    from traces.judging.simulated import judged_properties
+
+    given = {k: v for k, v in check.values.items() if k != "protocol"}
+    protocol = str(check.values["protocol"])
+    if check.simulated:
+        del given["engine"]
+        run = request_of(SimulateRequest, protocol, given | {"check": True})
+        run.run()
+        return ReadyCheck(check, run, tuple(judged_properties(protocol)), None)
+    if check.live:
+        del given["engine"]
+        progress = request_of(LiveRequest, protocol, given)
+        return ReadyCheck(check, progress, tuple(progress.checks()[0]), None)
+    request = request_of(ExploreRequest, protocol, given)
+    judged, configuration = request.checks()
+    return ReadyCheck(check, request, tuple(judged), configuration)
+
+
+def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
+    """
+    Raises:
+        MatrixError: no such property is judged.
+    """
+    from invariants import NO_RUNTIME_ERROR
+
+    built_in = [] if asked.configuration is None else [NO_RUNTIME_ERROR.name]
+    if name not in (*asked.names, *built_in):
+        hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
+        what = f"goal {name!r} is asked after" if asked.check.live else f"property {name!r} is judged"
+        raise MatrixError(f"{where}: no {what}{hint}")
+
+
+# --- asking ----------------------------------------------------------------------------------------
+
+
+def outcomes(
+    asked: Sequence[ReadyCheck], baseline: Sequence[Known], today: datetime.date, watch: Watch | None = None
+) -> list[Outcome]:
+    """What became of each, in their order. After Ctrl-C the rest is not run.
+
+    Args:
+        today: the day that the baseline is read on.
+        watch: told of each check before it begins.
+
+    Raises:
+        MatrixError: a text is not what it has to be, which is seen as it is compiled.
+    """
+    groups: dict[tuple[object, ...], list[ReadyCheck]] = {}
+    for a in asked:
+        groups.setdefault(a.key, []).append(a)
+    shared, ended = Shared(), False
+    out: dict[str, Outcome] = {}
+    for group in groups.values():
+        if ended:
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
+            continue
+        if watch is not None:
+            watch(group[0].check)
+        try:
+            begun = time.process_time()
+            pairs = list(answers(group, shared))
+            each = (time.process_time() - begun) / len(pairs)
+            for a, found in pairs:
+                out[a.check.name] = outcome_of(a.check, replace(found, cpu_seconds=each), baseline, today)
+                ended = ended or INTERRUPTED in found.unsettled
+        except KeyboardInterrupt:
+            ended = True
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
+        except Exception as problem:
+            cut = cut_short(problem)
+            if cut is None:
+                raise
+            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[cut.message]) for a in group}
+    return [out[a.check.name] for a in asked]
+
+
+def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
+    """What each of a group found.
+
+    Raises:
+        NoVerdict: there is no answer.
+        MatrixError: the text is wrong.
+    """
+    from zabspec.authoring.declaration import ConfigError
+    from zabspec.language import LanguageError
+
+    try:
+        if group[0].check.live:
+            yield from lived(group)
+            return
+        if group[0].configuration is None:
+            yield from simulated(group)
+            return
+        for a, report in reports(group, shared):
+            yield a, found_by_exploring(report)
+    except (RequestError, ConfigError, LanguageError) as problem:
+        raise MatrixError(f"check {group[0].check.name}: {problem}") from None
+
+
+def simulated(group: Sequence[ReadyCheck]) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
+    from checker.requests.simulate import answer
+
+    started = time.perf_counter()
+    request = group[0].request
+    assert isinstance(request, SimulateRequest)
+    found = found_by_simulating(answer(request), time.perf_counter() - started)
+    for a in group:
+        yield a, found
+
+
+def lived(group: Sequence[ReadyCheck]) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
+    """One question after goals, which all of a group ask."""
+    from checker.requests.live import answer
+
+    request = group[0].request
+    assert isinstance(request, LiveRequest)
+    found = found_by_living(answer(request, TerminalWatch()))
+    for a in group:
+        yield a, found
+
+
+def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Report]]:
+    """One exploration, and what it says to each of a group."""
+    from checker.report.report import Report
+    from checker.requests.counterexamples import counterexample
+    from checker.requests.explore import explored
+    from invariants import properties_of
+    from zabspec.model import Model
+
+    first = group[0]
+    request = first.request
+    assert first.configuration is not None
+    assert isinstance(request, ExploreRequest)
+    model, limits = Model(first.configuration), request.limits
+    wanted = {name for a in group for name in a.names}
+    judged = [p for p in properties_of(request.model.protocol) if p.name in wanted]
+    exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
+    if exploration.error and any(len(a.names) < len(judged) for a in group):
+        # a property that one of them does not judge may be what erred, and ended it for all
+        for a in group:
+            yield from reports([a], shared)
+        return
+    made = {name: counterexample(model, exploration, name, None) for name in exploration.violations}
+    for a in group:
+        part = part_of(exploration, tuple(p for p in judged if p.name in a.names))
+        mine = {name: c for name, c in made.items() if name in part.violations}
+        yield (
+            a,
+            Report(
+                part, first.configuration, limits, model.epochs, model.channels, request.keep_going, threads,
+                symmetry_off, mine, request=a.request.as_json(),
+            ),
+        )  # fmt: skip
+
+
+def part_of(exploration: Exploration, judged: tuple[Property, ...]) -> Exploration:
+    """What an exploration says of some of its properties."""
+    from invariants import NO_RUNTIME_ERROR
+
+    names = {p.name for p in judged}
+    return replace(
+        exploration,
+        properties=judged,
+        violations={n: v for n, v in exploration.violations.items() if n in names or n == NO_RUNTIME_ERROR.name},
+        witnessed={name: depth for name, depth in exploration.witnessed.items() if name in names},
+    )
+
+
+class Shared:
+    """What was compiled last, for the next exploration that needs the same."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[object, ...], tuple[Compiled, str]] = {}
+
+    def compiled(
+        self, model: Model, judged: Sequence[Property], symmetry: bool, every_step: bool
+    ) -> tuple[Compiled, str]:
+        from checker.explore.compiled import Compiled
+        from traces.record.trace import text_of
+
+        c = model.configuration
+        key = (c, text_of(c.protocol), tuple(p.name for p in judged), symmetry, every_step)
+        if key not in self.kept:
+            while len(self.kept) >= KEPT:
+                del self.kept[next(iter(self.kept))]
+            self.kept[key] = Compiled.of(model, judged, symmetry, every_step)
+        return self.kept[key]

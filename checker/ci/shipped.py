@@ -1,0 +1,242 @@
+"""The gallery: the matrix that comes with the package, of what the sources claim and of what breaks it.
+
+Its entries are checks like anybody's, in `gallery/`, a file for each source. `measured.json` has the CPU
+seconds that each took when it was last measured: `docs/gallery.py` writes it, and nothing but a person writes
+what an entry expects.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+import sysconfig
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
+from checker.ci.judging import NOT_RUN, Outcome
+from checker.ci.result import Result, expected, found, traces_of
+from checker.requests.model import near
+from traces.explain.folding import folded
+from zabspec.protocols.registry import NAMES, PROTOCOLS
+
+if TYPE_CHECKING:
+    from traces import Trace
+
+__all__ = ["HEAVY", "Gallery", "GalleryResult", "gallery", "is_heavy"]
+
+FOLDER = Path(__file__).parent / "gallery"
+MEASURED = FOLDER / "measured.json"
+EXAMPLES = "examples"
+MANY = 30_000_000  # states: what was never measured and is expected to have more
+HEAVY = 60.0  # CPU seconds: what takes longer runs with --all, or when it is named
+TITLES = {
+    "dsn11": "ZAB as DSN'11 states it",
+    "variants": "ZAB with one rule changed",
+    "live": "Who waits for ever when all is well",
+    "networks": "ZAB over channels that are not its own",
+    "ladis08": "ZAB as LADIS 2008 has it",
+    "db19": "The node of the db-19 lab",
+    "examples": "Protocols of one file",
+}
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The entries.
+
+    Attributes:
+        matrix: all of them.
+        groups: by the name of a file, the names of its entries.
+    """
+
+    matrix: Matrix
+    groups: dict[str, tuple[str, ...]]
+
+    def named(self, names: Iterable[str], source: str = "", heavy: bool = False) -> dict[str, str]:
+        """What is left out where some are asked for, each with why.
+
+        Args:
+            names: of entries, or of groups; none: all.
+            source: a word of what an entry cites, or of where it is claimed.
+            heavy: those too that take long.
+
+        Raises:
+            MatrixError: there is nothing of that name, or no entry of that source.
+        """
+        entries = {c.name: c for c in self.matrix.checks}
+        wanted: set[str] = set()
+        for name in names:
+            if name not in entries and name not in self.groups:
+                hint = near(name, [*self.groups, *entries]) or f"; there are {', '.join(self.groups)}, and --list"
+                raise MatrixError(f"the gallery has no entry {name!r}{hint}")
+            wanted |= {name} if name in entries else set(self.groups[name])
+        one_by_one = {name for name in names if name in entries}
+        out = {name: "another was asked for" for name in entries if names and name not in wanted}
+        if source:
+            cited = {c.name for c in entries.values() if source.lower() in f"{c.expect.source} {c.where}".lower()}
+            if not cited - out.keys():
+                raise MatrixError(f"no entry cites {source!r}")
+            out |= {name: f"it does not cite {source}" for name in entries if name not in cited}
+        for c in entries.values():
+            if is_heavy(c) and not heavy and c.name not in one_by_one:
+                took = f"it took {c.seconds:.0f} CPU seconds when it was last measured"
+                took = took if c.seconds else f"it was never measured, and has {c.expect.states:,} states"
+                out.setdefault(c.name, f"{took}: --all, or by its name")
+        return out
+
+
+def is_heavy(c: Check) -> bool:
+    """Whether an entry takes more than a minute of a core."""
+    return c.seconds > HEAVY or (not c.seconds and (c.expect.states or 0) > MANY)
+
+
+@cache
+def written() -> Mapping[str, tuple[Check, ...]]:
+    """The entries by the name of their file, as they are written there.
+
+    Raises:
+        MatrixError: they are not there as they were made.
+    """
+    paths = {name: FOLDER / f"{name}.toml" for name in TITLES}
+    return {name: read_matrix(path).checks for name, path in paths.items() if path.is_file()}
+
+
+@cache
+def gallery() -> Gallery:
+    """The entries that come with the package.
+
+    Raises:
+        MatrixError: they are not there as they were made.
+    """
+    measured = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
+    checks: list[Check] = []
+    groups = {}
+    for name, mine in written().items():
+        checks += [shipped(c, float(measured.get(c.name, 0.0))) for c in mine]
+        groups[name] = tuple(c.name for c in mine)
+    reasons = {of_variant(c): c.why for c in checks if c.why}
+    checks = [c if c.story else replace(c, story=told(c, reasons)) for c in checks]
+    names = [c.name for c in checks] + list(groups)
+    for name in names:
+        if names.count(name) > 1:
+            raise MatrixError(f"the gallery has {name} twice")
+    return Gallery(Matrix(Path("the gallery"), tuple(checks)), groups)
+
+
+def shipped(check: Check, seconds: float) -> Check:
+    """An entry, its protocol where the package has it."""
+    protocol = str(check.values["protocol"])
+    inside = str(FOLDER / EXAMPLES) + os.sep
+    if protocol.startswith(inside):
+        protocol = str(examples() / protocol.removeprefix(inside))
+    return replace(check, values={**check.values, "protocol": protocol}, seconds=seconds)
+
+
+def of_variant(c: Check) -> tuple[str, str]:
+    """The protocol and the variant of an entry."""
+    return str(c.values["protocol"]), str(c.values.get("variant", ""))
+
+
+def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
+    """The story of an entry that has none of its own: what the variant changes, and why that matters; of one that goes
+    on where another has found something, why that is so.
+
+    Args:
+        reasons: by protocol and variant.
+
+    Raises:
+        MatrixError: nobody says why.
+    """
+    protocol, name = of_variant(c)
+    variant = PROTOCOLS[protocol].variants.get(name) if protocol in NAMES else None
+    if variant is None or (protocol, name) not in reasons:
+        raise MatrixError(f"the gallery tells nothing of {c.name}")
+    why = reasons[protocol, name]
+    if not c.why:
+        first = f"`{name}` explored on, past the claim of the proof that breaks first: {why}."
+        return f"{first} In the larger budget what the claim guarded breaks after it."
+    broken = c.expect.verdict == VIOLATED
+    changed, matters = ("changed", "What goes wrong") if broken else ("read otherwise", "Why it does no harm")
+    changed, matters = ("repaired", "Why") if variant.repairs else (changed, matters)
+    left = " The other rules still break what they break." if variant.repairs and broken else ""
+    return f"The rule {changed}: {' '.join(variant.summary.split())}. {matters}: {why}.{left}"
+
+
+def examples() -> Path:
+    """The folder of the examples: beside the packages, or where the installation put it."""
+    beside = Path(__file__).parents[2] / EXAMPLES
+    bases = [Path(sysconfig.get_path("data")), Path(site.getuserbase())]
+    for folder in (beside, *(base / "share" / "doc" / "zabcheck" / EXAMPLES for base in bases)):
+        if (folder / "paxos.py").is_file():
+            return folder
+    raise MatrixError("the examples are not installed: share/doc/zabcheck/examples is not there")
+
+
+# --- the answer ------------------------------------------------------------------------------------
+
+
+class GalleryResult(Result):
+    """What became of the entries, told as a gallery: claim and place with each."""
+
+    def text(self) -> str:
+        run = [o for o in self.outcomes if o.status != NOT_RUN]
+        if len(run) == 1:
+            return self.one(run[0])
+        heavy = {o.check.name for o in self.outcomes if "--all" in " ".join(o.reasons)}
+        blocks = [block(o) for o in self.outcomes if o.status != NOT_RUN or o.check.name in heavy]
+        return "\n\n".join([folded(self.sentence, others="  "), *blocks, *self.folded_notes()]) + "\n"
+
+    def runs(self) -> list[tuple[str, Trace]]:
+        """Of what was run every counterexample: to be seen is what an entry is for."""
+        ran = [o for o in self.outcomes if o.found is not None]
+        return [pair for o in ran for pair in traces_of(o, o.found.counterexamples if o.found is not None else ())]
+
+    def one(self, o: Outcome) -> str:
+        """One entry: its story, what was found, and the run that shows it."""
+        c = o.check
+        parts = [
+            folded(self.sentence, others="  "),
+            block(o),
+            folded(c.story),
+            folded(f"[{c.where}; {c.expect.source}]"),
+        ]
+        parts += self.folded_notes()
+        made = list(o.found.counterexamples.values()) if o.found is not None else []
+        parts += [folded(x.why) for x in made if x.why][:1]
+        parts += [x.text.rstrip() for x in made if x.text][:1]
+        return "\n\n".join(parts) + "\n"
+
+
+def block(o: Outcome) -> str:
+    """An entry in a few lines: name and status, claim and place, expected and found with its figures."""
+    _, where, wanted, there, steps, states, seconds, status = row(o)
+    figures = ", ".join(f"{n} {unit}" for n, unit in ((steps, "steps"), (states, "states"), (seconds, "s")) if n)
+    lines = [f"{o.check.name}  {status}", folded(f"{o.check.claim} [{where}]", "  ", "  ")]
+    lines.append(folded(f"expected: {wanted}; found: {there}" + (f"; {figures}" if figures else ""), "  ", "  "))
+    return "\n".join(lines)
+
+
+def row(o: Outcome) -> tuple[str, ...]:
+    """An entry's name, where it is claimed, expected, found, steps, states, seconds and status."""
+    c, f = o.check, o.found
+    if f is None:
+        last = f"({c.seconds:.0f})" if c.seconds else ""
+        return (c.name, c.where, expected(c.expect), "-", "", "", last, o.status)
+    states = "" if f.states is None else f"{f.states:,}"
+    steps = str(f.seen_to if f.depth is None else f.depth)
+    return (c.name, c.where, expected(c.expect), found(o), steps, states, f"{f.seconds:.1f}", o.status)
+
+
+def listed(entries: Sequence[Check], groups: dict[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """What there is, a row an entry."""
+    group = {name: key for key, names in groups.items() for name in names}
+    rows: list[tuple[str, ...]] = []
+    for c in entries:
+        seconds = f"{c.seconds:.1f}" if c.seconds else ""
+        rows.append((c.name, group[c.name], expected(c.expect), seconds, c.claim, c.expect.source))
+    return rows

@@ -1,0 +1,88 @@
+"""What is expected of the variants of the project's protocols: of each, what the first entry of the gallery that
+explores it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import Any
+
+from checker.ci.configuration import Check
+from checker.ci.shipped import written
+from invariants import PROPERTIES
+from zabspec.model import Configuration
+from zabspec.protocols.registry import NAMES
+
+__all__ = ["Shown", "shown", "taken"]
+
+ORDER = {p.name: k for k, p in enumerate(PROPERTIES)}
+NAMED = ("protocol", "variant")  # the fields of a configuration that say of what it is
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where a variant is shown, and what is expected there.
+
+    Attributes:
+        variant: its name.
+        check: the entry.
+    """
+
+    variant: str
+    check: Check
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The variants that are taken with it."""
+        return tuple(name for name in taken(self.check) if name != self.variant)
+
+    @property
+    def within(self) -> Mapping[str, Any]:
+        """The fields of a configuration that say how large it is, in their order."""
+        given = self.check.values
+        return {f.name: given[f.name] for f in fields(Configuration) if f.name in given and f.name not in NAMED}
+
+    @property
+    def configuration(self) -> Configuration:
+        """The one that it is shown in."""
+        return Configuration(self.check.values["protocol"], ",".join(taken(self.check)), **self.within)
+
+    @property
+    def base(self) -> Configuration:
+        """The same of the protocol itself."""
+        return Configuration(self.check.values["protocol"], **self.within)
+
+    @cached_property
+    def breaks(self) -> Mapping[str, int]:
+        """The properties that break, with the lengths of their shortest counterexamples: by these, and then in the
+        order of `invariants.PROPERTIES`."""
+        found = self.check.expect.violated
+        return {name: found[name] for name in sorted(found, key=lambda name: (found[name], ORDER[name]))}
+
+    @property
+    def depth(self) -> int:
+        """The length of the shortest counterexample; 0: there is none."""
+        return min(self.breaks.values(), default=0)
+
+    @property
+    def why(self) -> str:
+        """Why it breaks, or why it does no harm; empty: its story says so."""
+        return self.check.why
+
+
+def taken(check: Check) -> list[str]:
+    """The variants of a check, those that repair a rule last."""
+    given = f"{check.values.get('variant', '')},{check.values.get('repair', '')}"
+    return [name for name in given.split(",") if name]
+
+
+@cache
+def shown(protocol: str) -> Mapping[str, Shown]:
+    """By the names of a protocol's variants where each is shown; nothing of a text of somebody's own."""
+    out: dict[str, Shown] = {}
+    for check in (c for mine in written().values() for c in mine if protocol in NAMES):
+        if check.values["protocol"] == protocol and not check.simulated and not check.live:
+            for name in taken(check):
+                out.setdefault(name, Shown(name, check))
+    return out

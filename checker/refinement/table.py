@@ -1,0 +1,82 @@
+"""The abstract state of a bridged state as a finite instance: what the proof's own reader of formulas takes.
+
+It shares no text with what the explorer runs: the tests hold the generated functions against it, and a counterexample
+says with it for which elements a clause fails.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from checker.proof.finite import Finite, Instance, Table
+from checker.refinement.model import RefinedModel
+from checker.refinement.shapes import KEPT
+from traces.explain.names import process_name
+from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol
+from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
+from zabspec.language import StateView
+
+__all__ = ["attempt_of", "instance_of", "named", "table_of"]
+
+
+def instance_of(model: RefinedModel) -> Instance:
+    """The finite instance that the configuration bounds. Attempt 0 is the beginning; then each process's epochs."""
+    n, txns = model.configuration.nodes, model.configuration.txns
+    sets = [frozenset(p for p in range(n) if mask >> p & 1) for mask in range(1 << n)]
+    return Instance(
+        quorums=tuple(q for q in sets if len(q) >= model.majority),
+        processes=n,
+        attempts=1 + n * model.epochs,
+        histories=txns + 1,
+        epochs=model.epochs + 1,
+        counters=txns + 1,
+    )
+
+
+def attempt_of(model: RefinedModel, c: int) -> tuple[int, int]:
+    """The process and the epoch of an attempt's number."""
+    return (0, 0) if c == 0 else ((c - 1) // model.epochs, (c - 1) % model.epochs + 1)
+
+
+def table_of(model: RefinedModel, s: StateView) -> Table:
+    """The abstract state."""
+    instance = instance_of(model)
+    values: dict[Symbol, dict[tuple[int, ...], Any]] = {
+        symbol: {place: entry(model, s, symbol, place) for place in instance.tuples(symbol.arguments)}
+        for symbol in KEPT
+    }
+    attempts, histories = range(instance.attempts), range(instance.histories)
+    values[ep] = {(c,): attempt_of(model, c)[1] for c in attempts}
+    values[leads] = {
+        (p, c): c > 0 and attempt_of(model, c)[0] == p for p, c in product(range(instance.processes), attempts)
+    }
+    values[epoch] = {(x,): s.abcast_txn[x - 1].epoch if x else 0 for x in histories}
+    values[counter] = {(x,): s.abcast_txn[x - 1].counter if x else 0 for x in histories}
+    return Table(Finite(instance), values)
+
+
+def entry(model: RefinedModel, s: StateView, symbol: Symbol, arguments: tuple[int, ...]) -> Any:
+    """One value, read where `shapes` says that it lies."""
+    pairs = list(zip(symbol.arguments, arguments, strict=True))
+    if symbol is prefix:
+        pairs.reverse()
+    attempts = [attempt_of(model, k) for sort, k in pairs if sort == ATTEMPT]
+    index = [l for l, _ in attempts] + [k for sort, k in pairs if sort == PROCESS]
+    index += [e for _, e in attempts] + [k for sort, k in pairs if sort not in (ATTEMPT, PROCESS)]
+    at = getattr(s, f"a_{symbol.name}")
+    for k in index[:-1]:
+        at = at[k]
+    return index[-1] in at if symbol.result is None else at[index[-1]]
+
+
+def named(model: RefinedModel, sort: Sort, k: int) -> str:
+    """An element, for a person."""
+    if sort == ATTEMPT:
+        l, e = attempt_of(model, k)
+        return "the beginning" if k == 0 else f"{process_name(l)}'s attempt at epoch {e}"
+    if sort == QUORUM:
+        return "{" + ", ".join(process_name(p) for p in sorted(instance_of(model).quorums[k])) + "}"
+    if sort == HISTORY:
+        return "the empty history" if k == 0 else f"t{k}"
+    return {PROCESS: process_name(k), EPOCH: f"epoch {k}", COUNTER: f"counter {k}"}[sort]

@@ -1,0 +1,91 @@
+"""What an induction takes for granted: ranges that are cut on purpose, and how often what has a budget may happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from types import FunctionType
+
+from checker.symbolic.enabledness import EPOCHS
+from invariants.inductive import datagrams
+from invariants.inductive.argument import is_whole
+from invariants.registry import Property
+from zabspec.authoring.checks import is_ours
+from zabspec.language.tree import Site
+from zabspec.model import Configuration, Model
+
+__all__ = ["FLIGHT", "beside", "cut", "faults", "places", "sized"]
+
+FLIGHT = 6  # messages in flight, of a text of somebody's own that does not say how many
+
+
+def faults(model: Model) -> list[str]:
+    """How many of the steps that spend a budget may be left."""
+    c, protocol = model.configuration, model.protocol
+    if protocol.declared.bounded_by_world:
+        there = (n for n, b in model.world.budgets.items() if not b.network and (n != "power_losses" or protocol.disks))
+        never = [n for n in there if not c.budget[n]]
+        out = ["any number of faults of the kinds that have a budget may be left: no clause reads a budget"]
+    else:
+        mine = dict.fromkeys((*protocol.budgets, "crashes", *(["power_losses"] if protocol.disks else [])))
+        never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
+        counted = [n for n in given if counts(model, n)]
+        free = [n for n in given if n not in counted]
+        out = [f"at most {c.budget[n]} {n}: the text counts them" for n in counted]
+        if free:
+            out.append(f"any number of {' and of '.join(free)} may be left: nothing in the text counts them")
+    return out + ([f"no {' and no '.join(never)} ever: there is no budget for them"] if never else [])
+
+
+def widened(model: Model) -> set[str]:
+    """The flags that a text of somebody's own names beside ranges: what they widen it cuts on purpose."""
+    return {s.widen for s in model.program.typed(["apply"]).sites if s.widen.startswith(("-", "declare("))}
+
+
+def places(sites: Iterable[Site]) -> str:
+    """Where a range is cut."""
+    text = "; ".join(site.sentence().rpartition("; widen")[0] for site in sites)
+    return f": {text}" if text else ""
+
+
+def counts(model: Model, name: str) -> bool:
+    """Whether it matters to a text of somebody's own how much is left of a budget beyond whether anything is: it, or
+    what it claims, reads that, or its fields are as large as that says."""
+    text = model.protocol.text
+    words = {f"{name}_left", name.upper()}
+    own: list[FunctionType] = []
+    ahead = [f for f in vars(text.module).values() if isinstance(f, FunctionType) and not is_ours(f)]
+    while ahead:
+        f = ahead.pop()
+        if f in own:
+            continue
+        own.append(f)
+        if words & {*f.__code__.co_names}:
+            return True
+        called = (f.__globals__.get(name) for name in f.__code__.co_names)
+        ahead += [g for g in called if isinstance(g, FunctionType) and not is_ours(g)]
+    size = model.size(model.epochs)
+    more = replace(size, budgets={**size.budgets, name: size.budgets[name] + 1})
+    return text.parts(size) != text.parts(more)
+
+
+def beside(c: Configuration) -> tuple[Property, ...]:
+    """The clauses about its network that the author of a text need not write, and that are asked with it."""
+    model = Model(c)
+    return () if is_whole(c.protocol) else datagrams.beside(model.program.layout.fields)
+
+
+def sized(c: Configuration) -> Configuration:
+    """A question as z3 is asked it: with room for few messages in flight, where nobody says how many there can be."""
+    declared = Model(c).protocol.declared
+    unbounded = declared.flight is None and not declared.bounded_by_world
+    return replace(c, channel=FLIGHT) if unbounded and not c.channel else c
+
+
+def cut(c: Configuration) -> set[str]:
+    """The flags of the ranges that a configuration cuts on purpose: the epochs always, channels where they
+    are given less room than is enough for the protocol, and what a text of somebody's own says a flag widens."""
+    if not Model(c).protocol.declared.bounded_by_world:
+        return {EPOCHS, "--channel", *widened(Model(c))}
+    small = 0 < c.channel < max(Model(replace(c, channel=0)).channels)
+    return {EPOCHS, *(["--channel"] if small else [])}

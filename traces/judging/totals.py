@@ -1,0 +1,360 @@
+"""What judging a table came to: counts that add up, and the violations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traces.judging import definition
+from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
+from traces.judging.known_facts import Conclusion
+from traces.judging.partial import first_row, judge_carefully
+from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
+from traces.judging.sentence import Violation, violation
+from traces.judging.unknowns import ALWAYS_SAID, Unknown, Where, affected, among, merged
+from traces.tables.table import LONGEST, Part, TableError, printable, read_part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from invariants.registry import Property
+
+__all__ = ["COUNTS", "Span", "Totals", "Unit", "check_spans", "judge_unit", "units_of"]
+
+COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided", "open")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Parts of a table that are judged together: they hold whole runs.
+
+    Attributes:
+        parts: in order.
+        long: they are one run that is too long for one task.
+    """
+
+    parts: tuple[Part, ...]
+    long: bool = False
+
+    @property
+    def rows(self) -> int:
+        return sum(p.rows for p in self.parts)
+
+    @property
+    def observes(self) -> tuple[str, ...]:
+        return tuple(k for k in self.parts[0].observes if all(k in p.observes for p in self.parts))
+
+    @property
+    def name(self) -> str:
+        first = self.parts[0]
+        return f"{first.path}, row group {first.groups[0]}"
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of it.
+
+        Raises:
+            TableError: it is damaged.
+        """
+        import pyarrow as pa
+
+        return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
+
+
+def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
+    """The units of a table. Row groups that share a run are one; of which runs are in a row group, its
+    statistics tell, or else that the footer says it holds whole runs."""
+    units: list[list[Part]] = []
+    for part in parts:
+        if units and goes_on(units[-1][-1], part):
+            units[-1].append(part)
+        else:
+            units.append([part])
+    return [Unit(tuple(u), sum(p.rows for p in u) > longest and one_run(u)) for u in units]
+
+
+def one_run(parts: Sequence[Part]) -> bool:
+    """Whether the statistics say that row groups hold one run."""
+    least = parts[0].least
+    return least is not None and all(p.least == p.most == least for p in parts)
+
+
+def goes_on(one: Part, other: Part) -> bool:
+    """Whether a run may lie in both of two row groups, one behind the other."""
+    if one.path != other.path:  # what many wrote at once
+        return one.least is not None and one.least == one.most == other.least == other.most
+    return not other.whole and (one.most is None or other.least is None or one.most == other.least)
+
+
+@dataclass(frozen=True)
+class Span:
+    """The runs of a unit.
+
+    Attributes:
+        least, most: of their numbers.
+        where: what errors call the unit.
+        numbers: the number of each, in order, unless they grow.
+    """
+
+    least: int
+    most: int
+    where: str
+    numbers: tuple[int, ...] | None
+
+
+@dataclass
+class Totals:
+    """What was found in some runs.
+
+    Attributes:
+        counts: for each property, in the order of `JUDGED`, how many runs of each of `COUNTS`.
+        violations: one for every run and property.
+        spans: which runs these were, unit by unit.
+        gaps: of each property left open, and of `""` for what is to be said of the rows themselves, by
+            the bit of the gap (`unknowns.py`) where it is.
+        notes: what else must be said.
+    """
+
+    runs: int = 0
+    rows: int = 0
+    counts: Any = field(default_factory=lambda: np.zeros((len(JUDGED), len(COUNTS)), np.int64))
+    violations: list[Violation] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, other: Totals) -> None:
+        self.runs += other.runs
+        self.rows += other.rows
+        self.counts += other.counts
+        self.violations += other.violations
+        self.spans += other.spans
+        self.notes += other.notes
+        for key, where in other.gaps.items():
+            self.note_gap(*key, where)
+
+    def note_gap(self, name: str, bit: int, where: Where) -> None:
+        """Note where a gap is that leaves a property open."""
+        self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
+
+    def count(self, name: str, what: str) -> int:
+        place = next(k for k, p in enumerate(JUDGED) if p.name == name)
+        return int(self.counts[place, COUNTS.index(what)])
+
+
+def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: False) -> Totals:
+    """Judge every run of a unit.
+
+    Args:
+        asked: the mask (`BITS`) of the properties to judge.
+        stopped: asked now and then whether to give up.
+
+    Raises:
+        TableError: a run cannot be judged.
+    """
+    batch = Batch(unit.read(COLUMNS), unit.name)
+    out = Totals(len(batch.starts), batch.rows)
+    known = judgeable(unit.observes) & asked
+    slow = [p for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
+    asked, known = (mask & ~mask_of([p.name for p in slow]) for mask in (asked, known))
+    broken_runs: list[Broken] = []
+    for place, found in batch.judged():
+        if stopped():
+            break
+        for prop in slow:
+            broken_runs += by_definition(out, batch, place, found[:, 3].tolist(), prop, stopped)
+        plain = found[:, 3] == 0
+        count(out, found[plain], asked, known)
+        for k in np.flatnonzero(~plain | ((found[:, 1] & known) != 0)).tolist():
+            if stopped():
+                break
+            if plain[k]:
+                broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
+            else:
+                broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
+    broken_runs = [b for b in broken_runs if b.mask or b.careful or b.defined]
+    if broken_runs:
+        out.violations = violations_of(unit, batch, broken_runs)
+    if batch.rows:
+        growing = bool((batch.runs[1:] > batch.runs[:-1]).all())
+        numbers = None if growing else tuple(batch.runs.tolist())
+        out.spans.append(Span(int(batch.runs.min()), int(batch.runs.max()), unit.name, numbers))
+        if numbers is not None and len(set(numbers)) < len(numbers):
+            raise TableError(apart(first_repeated(numbers), unit.name))
+    return out
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What a run breaks.
+
+    Attributes:
+        place: of the run in its batch.
+        mask: what the kernel has found.
+        careful: what was found with care, and the rows that show it.
+        defined: what is broken by the texts of properties that no kernel judges.
+    """
+
+    place: int
+    mask: int
+    careful: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    defined: dict[str, Judged] = field(default_factory=dict)
+
+
+def count(out: Totals, found: Any, asked: int, known: int) -> None:
+    """Count what the kernel says of runs that leave nothing unknown."""
+    for row, p in enumerate(JUDGED):
+        bit = 1 << BITS[p.name]
+        if not asked & bit:
+            continue
+        if not known & bit:
+            out.counts[row, COUNTS.index("not judged")] += len(found)
+            continue
+        bad, good = (found[:, 1] & bit) != 0, (found[:, 2] & bit) != 0
+        out.counts[row, :3] += (
+            np.count_nonzero(~bad & good), np.count_nonzero(~bad & ~good), np.count_nonzero(bad),
+        )  # fmt: skip
+
+
+def by_definition(
+    out: Totals, batch: Batch, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
+) -> list[Broken]:
+    """Judge runs by the text of a property that no kernel judges, and count what is said of them.
+
+    Args:
+        place: of the first run in the batch.
+        gaps: of each run the mask of what it leaves unknown.
+    """
+    row, found, large = JUDGED.index(prop), [], 0
+    for k, mask in enumerate(gaps):
+        if stopped():
+            break
+        judged = judged_by_definition(batch, place + k, prop)
+        word = judged.word
+        if word == "violated":
+            found.append(Broken(place + k, 0, defined={prop.name: judged}))
+        elif word == "open":
+            read = read_by(prop)
+            here = [gap for gap in among(mask) if gap.null and (not gap.kinds or read & set(gap.kinds))]
+            word = "open" if here else "undecided"
+            for gap in here:
+                out.note_gap(prop.name, gap.bit, first_row(batch, place + k, gap))
+        large += word == "not judged"
+        out.counts[row, COUNTS.index(word)] += 1
+    if large:
+        out.notes.append(
+            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
+            f"{large:,} are larger, and not judged"
+        )
+    return found
+
+
+def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
+    """Count what is said of a run that leaves something unknown, or has what the kernel does not compare.
+
+    Args:
+        place: of the run in the batch.
+        found: what the kernel says of it.
+    """
+    _, broken, met, mask = found
+    unsure = affected(mask)
+    careful = judge_carefully(batch, place, [n for n in unsure if known >> BITS[n] & 1])
+    rows: dict[str, tuple[int, ...]] = {}
+    said = 0
+    for row, p in enumerate(JUDGED):
+        bit = 1 << BITS[p.name]
+        if not asked & bit:
+            continue
+        if not known & bit:
+            word = "not judged"
+        elif p.name not in unsure:
+            word = "violated" if broken & bit else "held" if met & bit else "premise not reached"
+            said |= broken & bit
+        else:
+            gaps = unsure[p.name]
+            answer = too_large(gaps) if careful is None else careful[p.name]
+            word = answer.word
+            if word == "violated":
+                rows[p.name] = answer.rows
+            elif word == "open":
+                for gap in gaps:
+                    if gap.null:
+                        out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
+        out.counts[row, COUNTS.index(word)] += 1
+    for gap in among(mask):
+        if gap.bit in ALWAYS_SAID:
+            out.note_gap("", gap.bit, first_row(batch, place, gap))
+    return Broken(place, said, rows)
+
+
+def text_of(value: pa.Scalar) -> str | None:
+    """A text of a table; None if there is none, or it is no text."""
+    try:
+        text: str | None = value.as_py()
+    except UnicodeDecodeError:
+        return None
+    return text and printable(text)
+
+
+def too_large(gaps: Sequence[Unknown]) -> Conclusion:
+    """What is said of a property in a run too large to be judged with care."""
+    return Conclusion("open" if any(gap.null for gap in gaps) else "undecided")
+
+
+def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
+    """The violations of some runs of a unit, each with its witness."""
+    texts = unit.read(("kind", "detail"))
+    out = []
+    for b in broken:
+        start, end, run = int(batch.starts[b.place]), int(batch.ends[b.place]), int(batch.runs[b.place])
+        kinds, details = (texts.column(c).slice(start, end - start) for c in ("kind", "detail"))
+        command = text_of(details[0]) if text_of(kinds[0]) == "run" else None
+        witnesses = {n: rows for n, rows in batch.witness(b.place).items() if b.mask >> BITS[n] & 1} if b.mask else {}
+        for name, judged in b.defined.items():
+            said = violation_of(batch, kinds, b.place, of_name(name), judged)
+            out.append(replace(said, command=command))
+        for name, rows in (witnesses | b.careful).items():
+            out.append(replace(violation(batch, kinds, run, start, of_name(name), rows), command=command))
+    return out
+
+
+# --- whether each run lies in one place ------------------------------------------------------------
+
+
+def first_repeated(numbers: Iterable[int]) -> int:
+    seen: set[int] = set()
+    for n in numbers:
+        if n in seen:
+            return n
+        seen.add(n)
+    raise ValueError("none is repeated")
+
+
+def apart(run: int, where: str) -> str:
+    return f"{where}: the rows of run {run} do not lie together"
+
+
+def check_spans(spans: Sequence[Span], numbers_of: Callable[[Span], Sequence[int]]) -> None:
+    """Whether no run is in two units.
+
+    Args:
+        numbers_of: the numbers of the runs of a unit, where a span does not have them.
+
+    Raises:
+        TableError: one is.
+    """
+    order = sorted(spans, key=lambda s: (s.least, s.most, s.where))
+    overlapping: list[Span] = []
+    farthest: Span | None = None
+    for span in order:
+        if farthest is not None and span.least <= farthest.most:
+            overlapping += [span] if farthest in overlapping else [farthest, span]
+        if farthest is None or span.most > farthest.most:
+            farthest = span
+    where: dict[int, Span] = {}
+    for span in overlapping:
+        for n in span.numbers if span.numbers is not None else numbers_of(span):
+            if where.setdefault(n, span) is not span:
+                raise TableError(f"{apart(n, where[n].where)} ({span.where} has more of them)")

@@ -1,0 +1,130 @@
+"""What the rows of a run leave unknown, and what else they have that the kernel's comparisons do not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from traces.judging import numbers
+
+__all__ = ["EVERY", "GAPS", "Unknown", "Where", "affected", "among", "merged", "sentence"]
+
+BY_ABCAST = (
+    "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix",
+    "causal-order", "one-primary-an-epoch",
+)  # fmt: skip
+BY_INSTANCE = (
+    "local-primary-order", "po-causal-order", "strict-causality", "prefix", "causal-order", "one-primary-an-epoch",
+)  # fmt: skip
+BY_PRIMARY = tuple(name for name in BY_ABCAST if name != "global-primary-order")
+BY_QUORUM = ("chosen-in-later-histories", "delivered-is-chosen")
+BY_TRANSACTION = (
+    "integrity", "total-order", "agreement", *(name for name in BY_ABCAST if name != "one-primary-an-epoch"),
+    *BY_QUORUM, "delivered-stands",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One kind of them.
+
+    Attributes:
+        bit: of the kernel's mask.
+        column: of the table.
+        kinds: the kinds of event whose rows have it.
+        affects: the properties of which it leaves something open.
+        null: the column is null there; otherwise what it says needs more than the kernel.
+        why: what is so there, for a sentence.
+    """
+
+    bit: int
+    column: str
+    kinds: tuple[str, ...]
+    affects: tuple[str, ...]
+    why: str
+    null: bool = True
+
+
+TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
+
+GAPS: tuple[Unknown, ...] = (
+    Unknown(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "it is not said who broadcast"),
+    Unknown(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "it is not said how many processes there are"),
+    Unknown(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is not said"),
+    Unknown(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is not said"),
+    Unknown(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is not said"),
+    Unknown(
+        numbers.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
+        "the epoch of the leader is not said",
+    ),
+    Unknown(
+        numbers.G_PASS, "pass", ("abdeliver", "revise"), ("total-order", "agreement", "delivered-stands"),
+        "it is not said in which pass",
+    ),
+    Unknown(
+        numbers.G_IDENTITY, "identity", TRANSACTIONS, BY_TRANSACTION, "other rows have an identity, and this has none"
+    ),
+    Unknown(numbers.G_DIGEST, "digest", TRANSACTIONS, BY_TRANSACTION, "other rows have a digest, and this has none"),
+    Unknown(
+        numbers.G_TIME, "time", (), ("integrity", "agreement", "prefix", "delivered-is-chosen"),
+        "other rows have a time, and this has none",
+    ),
+    Unknown(numbers.G_AGAIN, "kind", ("abcast",), BY_ABCAST, "a transaction is broadcast again", null=False),
+    Unknown(
+        numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), BY_ABCAST,
+        "the primary's epoch is not that of the zxid: what is said of primaries goes by the one, of transactions by "
+        "the other", null=False,
+    ),
+    Unknown(
+        numbers.G_OUTSIDER, "process", (), (),
+        "this is none of the processes that the run has: it is judged as one, and in no quorum", null=False,
+    ),
+    Unknown(numbers.G_DISAGREES, "pass", ("revise",), ("delivered-stands",), "its passes do not agree", null=False),
+)  # fmt: skip
+
+ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # said whatever the verdicts are
+EVERY = (1 << len(GAPS)) - 1
+
+
+@dataclass(frozen=True, order=True)
+class Where:
+    """Rows with a gap: the first of them, and how many runs have some.
+
+    Attributes:
+        run: the number of the first run.
+        row: the place of the first row in it; -1: the run has no such row at all.
+        runs: how many.
+    """
+
+    run: int
+    row: int
+    runs: int = 1
+
+
+def among(mask: int) -> Iterator[Unknown]:
+    """The gaps of a mask."""
+    return (gap for gap in GAPS if mask >> gap.bit & 1)
+
+
+def affected(mask: int) -> dict[str, tuple[Unknown, ...]]:
+    """The properties that the gaps of a mask leave open, and by which of them."""
+    out: dict[str, tuple[Unknown, ...]] = {}
+    for gap in among(mask):
+        for name in gap.affects:
+            out[name] = (*out.get(name, ()), gap)
+    return out
+
+
+def merged(one: Where | None, other: Where) -> Where:
+    """The rows of two with the same gap."""
+    if one is None:
+        return other
+    first = min(one, other)
+    return Where(first.run, first.row, one.runs + other.runs)
+
+
+def sentence(gap: Unknown, where: Where) -> str:
+    """Where a gap is, and what it is."""
+    place = f"run {where.run}" if where.row < 0 else f"run {where.run}, row {where.row}, column {gap.column!r}"
+    more = "" if where.runs == 1 else f" (and so in {where.runs - 1:,} more runs)"
+    return f"{place}: {gap.why}{more}"

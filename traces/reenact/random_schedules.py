@@ -1,0 +1,98 @@
+"""Runs drawn at random in the text of a release, to be played: does the text do what servers do?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from traces.record.runner import Runner
+from traces.record.trace import Step, StepWord, TraceError
+from traces.record.values import state_json
+from traces.reenact.mapping import MAPPING, row_of
+from traces.reenact.plan import ReenactmentPlan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
+from zabspec.model import Configuration, Model
+from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
+
+__all__ = ["drawn", "kind"]
+
+IDS = (3, 2, 1)
+BUDGETS = "elections=3,proposals=2,write_errors=0"
+LONGEST = 60  # steps of a run
+RARE = {  # beside 1 for any other step
+    "crash": 0.06, "lose_connection": 0.06, "partition": 0.06, "follower_learns": 0.25, "leader_learns": 0.25,
+}  # fmt: skip
+
+
+def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
+    """A run.
+
+    Args:
+        variant: the release, as the text has it.
+        batches: a sync thread of its servers forces all that is queued at once (before 3.6.0): so it does here, in a
+            step each.
+    """
+    c = Configuration(
+        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=BUDGETS
+    )
+    draw, model = random.Random(f"{variant} {seed}"), Model(c)
+    runner = Runner(model)
+    names = list(model.program.actions)
+    initial = state_json(runner.state)
+    steps: list[Step] = []
+    while len(steps) < LONGEST:
+        words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
+        if not words:
+            break
+        word = serves_at_once(runner, names) or draw.choices(words, [RARE.get(w.kind, 1.0) for w in words])[0]
+        p = word.process
+        try:
+            if word.kind == "leader_learns" and p is not None and writes_own_epoch(runner, p, names):
+                steps.append(runner.step((by_itself(runner, p, names) or word).word))
+            steps.append(runner.step(word.word))
+            if (more := removes(runner, p, names)) is not None:
+                steps.append(runner.step(more.word))
+            while batches and steps[-1].label == "sync thread" and (more := next_logged(runner, p, names)) is not None:
+                steps.append(runner.step(more.word))
+        except TraceError:  # a sequence is full
+            break
+    return ReenactmentPlan(c, initial, tuple(steps), IDS, (), (), ())
+
+
+def next_logged(runner: Runner, p: int | None, names: list[str]) -> StepWord | None:
+    """The next step of a sync thread."""
+    return None if p is None else own_step(runner, p, names, "sync thread")
+
+
+def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
+    """Whether a step can be forced: it has a row; the larger id wins where votes are equal; who joins a leader hears of
+    it from a quorum that says one epoch."""
+    if word.kind == "action":
+        return names[word.operands["which"]] in MAPPING
+    if word.kind == "join":
+        return says_one_epoch(runner, word.operands["leader"])
+    if word.kind != "elect":
+        return True
+    l, quorum = word.operands["leader"], word.operands["quorum"]
+    return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(3) if quorum >> f & 1)
+
+
+def says_one_epoch(runner: Runner, l: int) -> bool:
+    """Whether a leader and who follows it are a quorum of notifications with one peerEpoch, as a server that looks has
+    to hear of it, since no vote that is old passes here (FastLeaderElection.getVoteTracker, Vote.equals). A leader says
+    its own epoch from Leader.startZkServer on, a follower from UPTODATE on (QuorumPeer.updateElectionVote). The text
+    lets a server join between: it has heard an old vote, or has been of the round since before."""
+    s = runner.state
+    alike = [f for f in range(3) if f != l and s.role[f] == FOLLOWING and s.leader[f] == l]
+    return any((s.phase[f] == SERVING) == (s.phase[l] == SERVING) for f in alike)
+
+
+def equal(runner: Runner, f: int, l: int) -> bool:
+    """Whether two servers' votes are equal but for their ids."""
+    s = runner.state
+    return bool(s.current_epoch[f] == s.current_epoch[l] and s.last_processed[f] == s.last_processed[l])
+
+
+def kind(step: Step) -> str:
+    """What the steps of a run are counted by."""
+    assert row_of(step) is not None
+    return step.label if step.word.kind == "action" else step.word.kind.replace("_", " ")

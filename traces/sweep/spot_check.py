@@ -1,0 +1,102 @@
+"""Some of the runs of which a sweep's table says that they broke nothing, run again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from traces.shorten.realise import command_line
+from traces.sweep.block import block_table, properties_of
+from traces.sweep.checksum import CheckedBlock, held, read_table
+from traces.sweep.findings import NotRepeated
+from traces.sweep.store import Store
+
+__all__ = ["CONFIDENCE", "SpotCheck", "run_again"]
+
+MOST = 300  # runs: were one row in a hundred wrong, this would be missed once in twenty times
+SECONDS = 10.0  # after which fewer must do
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class SpotCheck:
+    """How many runs that broke nothing were run again, each of which did as its row says.
+
+    Attributes:
+        runs: run again.
+        of: how many the table has.
+    """
+
+    runs: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """The share of wrong rows above which one would have been met with `CONFIDENCE`."""
+        if self.runs == self.of:
+            return 0.0
+        return 1.0 - float((1.0 - CONFIDENCE) ** (1.0 / self.runs))
+
+    @property
+    def sentence(self) -> str:
+        """For people; empty: there was nothing to run again."""
+        if not self.of:
+            return ""
+        did = f"{self.runs:,} of {self.of:,} runs that broke nothing were run again and did what their rows say"
+        if self.runs == self.of:
+            return f"{did}."
+        return (
+            f"{did}; were more than {100 * self.share:.2g} % of those rows wrong, it would have shown with "
+            f"{100 * CONFIDENCE:.0f} %."
+        )
+
+
+def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, seconds: float = SECONDS) -> SpotCheck:
+    """Run some of those that broke nothing again, drawn anew each time.
+
+    Args:
+        kept: what every block has.
+        most: so many at most.
+        seconds: when to stop; one is run whatever it takes.
+
+    Raises:
+        NotRepeated: one does not do what its row says.
+    """
+    source = random.SystemRandom()
+    of = sum(sealed.held for sealed in kept.values())
+    rows = rows_at(store, kept, source.sample(range(of), min(most, of)))
+    source.shuffle(rows)
+    until = time.monotonic() + seconds
+    runs = 0
+    for row in rows:
+        if runs and time.monotonic() > until:
+            break
+        again = block_table(store.question, [row["number"]]).to_pylist()[0]
+        if again != row:
+            wrong = next(name for name in row if row[name] != again[name])
+            raise NotRepeated(
+                f"the table is not to be trusted: run {row['number']} was run again, and its {wrong} is "
+                f"{again[wrong]}, not {row[wrong]}; {command_line(store.question.run(row['number']))}"
+            )
+        runs += 1
+    return SpotCheck(runs, of)
+
+
+def rows_at(store: Store, kept: Mapping[int, CheckedBlock], places: list[int]) -> list[dict[str, Any]]:
+    """The rows at some places among those that broke nothing, block after block."""
+    out: list[dict[str, Any]] = []
+    properties = properties_of(store.question)
+    wanted, start = sorted(places, reverse=True), 0
+    for block in sorted(kept):
+        end = start + kept[block].held
+        here = []
+        while wanted and wanted[-1] < end:
+            here.append(wanted.pop() - start)
+        if here:
+            table = read_table(store.part(block))
+            out += table.filter(held(table, properties)).take(here).to_pylist()
+        start = end
+    return out

@@ -1,0 +1,350 @@
+"""What a text of somebody's own may not say, found before anything is made of it: names that mean two things, and kinds
+and budgets that there cannot be. Each is refused in one sentence, with file and line where there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+from zabspec.authoring.declaration import Declaration, ProtocolError, Start
+from zabspec.authoring.places import misdeclared
+from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
+from zabspec.language.lang import MessageName
+from zabspec.language.place import Place
+from zabspec.language.reference import MessageView, RecordValue, StateView
+from zabspec.language.schema import NODE, Field, Role
+from zabspec.worlds.actor import LEADING
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
+
+__all__ = [
+    "check_budgets",
+    "check_fields",
+    "check_flags",
+    "check_kept",
+    "check_one_meaning",
+    "check_replicas",
+    "check_roles",
+    "check_texts",
+    "check_world",
+    "constants_of",
+    "is_ours",
+]
+
+WORLDS = (DATAGRAMS, CONNECTIONS)
+
+OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})
+
+# What a configuration's constants are called besides its budgets: `s.NODES` and the like.
+CONSTANTS = frozenset(
+    {
+        "nodes",
+        "txns",
+        "epochs",
+        "majority",
+        "network",
+        "up",
+        "down",
+        "flight",
+        "literal",
+        "actions",
+        "changes",
+        "images",
+        "elects",
+    }
+)
+# What a simulated run keeps besides: what somebody's own protocol breaks is run there again.
+SIMULATED = frozenset({
+    "seed", "moment", "seq", "scripted", "least_delay", "delays", "queued", "queue", "fresh", "free", "free_slots",
+    "flight", "no_message", "blocked", "deadline", "heartbeat_due", "order", "arrives", "rounds", "proposals",
+    "scheduled", "waiting", "client", "doing", "faults", "faults_done", "fault_at", "fault_kind", "fault_a",
+    "fault_b",
+})  # fmt: skip
+
+OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # beside budgets, that ranges follow from
+TWICE = "it is declared twice"
+MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
+MOST_BITS = 63
+
+
+def is_ours(function: FunctionType) -> bool:
+    """Whether a function is of zabcheck, and not of somebody's text."""
+    return function.__module__.partition(".")[0] in OURS
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def check_texts(name: str, tree: ast.Module) -> None:
+    """
+    Raises:
+        ProtocolError: two functions of a text are called the same: only the second would be there.
+    """
+    seen: dict[str, int] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            if node.name in seen:
+                said = f"{name}:{node.lineno}: {node.name} is defined in line {seen[node.name]} already"
+                raise ProtocolError(said, Place(os.path.abspath(name), node.lineno))
+            seen[node.name] = node.lineno
+
+
+def constants_of(module: ModuleType) -> dict[str, int | str]:
+    """What the names of a module stand for that texts read as constants."""
+    given = vars(module).items()
+    return {
+        name: value.name if isinstance(value, MessageName) else value
+        for name, value in given
+        if isinstance(value, (int, MessageName)) and not name.startswith("__")
+    }
+
+
+def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> None:
+    """
+    Raises:
+        ProtocolError: a constant is not what it was when the text was read.
+    """
+    now = constants_of(module)
+    for constant, value in read.items():
+        if now.get(constant) != value:
+            said = f"{constant} was {value} when the file was read, and is {now.get(constant)} now"
+            raise misdeclared(name, ("constant", constant), f"{said}: what depends on a size is a field, or a budget")
+
+
+def check_one_meaning(name: str, module: ModuleType, functions: Iterable[FunctionType]) -> None:
+    """What a function of another module means by a name, the text means by it too: a program has one meaning for each.
+
+    Raises:
+        ProtocolError: it does not.
+    """
+    for function in functions:
+        theirs = function.__globals__
+        if theirs is vars(module):
+            continue
+        for read in function.__code__.co_names:
+            here, there = vars(module).get(read), theirs.get(read)
+            if (
+                here is None
+                or there is None
+                or here is there
+                or not isinstance(there, (FunctionType, int, MessageName))
+            ):
+                continue
+            alike = (
+                here.name == there.name
+                if isinstance(here, MessageName) and isinstance(there, MessageName)
+                else (isinstance(here, int) and here == there)
+            )
+            if not alike:
+                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                said = f"{place.text}: {function.__name__} means another {read} than {name} does: rename one"
+                raise ProtocolError(said, place)
+
+
+# --- budgets, fields and messages -----------------------------------------------------------------
+
+
+def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a budget's name, or how much there is of it, cannot be.
+    """
+    there = set(worlds)
+    for budget, amount in declared.budgets.items():
+        at = ("budget", budget)
+        if not isinstance(budget, str) or not budget.isidentifier() or budget != budget.lower():
+            raise misdeclared(name, at, f"a budget is called by one word in small letters, not {budget!r}")
+        if budget in CONSTANTS:
+            said = f"s.{budget.upper()} is a constant already: call budget {budget} something else"
+            raise misdeclared(name, at, said)
+        if budget in BUDGETS and budget not in there:
+            said = f"the world of this protocol has no {budget}: call the budget something else"
+            raise misdeclared(name, at, said)
+        most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
+        if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= most:
+            raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {amount!r}")
+
+
+def check_world(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
+    """
+    Raises:
+        ProtocolError: there is no such world, or the text asks of it what it has not.
+    """
+    over = declared.world
+    if over not in WORLDS:
+        raise misdeclared(name, ("argument", "world"), f"there is no world {over!r}; there are {' and '.join(WORLDS)}")
+    if over == CONNECTIONS and "on_message" in functions:
+        said = "over connections a message is received at one end: mark what does with @receives"
+        raise misdeclared(name, ("function", "on_message"), said)
+    if declared.elects and over != CONNECTIONS:
+        raise misdeclared(name, ("argument", "elects"), "elections that are one step are over connections")
+    for hook in ("on_elected", "on_follow"):
+        if declared.elects and hook not in functions:
+            raise misdeclared(name, ("argument", "elects"), f"it elects, and has no {hook}: define it")
+    if over == CONNECTIONS and not declared.elects and "on_oracle" not in functions:
+        said = "over connections it says what it elects by (elects=...), or has an on_oracle"
+        raise misdeclared(name, ("argument", "world"), said)
+    names: set[str] = set()
+    for start in declared.starts:
+        if not isinstance(start, Start):
+            raise misdeclared(name, ("argument", "starts"), f"starts are Start(...), and {start!r} is none")
+        if not isinstance(start.name, str) or not start.name.strip() or start.name in names:
+            raise misdeclared(name, ("start", start.name), f"a start has a name of its own, not {start.name!r}")
+        if functions.get(getattr(start.function, "__name__", "")) is not start.function:
+            said = f"what start {start.name} begins with is no function of the file"
+            raise misdeclared(name, ("start", start.name), said)
+        names.add(start.name)
+
+
+def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a text over connections has not the fields that these read, or they are of another kind.
+    """
+    there = {f.name: f for f in fields}
+    role, leader = there.get("role"), there.get("leader")
+    own = {Role.VOLATILE, Role.PERSISTENT}
+    if role is None or role.axes != (NODE,) or role.role not in own or not isinstance(role.kind, Int) or role.kind.lo:
+        said = "over connections a field role says of each process where it stands: 0, 1 or 2"
+        raise misdeclared(name, ("field", "role"), said)
+    if role.kind.hi < LEADING:
+        raise misdeclared(name, ("field", "role"), f"role has no {LEADING}, which is that it leads")
+    if leader is None or leader.axes != (NODE,) or leader.role not in own or not isinstance(leader.kind, NodeId):
+        said = "over connections a field leader, NodeId.of(size.nodes), says whom it follows"
+        raise misdeclared(name, ("field", "leader"), said)
+    for f in (role, leader):  # a connection is closed by what they say when its process fails
+        if f.disk:
+            said = f"{f.name} is on a disk: where a process stands now is volatile, or stored"
+            raise misdeclared(name, ("field", f.name), said)
+    for what in elects:
+        vote = there.get(what)
+        if vote is None or vote.axes != (NODE,) or not isinstance(vote.kind, Int) or isinstance(vote.kind, NodeId):
+            raise misdeclared(name, ("argument", "elects"), f"it elects by {what}, which is no number of each process")
+
+
+# What the fields of a replica are: of each several names, of which it has one.
+OF_A_REPLICA = (
+    ("role",), ("current_epoch",), ("promised_epoch", "accepted_epoch"), ("delivered_length", "last_committed"),
+)  # fmt: skip
+
+
+def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) -> None:
+    """
+    Raises:
+        ProtocolError: a protocol says that its processes are replicas, and they have not what is shown of these.
+    """
+    there = {f.name: f for f in fields if f.axes == (NODE,)}
+    at = ("argument", "replicas")
+    if not declared.transactions:
+        raise misdeclared(name, at, "replicas abcast and abdeliver: transactions=True")
+    for names in OF_A_REPLICA:
+        if not any(n in there for n in names):
+            raise misdeclared(name, at, f"replicas have a field {' or '.join(names)}, one of each process")
+    history = there.get("history")
+    if history is None or not isinstance(history.kind, Seq) or not isinstance(history.kind.element, Record):
+        raise misdeclared(name, at, "replicas have a field history of each process, of kind size.history")
+    if not {"epoch", "counter", "value"} <= history.kind.element.fields.keys():
+        raise misdeclared(name, at, "replicas have a field history of each process, of kind size.history")
+
+
+def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
+    """
+    Args:
+        others: the fields and constants that are the world's.
+
+    Raises:
+        ProtocolError: two are called the same, one is called what a state or a message says itself, or a kind has no
+            values, or too many.
+    """
+    taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
+    taken |= dict.fromkeys(own_names(StateView), "a state has one")
+    for f in fields:
+        at: tuple[str, ...] = ("field", f.name)
+        check_name(name, at, "field", f.name, taken)
+        taken[f.name] = TWICE
+        check_kind(name, at, f"field {f.name}", f.kind)
+        if not f.axes or all(isinstance(a, str) or a > 0 for a in f.axes):
+            continue
+        raise misdeclared(name, at, f"field {f.name} has an axis without entries")
+    kinds: dict[str, str] = {}
+    for m in messages:
+        check_name(name, ("message", m.name), "message", m.name, kinds)
+        kinds[m.name] = TWICE
+        parts = dict.fromkeys((*own_names(MessageView), "source", "target", "ahead"), "every message has one")
+        for part, kind in m.fields.items():
+            at = ("part", m.name, part)
+            check_name(name, at, f"field of {m.name}", part, parts)
+            check_kind(name, at, f"{m.name}.{part}", kind)
+            if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
+                raise misdeclared(name, at, f"{m.name}.{part} is a bag, which a field of the state alone can be")
+
+
+def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message], budgets: Iterable[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a range is said to be widened by a flag that there is not.
+    """
+    known = {f"--{budget.replace('_', '-')}" for budget in (*budgets, *BUDGETS)} | OTHER_FLAGS
+    declared: list[tuple[tuple[str, ...], Kind]] = [(("field", f.name), f.kind) for f in fields]
+    declared += [(("part", m.name, part), kind) for m in messages for part, kind in m.fields.items()]
+    for at, kind in declared:
+        for part in parts_of(kind):
+            widen = getattr(part, "widen", "")
+            if widen and widen not in known:
+                said = f"there is no flag {widen} that could widen the range of {'.'.join(at[1:])}"
+                raise misdeclared(name, at, f"{said}: name the flag of a budget that it follows from, or none")
+
+
+def own_names(view: type) -> set[str]:
+    """What the views of the CPython world have names for, which a field of that name would not be read by."""
+    return {what for what in dir(view) if not what.startswith("__")}
+
+
+def check_name(name: str, at: tuple[str, ...], what: str, given: object, taken: Mapping[str, str]) -> None:
+    """
+    Args:
+        at: where it is declared (`misdeclared`).
+        taken: the names that are taken, each with why.
+    """
+    if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
+        raise misdeclared(name, at, f"a {what} is called by a name of Python's, not {given!r}")
+    if given in taken:
+        twice = taken[given] == TWICE
+        raise misdeclared(name, at, f"{what} {given}: {taken[given]}{'' if twice else ': call it something else'}")
+
+
+def parts_of(kind: Kind) -> Iterator[Kind]:
+    yield kind
+    if isinstance(kind, Seq):
+        yield from parts_of(kind.element)
+    if isinstance(kind, Record):
+        for inner in kind.fields.values():
+            yield from parts_of(inner)
+
+
+def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
+    if not isinstance(given, Kind):
+        raise misdeclared(name, at, f"{what} is of {given!r}, which is no kind: Int(0, 3), Bool(), OneOf(...), ...")
+    for kind in parts_of(given):
+        if isinstance(kind, Int) and kind.hi < kind.lo:
+            raise misdeclared(name, at, f"{what} has no values: {kind.lo}..{kind.hi}")
+        if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
+            raise misdeclared(name, at, f"{what} takes {kind.bits} bits, and a kind has at most {MOST_BITS}")
+        if isinstance(kind, SetOf) and kind.count < 1:
+            raise misdeclared(name, at, f"{what} is a set that nothing can be in")
+        if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
+            raise misdeclared(name, at, f"{what} has bags as elements, and a bag is a field of its own")
+        if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
+            raise misdeclared(name, at, f"{what} has room for {kind.capacity}: it must be 1 to 255")
+        if isinstance(kind, Record):
+            for part in kind.fields:
+                check_name(
+                    name,
+                    at,
+                    f"field of {kind.name}",
+                    part,
+                    dict.fromkeys(own_names(RecordValue), "every record has one"),
+                )

@@ -1,0 +1,456 @@
+"""What the author of a protocol writes with: its fields, its steps, what it shows and what must hold of it.
+
+A protocol is one file (`docs/your-own-protocol.md`). It declares the fields of its processes and its messages, marks
+its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`), and ends with one
+line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is read:
+`zabspec/authoring/reading.py` makes a protocol of what is said here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any, TypeVar
+
+from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
+from zabspec.language.place import Place, relative
+from zabspec.language.schema import NODE, Field, Role
+from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property
+from zabspec.worlds.steps import BUDGETS
+
+__all__ = [
+    "Action",
+    "ConfigError",
+    "Declaration",
+    "OneOf",
+    "Processes",
+    "ProtocolError",
+    "Size",
+    "Start",
+    "Variant",
+    "action",
+    "declare",
+    "environment",
+    "environment_step",
+    "ghost",
+    "goal",
+    "invariant",
+    "observation",
+    "on_disk",
+    "receives",
+    "safety",
+    "stored",
+    "volatile",
+]
+
+F = TypeVar("F", bound=FunctionType)
+
+
+class ConfigError(ValueError):
+    """The question was wrong: one sentence says how."""
+
+
+class ProtocolError(ConfigError):
+    """A protocol's text cannot be used: one sentence, with file and line where there is one.
+
+    Attributes:
+        place: the piece of the source that it is about; None: none is known.
+    """
+
+    def __init__(self, sentence: str, place: Place | None = None) -> None:
+        super().__init__(sentence)
+        self.place = place
+
+
+def said_at(function: Any) -> str:
+    """Where a function stands, for an error's sentence."""
+    code = getattr(function, "__code__", None)
+    return f"{relative(code.co_filename)}:{code.co_firstlineno}: " if code is not None else ""
+
+
+# --- how large, and of what kind ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a question is: what the ranges of a protocol's fields follow from.
+
+    Attributes:
+        nodes: processes, at least 1.
+        txns: transactions that may be abcast; 0 for a protocol that has none.
+        epochs: the largest epoch, of a protocol that abcasts.
+        log: entries of a history, of such a protocol.
+        envelope: what the world writes on every message.
+        budgets: how often each budgeted step may be taken, by the budget's name; `size.crashes` is short for
+            `size.budgets["crashes"]`.
+        variant: the variant; empty: none.
+    """
+
+    nodes: int
+    txns: int = 0
+    epochs: int = 0
+    log: int = 0
+    envelope: Mapping[str, Int] = field(default_factory=dict)
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    variant: str = ""
+
+    def __getattr__(self, name: str) -> int:
+        budgets: Mapping[str, int] = self.__dict__.get("budgets", {})
+        if name in budgets:
+            return budgets[name]
+        raise AttributeError(f"there is no budget {name!r}; there are {', '.join(budgets) or 'none'}")
+
+    @property
+    def majority(self) -> int:
+        """The processes of the smallest majority."""
+        return self.nodes // 2 + 1
+
+    @property
+    def epoch(self) -> Int:
+        """An epoch."""
+        return Int(0, self.epochs, "--max-epoch")
+
+    @property
+    def count(self) -> Int:
+        """A number of transactions, or the identity of one."""
+        return Int(0, self.txns, "--txns")
+
+    @cached_property
+    def txn(self) -> Record:
+        """A transaction <v, z>: zxid z = <epoch, counter>, and an identity standing for v (DSN'11 III)."""
+        return Record("Txn", {"epoch": self.epoch, "counter": self.count, "value": self.count})
+
+    @property
+    def history(self) -> Seq:
+        """A history: a sequence of transactions."""
+        return Seq(self.txn, self.log, "--txns")
+
+    @property
+    def faults(self) -> int:
+        """The faults that can make a process begin another iteration: what the budgets of worlds add up to."""
+        return sum(self.budgets.get(name, 0) for name in BUDGETS)
+
+
+def OneOf(*names: str) -> Int:
+    """One of several names, the first being what a process begins with. The text calls them by constants:
+    `IDLE, BUSY = range(2)`, which must say the same.
+
+    Raises:
+        ProtocolError: there are none, or one twice.
+    """
+    if not names or len(set(names)) < len(names):
+        raise ProtocolError(f"OneOf{names!r} needs names, each once")
+    return Int(0, len(names) - 1, names=names)
+
+
+def Processes(nodes: int) -> SetOf:
+    """A set of processes."""
+    return SetOf(nodes, nodes=True)
+
+
+# --- fields ---------------------------------------------------------------------------------------
+
+
+def stored(name: str, kind: Kind, doc: str, *axes: int) -> Field:
+    """A field of each process that survives a crash; `axes`: so many entries of it."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+
+
+def on_disk(name: str, kind: Kind, doc: str, *axes: int) -> Field:
+    """A field of each process on its disk: a crash keeps what it wrote; loss of power keeps what it forced
+    (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True)
+
+
+def volatile(name: str, kind: Kind, doc: str, *axes: int) -> Field:
+    """A field of each process that a crash sets back to the low end of its range."""
+    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
+
+
+def ghost(name: str, kind: Kind, doc: str, *axes: str | int) -> Field:
+    """What observations write and properties read, and no handler may. `axes`: NODE for each process, or a number of
+    entries."""
+    return Field(name, kind, Role.GHOST, axes, doc, observed=True)
+
+
+def environment(name: str, kind: Kind, doc: str, *axes: str | int) -> Field:
+    """What the world around the processes holds (a clock, a resource): any handler may read it, and only steps of the
+    environment write it."""
+    return Field(name, kind, Role.ENVIRONMENT, axes, doc)
+
+
+# --- what a function is ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step that happens by itself.
+
+    Attributes:
+        name: what it is called.
+        function: what it does, of a process (s, p), or of the environment (s).
+        when: whether it is possible, of the same parameters; None: always.
+        budget: which budget it spends; empty: it is free.
+        every: in the simulator, about so many ticks lie between two of them.
+        everywhere: of the environment, it writes fields of processes too.
+        fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
+    """
+
+    name: str
+    function: FunctionType
+    when: FunctionType | None
+    budget: str
+    every: int
+    everywhere: bool = False
+    fair: bool = True
+
+
+def name_of(function: FunctionType) -> str:
+    """A function's name as people read it."""
+    return function.__name__.replace("_", "-")
+
+
+def marked_bare(mark: str, function: object) -> None:
+    """
+    Raises:
+        ProtocolError: a mark that takes arguments stands without its parentheses.
+    """
+    if function is not None:
+        raise ProtocolError(f"write @{mark}(...), with its parentheses")
+
+
+def action(
+    bare: FunctionType | None = None,
+    /,
+    *,
+    when: FunctionType | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool = True,
+) -> Callable[[F], F]:
+    """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
+    cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where goals
+    are asked after; what costs a budget never needs to be done."""
+    marked_bare("action", bare)
+
+    def mark(function: F) -> F:
+        made = Action(name or name_of(function), function, when, budget, every, fair=fair)
+        function.made_action = made  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def environment_step(
+    bare: FunctionType | None = None,
+    /,
+    *,
+    when: FunctionType | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    everywhere: bool = False,
+) -> Callable[[F], F]:
+    """Marks what the environment does, `(s)`, whenever `when(s)` is so. It writes fields of the environment only;
+    `everywhere`: those of processes too, at once, as an election does that is not modelled, or what the processes are
+    found in at first."""
+    marked_bare("environment_step", bare)
+
+    def mark(function: F) -> F:
+        made = Action(name or name_of(function), function, when, budget, every, everywhere)
+        function.made_change = made  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def receives(function: F) -> F:
+    """Marks what a process does on receipt of the kind of message that its last parameter is annotated with:
+    `(s, p, source, m: VOTE)`, or without the source."""
+    function.receives = True  # type: ignore[attr-defined]
+    return function
+
+
+def observation(function: F) -> F:
+    """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables."""
+    function.observes = True  # type: ignore[attr-defined]
+    function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
+    return function
+
+
+def safety(
+    bare: FunctionType | None = None,
+    /,
+    *,
+    witness: FunctionType | None = None,
+    over: str = "state",
+    premise: str = "",
+    name: str = "",
+) -> Callable[[F], F]:
+    """Marks a property: true in every state (`over="state"`), of every observed history (`"history"`) or of every step
+    (`"step"`, of `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, says
+    whether it is put to the test, in words by its own docstring.
+
+    One of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight of that
+    kind, of two of every two (`m.source` sent it, and it is for `m.target`); its witness takes the state alone."""
+    marked_bare("safety", bare)
+    if witness is None:
+        raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
+
+    def mark(function: F) -> F:
+        if over not in (STATE, HISTORY, STEP):
+            raise ProtocolError(f"a property is over state, history or step, not {over!r}")
+        words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
+        made = Property(name or name_of(function), over, "", words, function, witness)
+        function.claim = made  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def invariant(function: F) -> F:
+    """Marks a clause of an inductive invariant: true in every state, and kept by every step from any state in which all
+    clauses are true. `induct` asks that; an exploration judges it where it is named. It may take messages beside the
+    state, as a property of states may."""
+    made = Property(name_of(function), STATE, "", "any state", function, function, default=False)
+    function.claim = made  # type: ignore[attr-defined]
+    return function
+
+
+def goal(function: F) -> F:
+    """Marks what nobody waits for in vain, `(s, p)`: true while p waits. Over connections it may ask who the oracle
+    names, `(s, p, named)`. Its docstring says what p waits for; `--live` asks (docs/live.md)."""
+    function.aim = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
+    return function
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A protocol with one rule changed.
+
+    Attributes:
+        name: as on the command line.
+        summary: what is different, in a phrase.
+        overrides: the functions that stand in, by the name of what they stand in for.
+        rule: which rule it changes: the paper's step or section.
+        safe: whether every property is expected to hold.
+        over: variants of which it takes the place where both change one function, if they are asked for together.
+        repairs: it mends a rule: `--repair` takes it.
+    """
+
+    name: str
+    summary: str
+    overrides: Mapping[str, FunctionType]
+    rule: str = ""
+    safe: bool = False
+    over: tuple[str, ...] = ()
+    repairs: bool = False
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state that a run may begin in, besides the one that the fields begin with.
+
+    Attributes:
+        name: as on the command line.
+        summary: what it is, in a phrase.
+        function: `(s)`, which writes what is otherwise than at the beginning, at once and everywhere; it may open
+            connections and send.
+    """
+
+    name: str
+    summary: str
+    function: FunctionType
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a file declares.
+
+    Attributes:
+        module: its name among Python's modules.
+        state: from a size to the fields.
+        messages: from a size to the messages.
+        types: from a size to further kinds, by the names that annotations use.
+        budgets: how much there is of each budget unless a question says otherwise.
+        nodes: how many processes unless a question says otherwise.
+        network: which network unless a question says otherwise.
+        variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
+        transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
+        epochs: of such a protocol, from a size to the largest epoch; None: as many as there are processes.
+        flight: from a size to how many messages can be in flight at once: in a channel, over connections, or as two
+            numbers in a channel to a leader and in one to a follower. None: 32.
+        unforced: how many writes to its disk a process may have made since it forced them.
+        world: what it speaks over: `datagrams`, or `connections`, in which a field `role` says where each process
+            stands (0: it looks for a leader, 1: it follows `leader`, 2: it leads).
+        elects: over connections, the fields that processes vote with, the first counting most: an election is one step,
+            and costs one of the budget `elections`, if there is one. None: a leader oracle names anybody (`on_oracle`).
+        starts: further states that a run may begin in; a question names one.
+        ignored: messages that are sent and that nothing receives, on purpose.
+        bounded_by_world: it has every budget of its world, as much of each as is usual there, and from these follow
+            the largest epoch and the room in channels, where `epochs` and `flight` do not say.
+        revises: a process may replace what it has delivered.
+        replicas: every process has the fields of a replica (`role`, `history`, `current_epoch`, ...): simulated runs
+            and tables show these, a change of `role` is an event, and properties of states read `history`.
+        shared_names: functions in other modules (properties, variants, progress properties) call its functions and
+            constants by their names.
+        released: its rules change with a release of zabcheck only: it is read once, and a trace does not say which
+            text it is of.
+        oracle: the name of a module that stands in the world's place: whom a leader oracle may name.
+        progress: the name of a module with its progress properties (`GOALS`), and with the rules of its stable phase
+            where they differ from its world's (`RULES`).
+        lab_oracle: the name of the module that declares it with the db-19 lab's election as its leader oracle.
+        releases: of a protocol that follows somebody's releases, their numbers by variant, the newest first; the empty
+            variant is the protocol itself.
+        extends: the names of modules whose functions are its own too; its own functions stand over theirs.
+    """
+
+    module: str
+    _: KW_ONLY
+    state: Callable[[Size], Iterable[Field]]
+    messages: Callable[[Size], Iterable[Message]] = lambda _: ()
+    types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {}
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    nodes: int = 3
+    network: str = ""
+    variants: Sequence[Variant] | str = ()
+    transactions: bool = False
+    epochs: Callable[[Size], int] | None = None
+    flight: Callable[[Size], int | tuple[int, int]] | None = None
+    unforced: int = 4
+    world: str = "datagrams"
+    elects: Sequence[str] = ()
+    starts: Sequence[Start] = ()
+    ignored: Sequence[str] = ()
+    bounded_by_world: bool = False
+    revises: bool = False
+    replicas: bool = False
+    shared_names: bool = False
+    released: bool = False
+    oracle: str = ""
+    progress: str = ""
+    lab_oracle: str = ""
+    releases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    extends: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budgets", dict(self.budgets or {}))
+        for name in ("variants", "elects", "starts", "ignored", "extends"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, given if isinstance(given, str) else tuple(given))
+
+    @property
+    def text(self) -> ModuleType:
+        """The module."""
+        return sys.modules[self.module]
+
+
+declare = Declaration  # the last line of a protocol's file: `PROTOCOL = declare(__name__, state=state, ...)`

@@ -1,0 +1,269 @@
+"""Where a text of somebody's own is found, and how it is read: a file with the modules beside it, or a module of a
+package. A text is what it says when it is asked for: one that was edited, or that a module beside it was, is read anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import linecache
+import os
+import sys
+import traceback
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TypeGuard
+
+from zabspec.authoring.checks import OURS, check_texts
+from zabspec.authoring.declaration import Declaration, ProtocolError
+from zabspec.authoring.sources import Read, digest_of, is_file, keep, key_of, last_read
+from zabspec.files import LARGEST_SOURCE, read_bytes
+from zabspec.language.diagnostics import innermost, place_at
+from zabspec.language.place import Place
+from zabspec.language.source import functions_in, known_tree
+
+__all__ = ["failed", "read_file"]
+
+
+def read_file(name: str) -> Read:
+    """What a file, or a module, declares.
+
+    Args:
+        name: `path/to/file.py` or `package.module`.
+
+    Raises:
+        ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
+    """
+    key = key_of(name)
+    known = last_read(name)
+    if known is not None and known.is_current:
+        return known
+    module, files = _from_file(Path(name)) if is_file(name) else _from_package(name)
+    found = [value for value in vars(module).values() if isinstance(value, Declaration)]
+    own = [d for d in found if d.module == module.__name__]
+    if len(own) != 1:
+        said = "declares no protocol" if not own else f"declares {len(own)} protocols"
+        raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
+    if is_released(module):
+        return Read(own[0], module, ((files[0], ""),), released=True)
+    return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files)))
+
+
+def is_released(module: ModuleType) -> bool:
+    """Whether a module is of this project, and declares a protocol that changes with its releases only."""
+    declared = getattr(module, "PROTOCOL", None)
+    return isinstance(declared, Declaration) and declared.released and module.__name__.partition(".")[0] in OURS
+
+
+_times = 0  # how often a file was read
+
+
+def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
+    """A file, read, with those beside it that it is made of."""
+    global _times
+    try:
+        text = read_bytes(path, LARGEST_SOURCE)
+    except OSError as problem:
+        raise ProtocolError(f"cannot read {path}: {problem}") from None
+    file = os.path.realpath(path)
+    stem = "".join(c if c.isalnum() else "_" for c in path.stem)
+    _times += 1
+    name = f"{stem}_{hashlib.sha256(file.encode() + text).hexdigest()[:12]}_{_times}"
+    try:
+        tree = ast.parse(text, file)
+        check_texts(str(path), tree)
+        check_plain_names(str(path), file, tree)
+        code = compile(text, file, "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        line, column = problem.lineno or 1, max(0, (problem.offset or 1) - 1)
+        said = f"{path}:{line}: this is no Python: {problem.msg}"
+        raise ProtocolError(said, Place(file, line, column, column + 1)) from None
+    except ProtocolError:
+        raise
+    except ValueError as problem:
+        raise ProtocolError(f"{path} is no Python: {problem}") from None
+    module = ModuleType(name)
+    module.__file__ = file
+    linecache.checkcache(file)
+    sys.modules[name] = module
+    try:
+        with _Beside(Path(file).parent) as beside:
+            exec(code, module.__dict__)
+    except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
+        del sys.modules[name]
+        raise failed(str(path), file, problem) from None
+    for other in beside.files:
+        check_texts(other, ast.parse(read_bytes(other, LARGEST_SOURCE), other))
+    return module, [file, *sorted(beside.files)]
+
+
+class _Beside:
+    """While a file is read, the modules beside it can be imported: for it, and anew for the next, so that two files of
+    one name in two folders are two.
+
+    Attributes:
+        files: those that were.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        self.files: set[str] = set()
+        self.as_written = _AsWritten(self.folder)
+
+    def __enter__(self) -> _Beside:
+        self.before = set(sys.modules)
+        importlib.invalidate_caches()
+        sys.path.insert(0, self.folder)
+        self.as_written.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.as_written.__exit__(*_)
+        if self.folder in sys.path:
+            sys.path.remove(self.folder)
+        for name in set(sys.modules) - self.before:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            inside = file.startswith(self.folder + os.sep) and file.endswith(".py") and "site-packages" not in file
+            if inside and name.partition(".")[0] not in OURS:
+                self.files.add(file)
+                del sys.modules[name]
+
+
+class _Written(SourceFileLoader):
+    """Compiles what the file says now. Bytecode that Python has kept may be of a text of the same size and second, and
+    what is digested is the file."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+    def get_data(self, path: str) -> bytes:
+        return read_bytes(path, LARGEST_SOURCE)
+
+
+class _AsWritten:
+    """While texts are read, modules in a folder, and in packages there, are made of what their files say now."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.hook = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (_Written, SOURCE_SUFFIXES))
+
+    def __enter__(self) -> None:
+        self._forget()
+        sys.path_hooks.insert(0, self.hook)
+
+    def __exit__(self, *_: object) -> None:
+        if self.hook in sys.path_hooks:
+            sys.path_hooks.remove(self.hook)
+        self._forget()
+
+    def _forget(self) -> None:
+        """The finders that Python has kept for the folder and what is in it."""
+        for path in list(sys.path_importer_cache):
+            if path == self.folder or path.startswith(self.folder + os.sep):
+                del sys.path_importer_cache[path]
+
+
+def _from_package(name: str) -> tuple[ModuleType, list[str]]:
+    """A module of a package, with those of the package that are there."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ProtocolError(f"there is no module {name}")
+    try:
+        sys.path.insert(0, os.getcwd())
+        with _AsWritten(os.getcwd()):
+            module = importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
+            raise ProtocolError(f"there is no module {name}") from None
+        raise failed(name, "", problem) from None
+    except (Exception, SystemExit) as problem:
+        raise failed(name, origin_of(name), problem) from None
+    finally:
+        sys.path.remove(os.getcwd())
+    first = name.partition(".")[0]
+    own = module.__file__ or ""
+    if is_released(module):
+        return module, [own]
+    loaded = [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == first]
+    inside = {file for m in loaded if (file := getattr(m, "__file__", None))}
+    folder = os.path.dirname(own) + os.sep
+    others = sorted(f for f in inside - {own} if first not in OURS or f.startswith(folder))
+    for file in (own, *others):
+        if file.endswith(".py"):
+            check_texts(file, ast.parse(read_bytes(file, LARGEST_SOURCE), file))
+    return module, [own, *others]
+
+
+def origin_of(name: str) -> str:
+    """The file of a module; empty: there is none, or the package around it fails when it is imported."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (Exception, SystemExit):
+        return ""
+    return (found.origin or "") if found else ""
+
+
+def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
+    """What went wrong while a text was read, with the line of the text that did it."""
+    if isinstance(problem, SyntaxError):
+        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
+    if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
+        return ProtocolError(str(problem))
+    lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file and f.lineno]
+    where = f"{said}:{lines[-1]}" if lines else said
+    what = str(problem) if isinstance(problem, ProtocolError) else f"{type(problem).__name__}: {problem}"
+    stop = innermost(problem, lambda f: f == file)
+    place = stop.place if stop is not None and stop.place.file == file else None
+    if isinstance(problem, NameError) and problem.name and lines:
+        tree = known_tree(file)
+        below = defined_below(tree, problem.name, lines[-1]) if tree is not None else 0
+        if below:
+            what = f"{problem.name} is used here and defined only in line {below}: move its definition above this line"
+    return ProtocolError(f"{where}: {what}", place)
+
+
+def defined_below(tree: ast.Module, name: str, line: int) -> int:
+    """The line below another one in which a module defines a name that is used too early; 0: it does not."""
+    for x in tree.body:
+        names = [x.name] if isinstance(x, (ast.FunctionDef, ast.ClassDef)) else []
+        if isinstance(x, ast.Assign):
+            names = [t.id for target in x.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+        if name in names and x.lineno > line:
+            return x.lineno
+    return 0
+
+
+LANGUAGE = ("zabcheck.language", "zabspec.language.lang")
+
+
+def check_plain_names(name: str, file: str, tree: ast.Module) -> None:
+    """The words of the language are read by their plain names, in annotations and in functions alike.
+
+    Raises:
+        ProtocolError: a function that takes a state reads them from a module, as `z.State`.
+    """
+    bound: dict[str, ast.stmt] = {}
+    for x in tree.body:
+        if isinstance(x, ast.Import):
+            bound |= {a.asname or a.name: x for a in x.names if a.name in LANGUAGE}
+        if isinstance(x, ast.ImportFrom):
+            bound |= {a.asname or a.name: x for a in x.names if f"{x.module}.{a.name}" in LANGUAGE}
+    for function in functions_in(tree) if bound else ():
+        given = [a.annotation for a in function.args.args if a.annotation is not None]
+        for node in (x for part in (*given, *function.body) for x in ast.walk(part)):
+            module = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+            if module in bound and isinstance(node, ast.Attribute) and given:
+                place = place_at(file, node)
+                used = sorted({x.attr for x in ast.walk(tree) if is_of(x, module)})
+                said = f"import it by its name, as `from zabcheck.language import {', '.join(used)}`"
+                raise ProtocolError(
+                    f"{name}:{place.line}: {module}.{node.attr} is no word of the language: {said}", place
+                )
+
+
+def is_of(node: ast.AST, module: str) -> TypeGuard[ast.Attribute]:
+    """Whether a piece of syntax is a name of a module."""
+    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == module

@@ -1,0 +1,157 @@
+"""The text between a protocol of somebody's own and its world: functions that follow from the marks on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+
+from zabspec.authoring.declaration import Action, Declaration
+from zabspec.language.kinds import MessageUnion
+from zabspec.language.sentences import MARK
+from zabspec.worlds.steps import CONNECTIONS
+
+ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
+FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
+
+__all__ = ["ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The marks of a user protocol that the functions between it and its world follow from.
+
+    Attributes:
+        declared: what it declares.
+        actions, changes: what processes, and the environment, do by themselves, in the source's order.
+        receipts: the function that receives each kind of message.
+    """
+
+    declared: Declaration
+    actions: tuple[Action, ...]
+    changes: tuple[Action, ...]
+    receipts: Mapping[str, FunctionType]
+
+
+def world_text(
+    text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str, absent: Collection[str] = ()
+) -> str:
+    """The functions between a text and its world.
+
+    Args:
+        absent: budgets that the state does not have; a step that spends one is never possible.
+    """
+    filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
+    parts = [
+        "from __future__ import annotations",
+        "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),
+    ]
+    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent)
+    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent)
+    parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
+    if down:
+        parts += [
+            "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
+            "def went_down(s: State, p: Node) -> None:\n    if starts_at_once(s, p):\n        on_recovery(s, p)\n"
+            "    else:\n        s.crashed[p] = True",
+            "def came_up(s: State, p: Node) -> None:\n    s.crashed[p] = False",
+        ]
+    for s in text.declared.starts:
+        if s.name == start:
+            begins = ["def begin_at(s: State) -> None:", f"    {s.function.__name__}(s)"]
+            # what is on disks there was forced before
+            parts.append("\n".join([*begins, "    for p in range(s.NODES):", "        came_back(s, p)"]))
+    if text.declared.world == CONNECTIONS:
+        parts += between_connections(text, union)
+    elif text.receipts:
+        parts.append(received("on_message", text.receipts, union, "p, source, "))
+    return "\n\n\n".join(parts) + "\n"
+
+
+def between_connections(text: Marked, union: MessageUnion) -> list[str]:
+    """What a text over connections is to its world besides: receipts at either end, and what an election compares."""
+    ends = [{n: f for n, f in text.receipts.items() if f.__code__.co_argcount == count} for count in (4, 3)]
+    parts = []
+    if ends[0]:
+        parts.append(received("receive_as_leader", ends[0], union, "p, source, "))
+    if ends[1]:
+        parts.append(received("receive_as_follower", ends[1], union, "p, "))
+    if text.declared.elects:
+        asks = ["def outranks(s: State, p: Node, q: Node) -> bool:"]
+        for name in text.declared.elects:
+            asks += [f"    if s.{name}[p] != s.{name}[q]:", f"        return s.{name}[p] > s.{name}[q]"]
+        parts.append("\n".join([*asks, "    return True"]))
+        if ELECTIONS in text.declared.budgets:
+            left = f"s.{ELECTIONS}_left"
+            parts.append(f"def elections_left(s: State) -> bool:\n    return {left} > 0")
+            parts.append(f"def spend_election(s: State) -> None:\n    {left} = {left} - 1")
+    return parts
+
+
+def received(name: str, receipts: Mapping[str, FunctionType], union: MessageUnion, given: str) -> str:
+    """What hands each kind of message to the function that receives it."""
+    processes = ", ".join(f"{p}: Node" for p in given.strip(", ").split(", "))
+    lines = [f"def {name}(s: State, {processes}, m: AnyMessage) -> None:"]
+    for message in union.messages:
+        function = receipts.get(message.name)
+        if function is not None:
+            passed = given if function.__code__.co_argcount == 4 else "p, "
+            lines += [f"    if m.kind == {message.name}:", f"        {function.__name__}(s, {passed}m)"]
+    return "\n".join([*lines, "    return"])
+
+
+def asks_of_messages(function: FunctionType) -> bool:
+    """Whether a claim is about messages in flight, which it takes beside the state."""
+    return function.__code__.co_argcount > 1 and [*function.__annotations__.values()][1:2] != ["State"]
+
+
+def name_of_every(function: FunctionType) -> str:
+    """What asks a claim of every message is called."""
+    return f"{function.__name__}_of_every_message"
+
+
+def every_message(function: FunctionType, kinds: list[str]) -> str:
+    """What asks a claim of all messages in flight, of each of several in every place."""
+    lines, inside = [f"def {name_of_every(function)}(s: State) -> bool:"], "    "
+    places = [f"s.in_flight[k{n}]" for n, _ in enumerate(kinds)]
+    for n, kind in enumerate(kinds):
+        lines.append(f"{inside}for k{n} in range(len(s.in_flight)):")
+        inside += "    "
+        if kind != "AnyMessage":
+            lines.append(f"{inside}if {places[n]}.kind == {kind}:")
+            inside += "    "
+    asked = f"{function.__name__}({', '.join(['s', *places])})"
+    sent = " and ".join(f"{{{m}}} from p{{{m}.source}} to p{{{m}.target}}" for m in places)
+    said = f"{{{asked}}}" if MARK in function.__code__.co_names else f"{sent} cannot be in flight"
+    lines += [f"{inside}if not {asked}:", f'{inside}    return broken(f"{said}")', "    return True"]
+    return "\n".join(lines)
+
+
+def spent(budget: str, actions: Iterable[Action]) -> str:
+    """How much of a budget each internal step spends itself, by its number."""
+    lines = [f"def {budget}_spent(s: State, k: int) -> int:"]
+    for k, a in enumerate(actions):
+        lines += [f"    if k == {k}:", "        return 1"] if a.budget == budget else []
+    return "\n".join([*lines, "    return 0"])
+
+
+def dispatch(
+    may: str, on: str, parameters: str, passed: str, steps: Iterable[Action], absent: Collection[str]
+) -> list[str]:
+    """Whether one of several steps is possible, what each does, and about how many ticks the simulator lets pass
+    between two of them, by its number."""
+    asks, does = [f"def {may}({parameters}, k: int) -> bool:"], [f"def {on}({parameters}, k: int) -> None:"]
+    for k, a in enumerate(steps):
+        if a.budget in absent:
+            continue
+        left = f"s.{a.budget}_left > 0" if a.budget else ""
+        when = f"{a.when.__name__}({passed})" if a.when is not None else ""
+        asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (left, when))) or 'True'}"]
+        does += [f"    if k == {k}:"]
+        if a.budget:
+            does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]
+        does += [f"        {a.function.__name__}({passed})"]
+    often = [f"def {on}_every(s: State, k: int) -> int:"]
+    often += [line for k, a in enumerate(steps) for line in (f"    if k == {k}:", f"        return {max(1, a.every)}")]
+    texts = ([*asks, "    return False"], [*does, "    return"], [*often, "    return 1"])
+    return ["\n".join(lines) for lines in texts]

@@ -1,0 +1,119 @@
+"""Where a protocol's source declares what: the place that a message about a declaration points at."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+
+from zabspec.authoring.declaration import ProtocolError
+from zabspec.authoring.sources import last_read
+from zabspec.language.diagnostics import place_at
+from zabspec.language.place import Place
+from zabspec.language.source import known_tree
+
+__all__ = ["misdeclared", "place_of", "with_place"]
+
+FIELDS = ("stored", "on_disk", "volatile", "ghost", "environment", "Field")
+
+
+def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
+    """What is wrong with a declaration, with its line.
+
+    Args:
+        name: the protocol's, as it was asked for.
+        what: what is declared: `("field", "level")`, `("message", "VOTE")`, `("part", "VOTE", "yes")`,
+            `("budget", "ticks")`, `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start", "led")`,
+            `("function", "state")`, `("constant", "IDLE")`.
+        reason: what is wrong, and what to do.
+    """
+    place = place_of(name, what)
+    where = f"{name}:{place.line}" if place is not None else name
+    return ProtocolError(f"{where}: {reason}", place)
+
+
+def with_place(name: str, sentence: str) -> ProtocolError:
+    """A sentence that begins with a line of a protocol's own file, as an error that points at it."""
+    found = re.match(rf"{re.escape(name)}:(\d+): ", sentence)
+    file = file_of(name)
+    return ProtocolError(sentence, Place(file, int(found[1])) if found and file else None)
+
+
+def place_of(name: str, what: tuple[str, ...]) -> Place | None:
+    """Where a protocol's source declares something; None: that cannot be seen in it."""
+    file = file_of(name)
+    tree = known_tree(file) if file else None
+    if tree is None:
+        return None
+    found = list(declared(tree, what))
+    if not found and what[0] in ("field", "message", "part"):  # its name is not written out: where it is made
+        function = "state" if what[0] == "field" else "messages"
+        found = list(declared(tree, ("function", function))) or list(declared(tree, ("argument", function)))
+    if not found and what[0] in ("budget", "argument", "variant", "start"):
+        found = list(calls(tree, ("declare",)))
+    if not found:
+        return None
+    node = found[-1]  # of what is declared twice the second time
+    place = place_at(file, node)
+    return Place(file, node.lineno) if isinstance(node, ast.FunctionDef) else place
+
+
+def file_of(name: str) -> str:
+    """The file of a protocol that was read; empty: it was not."""
+    known = last_read(name)
+    return (getattr(sys.modules.get(known.module.__name__), "__file__", None) or "") if known is not None else ""
+
+
+def calls(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.Call]:
+    """The calls of some functions, by their plain names or as attributes, in the order of the source."""
+    found = [
+        x
+        for x in ast.walk(tree)
+        if isinstance(x, ast.Call)
+        and (x.func.id if isinstance(x.func, ast.Name) else x.func.attr if isinstance(x.func, ast.Attribute) else "")
+        in names
+    ]
+    yield from sorted(found, key=lambda x: (x.lineno, x.col_offset))
+
+
+def names_it(node: ast.Call, name: str) -> bool:
+    """Whether a call's first argument, or its `name=`, is a name."""
+    given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "name")]
+    return any(isinstance(x, ast.Constant) and x.value == name for x in given)
+
+
+def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast.stmt]:
+    """The syntax that declares something, in the order of the source."""
+    kind, name = what[0], what[1]
+    if kind == "function":
+        yield from (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == name)
+    elif kind == "field":
+        yield from (x for x in calls(tree, FIELDS) if names_it(x, name))
+    elif kind == "message":
+        yield from (x for x in calls(tree, ("Message",)) if names_it(x, name))
+    elif kind == "part":
+        for call in calls(tree, ("Message", "Record")):
+            if names_it(call, name):
+                yield from keys_of(call, what[2])
+    elif kind == "budget":
+        for call in calls(tree, ("declare",)):
+            yield from keys_of(next((k.value for k in call.keywords if k.arg == "budgets"), call), name)
+    elif kind == "argument":
+        for call in calls(tree, ("declare",)):
+            yield from (k.value for k in call.keywords if k.arg == name)
+    elif kind in ("variant", "start"):
+        yield from (x for x in calls(tree, (kind.capitalize(),)) if names_it(x, name))
+    elif kind == "constant":
+        for x in tree.body:
+            if isinstance(x, ast.Assign):
+                yield from (t for t in ast.walk(x) if isinstance(t, ast.Name) and t.id == name)
+
+
+def keys_of(node: ast.AST, name: str) -> Iterator[ast.expr]:
+    """The keys of dictionaries, and keywords of calls of `dict`, that are a name."""
+    for x in ast.walk(node):
+        if isinstance(x, ast.Dict):
+            yield from (k for k in x.keys if isinstance(k, ast.Constant) and k.value == name)
+        if isinstance(x, ast.keyword) and x.arg == name:
+            yield x.value

@@ -1,0 +1,857 @@
+"""Read a protocol: from a file or a Python module to what it declares, checked on the way.
+
+What the source declares (`zabspec/authoring/declaration.py`) is read here: which functions are handlers, which only
+look, what each may write. Between them and the world stand a few functions that follow from the marks (`glue.py`):
+which action is possible, what a message is given to, who is down.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from zabspec.authoring.checks import (
+    OURS,
+    check_budgets,
+    check_fields,
+    check_flags,
+    check_kept,
+    check_one_meaning,
+    check_replicas,
+    check_roles,
+    check_world,
+    constants_of,
+    is_ours,
+)
+from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
+from zabspec.authoring.files import failed, read_file
+from zabspec.authoring.glue import Marked, asks_of_messages, every_message, name_of_every, world_text
+from zabspec.authoring.places import misdeclared, with_place
+from zabspec.authoring.sources import Read
+from zabspec.authoring.unreceived import ANY, TAKES_ALL, sendings, taken, unreceived
+from zabspec.language.expressions import KERNEL
+from zabspec.language.kinds import Int, Message, MessageUnion, Seq
+from zabspec.language.lang import MessageName
+from zabspec.language.place import Place, relative
+from zabspec.language.schema import Field, Role
+from zabspec.language.source import LanguageError, definition, register_source
+from zabspec.properties import ProgressProperty, Property
+from zabspec.worlds import actor
+from zabspec.worlds.priority import ORDERING
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS
+
+__all__ = ["ProtocolSource", "read_source"]
+
+# What the language says itself: a function of that name would mean another thing in another world.
+OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
+# Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
+WRITTEN = frozenset(
+    {
+        "abcasts_left",
+        "may_act",
+        "on_act",
+        "crashes_spent",
+        "power_losses_spent",
+        "may_change",
+        "on_change",
+        "went_down",
+        "after_event",
+        "came_up",
+        "fill_budgets",
+        "begin_at",
+        "outranks",
+        "elections_left",
+        "spend_election",
+        "on_act_every",
+        "on_change_every",
+    }
+)
+HOOKS = (
+    frozenset(  # what a protocol may provide (`worlds/actor.py`)
+        name
+        for name, value in vars(actor).items()
+        if isinstance(value, FunctionType) and value.__module__ == actor.__name__ and not hasattr(value, "acts")
+    )
+    - WRITTEN
+)
+# Hooks that look, and write nothing.
+LOOKING = ORDERING | {"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"}
+# Hooks that are of the world: they may look at every process, as no handler does.
+OVERSEEING = {"oracle_may_name"}
+ACTING = HOOKS - OVERSEEING
+OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
+BUILT_IN = "no-runtime-error"  # the property that every protocol has
+USUAL_FLIGHT = 32  # messages in flight
+
+
+# --- reading it -----------------------------------------------------------------------------------
+
+
+OBSERVED_KINDS = ("Node", "int", "bool")  # of what kind an observation's fields can be
+
+
+@dataclass(frozen=True)
+class ObservationKind:
+    """What an observation says.
+
+    Attributes:
+        function: what it writes of it.
+        acts: which of its fields is the process that shows it; empty: none.
+        fields: by name `Node`, `int` or `bool`.
+    """
+
+    function: FunctionType
+    acts: str
+    fields: Mapping[str, str]
+
+    def json(self, name: str, value: Any) -> int | bool:
+        """What a field holds."""
+        return bool(value) if self.fields[name] == "bool" else int(value)
+
+
+@dataclass(frozen=True)
+class ProtocolSource:
+    """A text, read and checked.
+
+    Attributes:
+        name: what it is asked for by.
+        declared: what it declares.
+        module: it.
+        digest: of its text, and of the modules beside it that it imports.
+        constants: its constants, as they were when it was read.
+        handlers: the functions that act for a process, and what they call.
+        actions, changes: what processes, and the environment, do by themselves, in the text's order.
+        receipts: what each kind of message is given to.
+        observations: what handlers show the outside, by the names of the observations.
+        claims: what must hold.
+        goals: what nobody waits for in vain.
+        unheard: the sentence about a message that is sent and that nothing receives; empty: there is none.
+        apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
+            is written with, it may call its own functions and constants as it likes.
+        through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
+            is asked.
+        quantified: where these functions are.
+        elects_by_choice: where what a process does in an election that is one step chooses; empty: it does not.
+        variants: the protocol with one rule changed, by name.
+        keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
+            crash.
+    """
+
+    name: str
+    declared: Declaration
+    module: ModuleType
+    digest: str
+    constants: Mapping[str, int | str]
+    handlers: frozenset[str]
+    apart: Mapping[str, str]
+    actions: tuple[Action, ...]
+    changes: tuple[Action, ...]
+    receipts: Mapping[str, FunctionType]
+    observations: Mapping[str, ObservationKind]
+    claims: tuple[Property, ...]
+    through: Mapping[str, str]
+    quantified: ModuleType
+    elects_by_choice: str = ""
+    goals: tuple[ProgressProperty, ...] = ()
+    unheard: str = ""
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    keeps_down: bool = False
+
+    @property
+    def beside(self) -> tuple[ModuleType, ...]:
+        """The modules that it extends; of a protocol of this project of several files, those of its package whose
+        functions it has."""
+        if self.declared.extends:
+            return tuple(sys.modules[name] for name in self.declared.extends)
+        package = self.module.__name__.rpartition(".")[0] + "."
+        given = {v.__module__ for v in vars(self.module).values() if isinstance(v, FunctionType)}
+        own = sorted(given - {self.module.__name__}) if package.startswith(OWN_TEXTS) else []
+        return tuple(sys.modules[name] for name in own if name.startswith(package))
+
+    @property
+    def title(self) -> str:
+        """What it is, in a phrase: the first line of its text."""
+        return (self.module.__doc__ or self.name).strip().split("\n")[0].rstrip(".")
+
+    @property
+    def source(self) -> str:
+        """Where its properties are stated: the name of its file, or of its module."""
+        return Path(self.name).name if self.name.endswith(".py") else self.name
+
+    @property
+    def shows(self) -> tuple[FunctionType, ...]:
+        """The functions by which handlers show the outside what happens."""
+        return tuple(shown.function for shown in self.observations.values())
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """Every budget it speaks of, and how much of it there is unless a question says otherwise."""
+        return self.declared.budgets
+
+    def parts(self, size: Size) -> tuple[tuple[Field, ...], tuple[Message, ...], dict[str, Any]]:
+        """Its fields, its messages and its further kinds at a size.
+
+        Raises:
+            ProtocolError: it fails, or makes something else.
+        """
+        fields = tuple(self._asked("state", self.declared.state, size, Field))
+        messages = tuple(self._asked("messages", self.declared.messages, size, Message))
+        try:
+            types = dict(self.declared.types(size))
+        except (Exception, SystemExit) as problem:
+            raise self._failed("types", self.declared.types, problem) from None
+        if not self.released:
+            self._check_parts(size, fields, messages)
+        if self.unheard:
+            raise with_place(self.name, self.unheard)
+        return fields, messages, types
+
+    def _check_parts(self, size: Size, fields: tuple[Field, ...], messages: tuple[Message, ...]) -> None:
+        """Check the fields and messages of a size against what else the source says."""
+        check_fields(self.name, fields, (), messages)
+        check_flags(self.name, fields, messages, self.declared.budgets)
+        if self.declared.world == CONNECTIONS:
+            check_roles(self.name, fields, size.nodes, self.declared.elects)
+        if self.declared.replicas:
+            check_replicas(self.name, self.declared, fields)
+        check_kept(self.name, self.module, self.constants)
+        for f in fields:
+            self._check_names(f)
+            if f.disk and self.keeps_down:
+                said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
+                raise misdeclared(self.name, ("field", f.name), said)
+            if f.disk and self.elects_by_choice:
+                raise ProtocolError(
+                    f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
+                )
+        for message in messages:
+            self._check_constant(message.name)
+        for name in self.declared.ignored:
+            if name not in {m.name for m in messages}:
+                said = f"{name!r} is declared ignored, and messages(size) has no such message"
+                raise misdeclared(self.name, ("argument", "ignored"), said)
+        for name, function in self.receipts.items():
+            if name not in {m.name for m in messages}:
+                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                said = f"{function.__name__} receives {name}, which messages(size) has not"
+                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
+
+    def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
+        try:
+            made = list(make(size))
+        except (Exception, SystemExit) as problem:
+            raise self._failed(what, make, problem) from None
+        for one in made:
+            if not isinstance(one, kind):
+                said = f"{what}(size) gives a {type(one).__name__}, not a {kind.__name__}"
+                raise misdeclared(self.name, ("function", getattr(make, "__name__", what)), said)
+        return made
+
+    def _failed(self, what: str, make: object, problem: BaseException) -> ProtocolError:
+        """What went wrong in a function that is asked for parts of the text, with its line if no other is known."""
+        code = getattr(make, "__code__", None)
+        if code is None or problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
+            return failed(self.name, self.module.__file__ or "", problem)
+        return ProtocolError(f"{self.name}:{code.co_firstlineno}: {what}: {type(problem).__name__}: {problem}")
+
+    def _check_constant(self, message: str) -> None:
+        """
+        Raises:
+            ProtocolError: the text calls another message by this one's name.
+        """
+        known = vars(self.module).get(message)
+        if isinstance(known, MessageName) and known.name != message:
+            said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
+            raise misdeclared(self.name, ("constant", message), said)
+
+    def _check_names(self, f: Field) -> None:
+        kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
+        for kind in kinds:
+            for number, name in enumerate(kind.names if isinstance(kind, Int) else ()):
+                known = vars(self.module).get(name, number)
+                if known != number:
+                    said = f"{name} is {known} in the file, and number {number} of {f.name}: make them the same"
+                    raise misdeclared(self.name, ("constant", name), said)
+
+    def epochs(self, size: Size) -> int:
+        """The largest epoch there can be."""
+        return self._numbers("epochs", self.declared.epochs or (lambda size: size.nodes), size)[0]
+
+    def flight(self, size: Size) -> tuple[int, int]:
+        """The most messages in a channel to a leader and in one to a follower; over datagrams both are the most in
+        flight at once."""
+        found = self._numbers("flight", self.declared.flight or (lambda _: USUAL_FLIGHT), size, 1 + self.over_channels)
+        return found[0], found[-1]
+
+    @property
+    def released(self) -> bool:
+        """Whether its source changes with releases of zabcheck only: tests have checked it, and its digest is empty."""
+        return not self.digest
+
+    @property
+    def judged_by_event(self) -> bool:
+        """Whether a simulated run is judged after each event. What the papers say of replicas changes only where
+        something is observed, or a history changes."""
+        return not self.declared.replicas or bool(self.claims)
+
+    @property
+    def over_channels(self) -> bool:
+        """Whether it speaks over connections, whose channels have two ends."""
+        return self.declared.world == CONNECTIONS
+
+    def _numbers(self, what: str, make: Callable[[Size], object], size: Size, most: int = 1) -> tuple[int, ...]:
+        """What a bound is at a size: one number, or a tuple of several."""
+        try:
+            value = make(size)
+        except (Exception, SystemExit) as problem:
+            raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
+        found = value if isinstance(value, tuple) and len(value) == most else (value,)
+        for number in found:
+            if not isinstance(number, int) or not 1 <= number <= 200:
+                raise misdeclared(self.name, ("argument", what), f"{what}(size) must be 1 to 200, not {value!r}")
+        return found
+
+    @cached_property
+    def chooses(self) -> bool:
+        """Whether a step of it may have alternatives."""
+        stand_in = [f for v in self.variants.values() for f in v.overrides.values()]
+        modules = [vars(self.module), *(f.__globals__ for f in stand_in)]
+        given = (v for names in modules for v in names.values() if isinstance(v, FunctionType))
+        return any("choose" in f.__code__.co_names for f in given)
+
+    def check_apart(self, world: Iterable[ModuleType]) -> None:
+        """
+        Raises:
+            ProtocolError: what is called by its name from elsewhere, a property or an observation, has a name that the
+                world gives to something of its own.
+        """
+        mine = {f.__name__: f for c in self.claims for f in (c.holds, c.witness)}
+        mine |= {name: shown.function for name, shown in self.observations.items()}
+        for module in world:
+            own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
+            known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
+            for name in sorted(known & mine.keys()):
+                place = Place(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
+                said = f"the world has a {name} of its own: call yours something else"
+                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
+
+    def world(
+        self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "", fails: bool = True
+    ) -> ModuleType:
+        """What stands between the text and its world, as a module of generated text.
+
+        Args:
+            union: its messages.
+            down: whether processes crash, and the protocol does not keep by itself which are down.
+            filled: the budgets to begin with; none: those that the world does not know itself.
+            start: the state that runs begin in; empty: the one that the fields begin with.
+            fails: whether processes fail that have something on disks: else no power is lost, by no step of the text.
+        """
+        own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
+        marked = Marked(self.declared, self.actions, self.changes, self.receipts)
+        text = world_text(marked, union, down, own, start, () if fails else ("power_losses",))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = f"<what {self.name} is to its world {digest}>"
+        module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
+        for message in union.messages:
+            vars(module)[self.apart.get(message.name, message.name)] = MessageName(message.name)
+        exec(register_source(file, text).code, module.__dict__)
+        for value in vars(module).values():
+            if isinstance(value, FunctionType):
+                vars(value)["apart"] = self.apart
+        return module
+
+
+def read_source(name: str) -> ProtocolSource:
+    """The text that a name says where to find.
+
+    Raises:
+        ProtocolError: there is none, or it is not what a protocol has to be.
+    """
+    read = read_file(name)
+    known = _open.get(read.module.__name__)
+    if known is None or known.module is not read.module:
+        known = _Reader(name, read).text()
+    if known.name != name:  # one file may be asked for by two names
+        known = replace(known, name=name)
+    _open[read.module.__name__] = known
+    return known
+
+
+_open: dict[str, ProtocolSource] = {}  # by the names of modules
+
+
+def check_released(name: str) -> ProtocolSource:
+    """Read the source of a released protocol and check it as every other one is. Tests do that with each release, so
+    that no run has to.
+
+    Raises:
+        ProtocolError: it is not what a protocol has to be.
+    """
+    found = _Reader(name, read_file(name), checked=True).text()
+    usual = dict.fromkeys(BUDGETS, 1)
+    replace(found, digest="checked").parts(Size(3, 2, 2, 4, budgets=usual))
+    return found
+
+
+@cache
+def read_by(code: CodeType) -> set[str]:
+    """The names beside it that a function reads, also within its sentences; those of fields are none."""
+    names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
+class _Reader:
+    """Reads the source of one protocol.
+
+    Args:
+        checked: check a released protocol too.
+    """
+
+    def __init__(self, name: str, read: Read, checked: bool = False) -> None:
+        self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
+        self.checked = checked or not read.released
+        self.check_named_modules()
+        self.functions: dict[str, FunctionType] = {}
+        for module in (*(sys.modules[n] for n in self.declared.extends), self.module):
+            given = vars(module).items()
+            self.functions |= {n: v for n, v in given if isinstance(v, FunctionType) and self.own(v)}
+        if not self.declared.shared_names:
+            for n, function in self.functions.items():
+                if vars(function).get("apart") is not None:  # of another protocol too: each has its own, marked by use
+                    self.functions[n] = vars(self.module)[n] = copied(function)
+        self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
+        self.variants = self.declared_variants()
+        self.check_variants()
+
+    def check_named_modules(self) -> None:
+        """Import the modules that are named, and check that they have what is taken from them."""
+        declared = self.declared
+        if self.module.__name__.partition(".")[0] not in OURS:  # a function could take the place of the world's
+            for argument in ("shared_names", "extends"):
+                if getattr(declared, argument):
+                    said = f"{argument} is for protocols that come with zabcheck: leave it out"
+                    raise misdeclared(self.name, ("argument", argument), said)
+        variants = (declared.variants,) if isinstance(declared.variants, str) else ()
+        for argument, names, has in (
+            ("extends", declared.extends, ""), ("variants", variants, "VARIANTS"), ("oracle", (declared.oracle,), ""),
+            ("progress", (declared.progress,), "GOALS"), ("lab_oracle", (declared.lab_oracle,), "PROTOCOL"),
+        ):  # fmt: skip
+            if argument in ("progress", "lab_oracle") and not self.checked:
+                continue  # imported where they are wanted
+            for name in filter(None, names):
+                self.check_named(argument, name, has)
+
+    def check_named(self, argument: str, name: str, has: str) -> None:
+        try:
+            module = importlib.import_module(name)
+        except (Exception, SystemExit) as problem:
+            said = f"{argument}: cannot import {name}: {type(problem).__name__}: {problem}"
+            raise misdeclared(self.name, ("argument", argument), said) from None
+        if has and not hasattr(module, has):
+            raise misdeclared(self.name, ("argument", argument), f"{argument}: {name} has no {has}")
+
+    def own(self, function: FunctionType) -> bool:
+        """Whether a function is of the text: of its file, or of one that it imports, or marked."""
+        marks = ("made_action", "made_change", "receives", "observes", "claim", "aim")
+        return (
+            not is_ours(function)
+            or self.beside(function)
+            or function.__module__ in (self.module.__name__, *self.declared.extends)
+            or any(hasattr(function, mark) for mark in marks)
+        )
+
+    def beside(self, function: FunctionType) -> bool:
+        """Whether a function is of a module beside the text, in a package of this project that is a text's alone."""
+        package = self.module.__name__.rpartition(".")[0]
+        return package.startswith(OWN_TEXTS) and function.__module__.startswith(f"{package}.")
+
+    def fail(self, function: FunctionType, problem: str) -> ProtocolError:
+        code = function.__code__
+        place = Place(code.co_filename, code.co_firstlineno)
+        own = code.co_filename == (self.module.__file__ or "")
+        return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
+
+    def declared_variants(self) -> Mapping[str, Variant]:
+        """The variants by name: of a module that is named, the mapping that it has."""
+        given = self.declared.variants
+        if isinstance(given, str):
+            found: Mapping[str, Variant] = importlib.import_module(given).VARIANTS
+            return found
+        out: dict[str, Variant] = {}
+        for variant in given:
+            if not isinstance(variant, Variant):
+                raise misdeclared(
+                    self.name, ("argument", "variants"), f"variants are Variant(...), and {variant!r} is none"
+                )
+            if variant.name in out:
+                said = f"two variants are called {variant.name}"
+                raise misdeclared(self.name, ("variant", variant.name), said)
+            out[variant.name] = variant
+        return out
+
+    def check_variants(self) -> None:
+        for variant in self.variants.values():
+            for stood, function in variant.overrides.items():
+                self.instead.setdefault(stood, []).append(function)
+                if not self.checked:
+                    continue
+                what = f"variant {variant.name}"
+                if not isinstance(function, FunctionType):
+                    raise misdeclared(
+                        self.name, ("variant", variant.name), f"{what}: what stands in for {stood} is no function"
+                    )
+                if stood not in self.functions and stood not in HOOKS:
+                    raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
+                claim = getattr(self.functions.get(stood), "claim", None)
+                if stood == "is_down" and stood not in self.functions:
+                    raise self.fail(function, f"{what}: there is no function is_down: the world keeps who is down")
+                if claim is not None:
+                    raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
+                self.check_signature(what, stood, function)
+
+    def check_signature(self, what: str, stood: str, function: FunctionType) -> None:
+        """A variant's function takes what the one that it stands in for takes, and returns the same."""
+        original = self.functions.get(stood) or vars(actor)[stood]
+        signatures = [(self.annotations(f), self.returned(f) or "None") for f in (original, function)]
+        if signatures[0] != signatures[1]:
+            wanted, given = (f"({', '.join(kinds)}) -> {returns}" for kinds, returns in signatures)
+            said = f"{function.__name__} is {given}, and {stood}, for which it stands in, is {wanted}"
+            raise self.fail(function, f"{what}: {said}: make them alike")
+
+    def text(self) -> ProtocolSource:
+        given = self.functions.values()
+        actions = tuple(f.made_action for f in given if hasattr(f, "made_action"))
+        changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
+        source = Path(self.name).name if self.name.endswith(".py") else self.name
+        claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
+        goals = tuple(replace(f.aim, source=source) for f in given if hasattr(f, "aim"))
+        observations = tuple(f for f in given if hasattr(f, "observes"))
+        receipts = self.receipts()
+        marked = Marked(self.declared, actions, changes, receipts)
+        unheard = self.check(marked, claims, goals, observations) if self.checked else ""
+        apart = self.apart(claims, observations)
+        for function in (*given, *(f for functions in self.instead.values() for f in functions)):
+            vars(function)["apart"] = apart
+        handlers = self.handlers(marked, observations)
+        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers)
+        names |= {n for n in self.instead if n in ACTING}  # hooks that a variant alone says
+        for a in (*actions, *changes):
+            vars(a.function).setdefault("paper_step", a.name)
+        shown = {f.__name__: self.observation(f) for f in observations}
+        claims, through, quantified = self.of_every_message(claims, apart)
+        return ProtocolSource(
+            self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
+            changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
+            self.variants, "is_down" in self.functions,
+        )  # fmt: skip
+
+    def acting(self, marked: Marked) -> list[FunctionType]:
+        """The functions that the world calls for a process that acts."""
+        roots = [f for n, f in self.functions.items() if n in ACTING]
+        roots += [f for n, functions in self.instead.items() if n in ACTING for f in functions]
+        return [*roots, *marked.receipts.values(), *(a.function for a in marked.actions)]
+
+    def handlers(self, marked: Marked, observations: Iterable[FunctionType]) -> list[FunctionType]:
+        """The functions that act for a process, and what they call."""
+        if self.declared.shared_names:  # modules of its world may call any of them
+            return [*self.functions.values(), *self.helpers.values()]
+        only_shown = set(self.reached(observations))
+        found = self.reached([*self.acting(marked), *(a.when for a in marked.actions if a.when is not None)])
+        return [f for f in found if f not in only_shown]
+
+    def check(
+        self,
+        marked: Marked,
+        claims: Sequence[Property],
+        goals: Sequence[ProgressProperty],
+        observations: Sequence[FunctionType],
+    ) -> str:
+        """Check what functions are marked as, and mark each with what it may write.
+
+        Returns:
+            The sentence about a message that nothing receives; empty: there is none.
+        """
+        actions, changes = marked.actions, marked.changes
+        starts = [s.function for s in self.declared.starts]
+        self.check_own_words()
+        check_world(self.name, self.declared, self.functions)
+        check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
+        self.check_actions(actions, changes)
+        self.check_claims(claims)
+        self.check_goals(goals)
+        self.check_starts(starts)
+        steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
+        judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals)]
+        for f in (*marked.receipts.values(), *steps, *judging, *observations, *starts):
+            self.check_itself(f)
+        roots = self.acting(marked)
+        looks = [a.when for a in (*actions, *changes) if a.when is not None]
+        looks += [f for n, f in self.functions.items() if n in LOOKING | OVERSEEING]
+        may_write = {Role.PERSISTENT, Role.VOLATILE}
+        for functions, roles in (
+            (self.reached(roots), may_write),
+            (self.reached(a.function for a in changes if not a.everywhere), {Role.ENVIRONMENT}),
+            (self.reached(a.function for a in changes if a.everywhere), {Role.ENVIRONMENT, *may_write}),
+            (self.reached(observations), {Role.GHOST}),
+            (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),
+            (self.reached([*looks, *judging]), set()),
+        ):
+            check_one_meaning(
+                self.name, self.module, (f for f in functions if f.__module__ not in self.declared.extends)
+            )
+            for f in functions:
+                vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
+        for f in self.reached(f for a in changes for f in (a.function, a.when) if f is not None):
+            vars(f)["surroundings"] = True
+        for f in self.reached(starts):
+            vars(f)["begins"] = True
+        return self.unheard([*roots, *(a.function for a in changes), *starts], marked.receipts)
+
+    def check_starts(self, starts: Iterable[FunctionType]) -> None:
+        """What a process starts with, and what a run begins with."""
+        for f in starts:
+            if self.annotations(f) != ["State"]:
+                raise self.fail(f, "a start takes (s: State)")
+        begins = [f for n, f in self.functions.items() if n == "on_start"]
+        for f in self.reached([*begins, *starts]):
+            if "choose" in f.__code__.co_names:
+                raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
+
+    @cached_property
+    def helpers(self) -> dict[str, FunctionType]:
+        """The functions beside those of variants, in modules of their own."""
+        out: dict[str, FunctionType] = {}
+        for function in (f for functions in self.instead.values() for f in functions):
+            for name, value in function.__globals__.items():
+                if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+                    out.setdefault(name, value)
+        return out
+
+    def elects_by_choice(self) -> str:
+        """Where what a process does in an election chooses. In such a step the others go on when one has failed, and
+        what they chose then would not be told apart."""
+        parts = ("on_elected", "on_follow") if self.declared.elects else ()
+        does = [self.functions[n] for n in parts] + [f for n in parts for f in self.instead.get(n, [])]
+        for f in self.reached(does):
+            if "choose" in f.__code__.co_names:
+                return f"{self.name}:{f.__code__.co_firstlineno}: {f.__name__}"
+        return ""
+
+    def apart(self, claims: Iterable[Property], observations: Iterable[FunctionType]) -> dict[str, str]:
+        """The names that mean something in the text alone: its constants, its messages, and its functions but for those
+        that are called by their names from elsewhere."""
+        if self.declared.shared_names:
+            return {}
+        called = {f.__name__ for f in observations} | {f.__name__ for c in claims for f in (c.holds, c.witness)}
+        out = {}
+        for name, value in vars(self.module).items():
+            function = isinstance(value, FunctionType) and self.own(value)
+            if (function and name not in called | HOOKS) or isinstance(value, (int, MessageName)):
+                out[name] = f"{name}__own"
+        return out
+
+    def of_every_message(
+        self, claims: Iterable[Property], apart: Mapping[str, str]
+    ) -> tuple[tuple[Property, ...], dict[str, str], ModuleType]:
+        """The claims, those that take messages beside the state being asked of all that are in flight; the functions
+        that do so, by what they ask; and where they are."""
+        texts = {
+            c.holds: every_message(c.holds, self.annotations(c.holds)[1:]) for c in claims if asks_of_messages(c.holds)
+        }
+        text = "\n\n\n".join(["from __future__ import annotations", *texts.values()]) + "\n"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        file = f"<what {self.name} claims of messages {digest}>"
+        module = ModuleType(f"claims_of_{self.module.__name__}_{digest}")
+        exec(register_source(file, text).code, module.__dict__)
+        made = {f: vars(module)[name_of_every(f)] for f in texts}
+        for function, every in made.items():
+            every.__doc__ = function.__doc__
+            vars(every)["apart"] = apart
+        out = [replace(c, holds=made.get(c.holds, c.holds), witness=made.get(c.witness, c.witness)) for c in claims]
+        return tuple(out), {e.__name__: apart.get(f.__name__, f.__name__) for f, e in made.items()}, module
+
+    # --- what it may not say ----------------------------------------------------------------------
+
+    def check_own_words(self) -> None:
+        for name, value in vars(self.module).items():
+            ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
+            if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
+                said = f"{name} is a word of the language: call it something else"
+                if isinstance(value, FunctionType):
+                    raise self.fail(value, said)
+                raise misdeclared(self.name, ("constant", name), said)
+
+    def check_itself(self, function: FunctionType) -> None:
+        """A function that is marked is found under its name: it is called by that."""
+        if self.functions.get(function.__name__) is not function:
+            raise self.fail(
+                function, f"{function.__name__} is another function where the text ends: defined again, or wrapped"
+            )
+
+    def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
+        for kind, every, wanted in (
+            ("an action takes (s: State, p: Node)", actions, ["State", "Node"]),
+            ("a step of the environment takes (s: State)", changes, ["State"]),
+        ):
+            names: set[str] = set()
+            for a in every:
+                for function in (a.function, a.when):
+                    if function is not None and self.annotations(function) != wanted:
+                        raise self.fail(function, f"{kind}, and so does its `when`")
+                if a.budget and a.budget not in self.declared.budgets:
+                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
+                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")
+                if a.name in names:
+                    raise self.fail(a.function, f"two steps are called {a.name}")
+                names.add(a.name)
+
+    def check_claims(self, claims: Iterable[Property]) -> None:
+        names: set[str] = set()
+        for c in claims:
+            wanted = ["State"] * (3 if c.of == "step" else 1)
+            for function in dict.fromkeys((c.holds, c.witness)):
+                asked = self.annotations(function)
+                if function is c.holds and c.of == "state" and len(asked) > 1 and self.are_messages(asked[1:]):
+                    asked = asked[:1]
+                over = self.declared.world
+                if function is c.holds and over == CONNECTIONS and asks_of_messages(function):
+                    raise self.fail(function, f"a property asks of messages in flight over datagrams, not {over}")
+                if asked != wanted or self.returned(function) != "bool":
+                    said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
+                    messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.of == "state" else ""
+                    said = f"a property over {c.of} is {said} -> bool{messages}, and so is its witness"
+                    raise self.fail(function, said)
+            if not (c.holds.__doc__ or "").strip():
+                raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
+            if c.name in names:
+                raise self.fail(c.holds, f"two properties are called {c.name}")
+            if c.name == BUILT_IN:
+                raise self.fail(c.holds, f"{c.name} is built in, and always checked: call yours something else")
+            names.add(c.name)
+
+    def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
+        for g in goals:
+            asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
+            if (
+                asked not in (["State", "Node"], ["State", "Node", "Node"][: 2 + over])
+                or self.returned(g.waits) != "bool"
+            ):
+                named = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
+                raise self.fail(g.waits, f"a goal is (s: State, p: Node) -> bool{named}")
+            if not (g.waits.__doc__ or "").strip():
+                raise self.fail(g.waits, f"{g.name} has no docstring: a goal says in words what is waited for")
+
+    def are_messages(self, names: Iterable[str]) -> bool:
+        """Whether these are kinds of message."""
+        known = vars(self.module)
+        return all(name == "AnyMessage" or isinstance(known.get(name), MessageName) for name in names)
+
+    def receipts(self) -> dict[str, FunctionType]:
+        """What each kind of message is given to."""
+        out: dict[str, FunctionType] = {}
+        for function in self.functions.values():
+            if not hasattr(function, "receives"):
+                continue
+            kinds = self.annotations(function)
+            if kinds[:2] != ["State", "Node"] or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] != "Node"):
+                raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
+            if not kinds[-1]:
+                raise self.fail(function, "the last parameter of what receives has no type: the message, m: MESSAGE")
+            if kinds[-1] in out:
+                raise self.fail(function, f"{kinds[-1]} is received by {out[kinds[-1]].__name__} already")
+            out[kinds[-1]] = function
+        if self.declared.world == CONNECTIONS:
+            return out
+        if out and "on_message" in self.functions:
+            raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
+        return out
+
+    def unheard(self, roots: Iterable[FunctionType], receipts: Mapping[str, FunctionType]) -> str:
+        """The sentence about a message that is sent and that nothing receives; empty: there is none.
+
+        Raises:
+            ProtocolError: one is declared ignored that is received.
+        """
+        ignored = self.declared.ignored
+        for name in ignored:
+            if name in receipts:
+                raise self.fail(receipts[name], f"{name} is received here, and declared ignored")
+        acting = self.reached(roots)
+        hooks = {
+            name: [
+                taken(self.node(f)) for f in (self.functions.get(name), *self.instead.get(name, [])) if f is not None
+            ]
+            for name in TAKES_ALL.values()
+        }
+        found = sendings(acting, self.node, self.instead)
+        for sent in unreceived(found, self.declared.world, receipts, hooks):
+            if sent.kind in ignored:
+                continue
+            says = f'write @receives for it, or declare(..., ignored=("{sent.kind}",))'
+            where = self.fail(sent.function, "").args[0].rpartition(":")[0].rpartition(":")[0]
+            nobody = f"no{sent.to.removeprefix('a')}" if sent.to != ANY else "nothing"
+            return f"{where}:{sent.line}: {sent.function.__name__} sends {sent.kind}, which {nobody} receives: {says}"
+        return ""
+
+    def observation(self, function: FunctionType) -> ObservationKind:
+        """What an observation says."""
+        kinds = self.annotations(function)
+        given = [a.arg for a in self.node(function).args.args]
+        if kinds[:1] != ["State"] or not set(kinds[1:]) <= set(OBSERVED_KINDS) or self.returned(function) != "None":
+            said = "(s: State, ...) -> None, of processes (Node), numbers (int) and truth values (bool)"
+            raise self.fail(function, f"an observation is {said}")
+        acts = given[1] if kinds[1:2] == ["Node"] else ""
+        vars(function)["acts"] = acts
+        return ObservationKind(function, acts, dict(zip(given[1:], kinds[1:], strict=True)))
+
+    # --- its syntax -------------------------------------------------------------------------------
+
+    def node(self, function: FunctionType) -> ast.FunctionDef:
+        try:
+            return definition(function)
+        except LanguageError as problem:
+            raise ProtocolError(str(problem)) from None
+
+    def annotations(self, function: FunctionType) -> list[str]:
+        """The types of its parameters, as written."""
+        given = (a.annotation for a in self.node(function).args.args)
+        return [ast.unparse(a).strip("'\"") if a is not None else "" for a in given]
+
+    def returned(self, function: FunctionType) -> str:
+        node = self.node(function).returns
+        return ast.unparse(node).strip("'\"") if node is not None else ""
+
+    def reached(self, roots: Iterable[FunctionType]) -> list[FunctionType]:
+        """Functions of the text, with those that they call."""
+        found: list[FunctionType] = []
+        ahead = list(roots)
+        while ahead:
+            function = ahead.pop()
+            if function in found:
+                continue
+            found.append(function)
+            ahead += self.instead.get(function.__name__, [])
+            for name in read_by(function.__code__):
+                called = self.functions.get(name, self.helpers.get(name))
+                if called is not None and not hasattr(called, "observes"):
+                    ahead.append(called)
+        return found
+
+
+def copied(function: FunctionType) -> FunctionType:
+    """The same function, which nothing is known of yet but what its own file marks it with."""
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    made.__module__, made.__annotations__ = function.__module__, function.__annotations__
+    found = ("apart", "writes", "surroundings", "begins")
+    vars(made).update({k: v for k, v in vars(function).items() if k not in found})
+    return made

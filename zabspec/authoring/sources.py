@@ -1,0 +1,81 @@
+"""The sources of user protocols that have been read: what each declares, and the files that it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from zabspec.authoring.declaration import Declaration
+from zabspec.files import LARGEST_SOURCE, read_bytes
+
+__all__ = ["Read", "digest_of", "is_elsewhere", "is_file", "keep", "key_of", "last_read"]
+
+
+def is_file(name: str) -> bool:
+    """Whether a protocol's name is a path to a file, and not a module of a package."""
+    return name.endswith(".py") or os.sep in name
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a protocol's name says where its source is: a file, or a module of a package."""
+    return is_file(name) or "." in name
+
+
+@dataclass(frozen=True)
+class Read:
+    """A source that was read.
+
+    Attributes:
+        declared: what it declares.
+        module: it.
+        files: the files that it is made of, itself first, each with the digest of what it said.
+        released: it changes with releases of zabcheck only, and its digest is empty.
+    """
+
+    declared: Declaration
+    module: ModuleType
+    files: tuple[tuple[str, str], ...]
+    released: bool = False
+
+    @property
+    def digest(self) -> str:
+        """Of all that it is made of: of its own file, where there is no other."""
+        if len(self.files) == 1:
+            return self.files[0][1]
+        said = [(os.path.relpath(f, os.path.dirname(self.files[0][0])), digest) for f, digest in self.files]
+        return hashlib.sha256(repr(said).encode()).hexdigest()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its files still say what was read."""
+        return all(digest_of(Path(file)) == digest for file, digest in self.files)
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a file's content; empty: it cannot be read."""
+    try:
+        return hashlib.sha256(read_bytes(path, LARGEST_SOURCE)).hexdigest()
+    except OSError:
+        return ""
+
+
+_read: dict[str, Read] = {}  # by `key_of` their names, as last read
+
+
+def key_of(name: str) -> str:
+    """Return the key that a protocol's name has now: a path means another file in another working directory."""
+    return os.path.realpath(name) if is_file(name) else name
+
+
+def keep(key: str, read: Read) -> Read:
+    """Record a source under the key that its name had before it was read, and return it."""
+    _read[key] = read
+    return read
+
+
+def last_read(name: str) -> Read | None:
+    """Return what a protocol's name was last read as, or None; its files may have changed since."""
+    return _read.get(key_of(name))

@@ -1,0 +1,36 @@
+"""What of a text of somebody's own is there for nothing: said beside an answer, since it may be a slip of the pen."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from zabspec.authoring.checks import is_ours
+from zabspec.authoring.unreceived import sendings
+from zabspec.language.source import definition
+from zabspec.model import Model
+
+__all__ = ["unused"]
+
+
+def unused(model: Model) -> list[str]:
+    """The messages of a protocol that nothing sends and the functions of its own file that take a state and that
+    nothing calls, each with its line; none, of a protocol of this project."""
+    text = model.protocol.text
+    if text.declared.released:
+        return []
+    own = {n: f for n, f in vars(text.module).items() if isinstance(f, FunctionType) and not is_ours(f)}
+    world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]
+    called = {name for f in (*own.values(), *world) for name in f.__code__.co_names}
+    called |= {f.__name__ for f in text.receipts.values()}
+    called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
+    called |= {f.__name__ for v in text.variants.values() for f in v.overrides.values()}
+    called |= {start.function.__name__ for start in text.declared.starts}
+    called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
+    called |= {g.waits.__name__ for g in text.goals}
+    sent = {s.kind for s in sendings([f for f in own.values() if f.__name__ != "<lambda>"], definition, {})}
+    out = [f"nothing sends {m.name}" for m in model.union.messages if m.name not in sent]
+    for name, f in own.items():
+        takes_state = next(iter(f.__annotations__.values()), "") == "State"
+        if takes_state and name not in called and f.__module__ == text.module.__name__:
+            out.append(f"nothing calls {name} ({text.source}:{f.__code__.co_firstlineno})")
+    return out

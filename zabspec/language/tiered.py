@@ -1,0 +1,77 @@
+"""Machine code that is there soon, and fast where it works for long.
+
+Assembly can be compiled quickly or thoroughly (`jit.py`): the one takes a fifth of the time, the other's code works
+about twice as fast, and both do the same, being of one assembly. Most models are small, and done before thorough code
+would be there; a large one works for minutes. Which it is, is not known before. So work begins in quick code, and goes
+on in thorough code once it has taken about as long as that takes to make: never much later than if one had known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from zabspec.language.jit import MachineCode, compile_cached
+
+__all__ = ["SETTLE", "TieredCode"]
+
+# Seconds of work in quick code after which thorough code is made. By then it would have saved about a second, which is
+# what it takes to make: so nobody works for much longer than twice what would have been best.
+SETTLE = 2.0
+AHEAD = 5  # so many of them must be left of a limit on the time
+
+Text = tuple[str, Mapping[str, Any]]
+
+
+class TieredCode:
+    """Code for a key, from the cache or made now.
+
+    Args:
+        key, make, examine: as of `compile_cached`.
+        quick: quick code will do at first. Then whoever runs it says how long it works.
+
+    Attributes:
+        code: what there is: thorough code if the cache has it.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        make: Callable[[], Text],
+        examine: Callable[[MachineCode], Mapping[str, Any]],
+        quick: bool = True,
+    ) -> None:
+        self._key, self._make = key, make
+        self._made: Text | None = None
+        self._work = 0.0
+        self.code = compile_cached(key, self._text, examine, thorough=not quick)
+        self.settled = self.code.thorough
+        if self.settled:
+            self._made = None
+
+    def _text(self) -> Text:
+        """What `make` gives, once."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def worked(self, seconds: float, left: float = math.inf) -> bool:
+        """Note work, and make thorough code where it pays; whether `code` is another from here on. Who is in a
+        function of the old code ends it there.
+
+        Args:
+            seconds: of CPU time that the code has worked since this was last called.
+            left: what is left of a limit on the time. Little is not spent on a compilation.
+        """
+        self._work += seconds
+        if self.settled or self._work < SETTLE or left < AHEAD * SETTLE:
+            return False
+        self.settled = True
+        facts = self.code.facts
+        code = compile_cached(self._key, self._text, lambda _: facts)
+        self._made = None
+        if code.origin != self.code.origin:  # numbers of errors that are noted already are of the text that there was
+            return False
+        self.code = code
+        return True
