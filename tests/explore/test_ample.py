@@ -116,17 +116,39 @@ def test_any_number_of_threads_gives_the_same() -> None:
     assert (one.levels, one.generated, one.witnessed) == (two.levels, two.generated, two.witnessed)
 
 
+class Bound(Narrowing):
+    """As if the steps of some kind collided with those of others."""
+
+    kind = -1
+
+    def free(self) -> set[Case]:
+        return {case for case in super().free() if case.kind != self.kind}
+
+    def also_key(self) -> tuple[object, ...]:
+        return (self.kind, *super().also_key())
+
+
+class LearnsBound(Bound):
+    kind = FOLLOWER_LEARNS
+
+
+class ReceivesBound(Bound):
+    kind = TO_FOLLOWER
+
+
 def ample_steps(code: Narrowing, state: bytes, after: list[tuple[int, bytes]]) -> set[int]:
-    """The steps of the first process in a state that is ample and has some, but not all of those that are possible."""
+    """The steps of the first process in a state that is ample and has some, but not all of those that are possible;
+    and all of whose steps are free."""
+    bound = code.kind if isinstance(code, Bound) else -1
     steps = {word & STEP_WORD for word, _ in after}
     for p in own(code, state):
         mine = {word for word in steps if of(word) == p}
-        if 0 < len(mine) < len(steps):
+        if 0 < len(mine) < len(steps) and bound not in {word >> 24 & 255 for word in mine}:
             return mine
     return steps
 
 
-def search_by_the_definition(code: Narrowing, sizes: set[int]) -> list[int]:
+def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int]) -> list[int]:
     """The new states of each level, of a search in CPython with ample sets and nothing else; and how many steps the
     ample sets had that were enough."""
     size, left = code.layout.size, code.model.program.python["remaining_work"]
@@ -138,6 +160,8 @@ def search_by_the_definition(code: Narrowing, sizes: set[int]) -> list[int]:
     seen, levels = set(level), []
     while level:
         levels.append(len(level))
+        if len(levels) - 1 == depth:
+            break
         new: dict[bytes, None] = {}
         for state in level:
             after = code.next_states(state)
@@ -160,11 +184,23 @@ def search_by_the_definition(code: Narrowing, sizes: set[int]) -> list[int]:
 def test_the_states_visited_are_those_of_the_definition() -> None:
     """Level by level. A process that is ample may have several steps: all of them are taken."""
     sizes: set[int] = set()
-    for txns in (1, 2):
-        code = narrowing(replace(SMALL, nodes=2, txns=txns), False)
-        visited = AmpleExplorer(code, 1).run(Limits(), keep_going=True)
-        assert visited.levels == search_by_the_definition(code, sizes)
+    some: list[tuple[Configuration, int | None]] = [(replace(SMALL, nodes=2, txns=txns), None) for txns in (1, 2)]
+    for configuration, depth in [*some, (CRASHES, 10)]:  # of three processes a later one may be ample
+        code = narrowing(configuration, False)
+        visited = AmpleExplorer(code, 1).run(Limits(depth=depth), keep_going=True)
+        assert visited.levels == search_by_the_definition(code, depth, sizes)
     assert sizes == {1, 2}
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("kind", [LearnsBound, ReceivesBound])
+def test_a_process_one_of_whose_steps_is_not_free_is_not_ample(kind: type[Bound]) -> None:
+    """Whichever of its steps it is. (In zab all steps of processes on their own are free.)"""
+    two = replace(SMALL, nodes=2)
+    code = kind(Model(two), DEFAULT, False)
+    usual, bound = (AmpleExplorer(c, 1).run(Limits(), keep_going=True) for c in (narrowing(two, False), code))
+    assert bound.levels == search_by_the_definition(code, None, set())
+    assert bound.distinct > usual.distinct
 
 
 # --- what processes on their own do is nobody's concern --------------------------------------------

@@ -191,7 +191,7 @@ def test_the_command_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert "--resume goes on from it" in first.stderr
     second, plain = (json.loads(asked(*words, "--json").stdout) for words in (["--checkpoint", folder, "--resume"], []))
     for report in (second, plain):
-        del report["cost"], report["engine"]["reduction_off"]
+        del report["cost"], report["request"], report["engine"]["reduction_off"]
     assert second == plain
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import struct
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_reduced
 from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
 from checker.explore.result import Exploration, Limits, Violation
+from checker.explore.sleep_kernel import MOST_ASLEEP
 from checker.requests import restart as command
 from invariants import properties_of
 from zabspec.language.footprints import Touch
@@ -80,6 +82,15 @@ def test_more_steps_than_fit_a_word_sleep_in_a_state() -> None:
     full, less = both(replace(SMALL, nodes=5), symmetry=False, depth=6)
     assert found(less) == found(full)
     assert less.generated < 0.5 * full.generated
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_packed_state_has_room_for_as_many_sleeping_steps_as_there_may_be() -> None:
+    """Behind it lie their number and their names, 16 bits each; else a successor would be written past its buffer."""
+    longest = len(struct.pack(f"<{1 + MOST_ASLEEP}H", *range(1 + MOST_ASLEEP)))
+    plain, code = Compiled(Model(SMALL), DEFAULT, False).numbers, reducing(SMALL, False).numbers
+    assert code["PACKED_LIMIT"] >= plain["PACKED_LIMIT"] + longest
+    assert code["MARGIN"] >= plain["MARGIN"] + longest * Model(SMALL).most_steps
 
 
 def test_any_number_of_threads_gives_the_same_tree() -> None:
