@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from traces import Trace
+from traces.explain.flights import Fate
 from traces.explain.text import configuration_text, steps_text
 from traces.pictures.picture import Picture, picture_of
 
@@ -27,7 +28,7 @@ LANE = 34  # columns of a process, at most
 
 def diagram(picture: Picture, notes: Mapping[int, Sequence[str]]) -> Iterator[str]:
     """Yield the diagram as lines: a column for each process, a line for each step, notes after their steps."""
-    received = {a.flight.ended: a for a in picture.arrows}
+    received = {a.flight.ended: a for a in picture.arrows if a.flight.fate in (Fate.RECEIVED, Fate.COPIED)}
     lanes = range(len(picture.lanes))
     cells = [
         (row, {p: cell(row.label, received.get(row.number), picture, p) for p in row.processes or lanes})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,17 @@ def test_a_run_shows_its_steps_and_what_was_expected_when() -> None:
     assert "p0.Q {} -> {p1}" in [line.strip() for line in lines]
 
 
+def test_a_step_in_which_a_message_is_lost_receives_none() -> None:
+    run = Run(nodes=2).elect(0, 1)
+    run.time_out(1)
+    run.time_out(0)
+    lines = run.at_failure("here").splitlines()
+    assert [line.split() for line in lines if "o timeout" in line][:2] == [
+        ["3", "|", "o", "timeout"],
+        ["4", "o", "timeout", "|"],
+    ]
+
+
 def test_a_scenario_shows_the_run_to_the_first_output_that_is_another() -> None:
     scenario = played(Scenario("story.txt", STORY))
     assert scenario.difference("story.txt", scenario.text) == ""
@@ -86,18 +98,19 @@ def test_a_golden_file_fails_as_lines() -> None:
 def test_a_failing_test_is_reported_with_its_run() -> None:
     """By the hook in `tests/conftest.py`; mutants, which read no summary, go without."""
 
-    def sections(no_summary: bool) -> list[tuple[str, str]]:
+    def sections(no_summary: bool) -> list[Any]:
         run = Run(nodes=1)
         with pytest.raises(AssertionError) as error:
             assert run.oracle(0, 0) == set()
-        report = SimpleNamespace(failed=True, sections=[])
+        found: list[Any] = []
+        report = SimpleNamespace(failed=True, sections=found)
         item = SimpleNamespace(config=SimpleNamespace(getoption=lambda name, default: no_summary))
         hook = conftest.pytest_runtest_makereport(item, SimpleNamespace(excinfo=error))  # type: ignore[arg-type]
         next(hook)
         with pytest.raises(StopIteration) as end:
             hook.send(report)  # type: ignore[arg-type]
         assert end.value.value is report
-        return report.sections
+        return found
 
     ((title, text),) = sections(False)
     assert title == "the run"

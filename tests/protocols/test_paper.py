@@ -59,6 +59,9 @@ class Channels:
         for name, record in (("connect", self.opens), ("send_to_leader", self.up), ("send_to_follower", self.down)):
             self.names[name] = self.wrapped(self.names[name], record)
 
+    def at_failure(self, expected: str) -> str:
+        return self.run.at_failure(expected)
+
     def wrapped(self, original: Callable[..., None], record: Callable[..., None]) -> Callable[..., None]:
         def call(s: StateView, *arguments: Any) -> None:
             record(s, *arguments)
