@@ -85,7 +85,7 @@ def test_more_steps_than_fit_a_word_sleep_in_a_state() -> None:
 
 
 @pytest.mark.slow(seconds=2)
-def test_a_packed_state_has_room_for_as_many_sleeping_steps_as_there_may_be() -> None:
+def test_a_packed_state_has_room_for_the_longest_sleep_set() -> None:
     """Behind it lie their number and their names, 16 bits each; else a successor would be written past its buffer."""
     longest = len(struct.pack(f"<{1 + MOST_ASLEEP}H", *range(1 + MOST_ASLEEP)))
     plain, code = Compiled(Model(SMALL), DEFAULT, False).numbers, reducing(SMALL, False).numbers
