@@ -12,7 +12,6 @@ from checker.ci.configuration import Check
 from checker.ci.shipped import written
 from invariants import PROPERTIES
 from zabspec.model import Configuration
-from zabspec.protocols.registry import NAMES
 
 __all__ = ["Shown", "shown", "taken"]
 
@@ -79,9 +78,13 @@ def taken(check: Check) -> list[str]:
 
 @cache
 def shown(protocol: str) -> Mapping[str, Shown]:
-    """By the names of a protocol's variants where each is shown; nothing of a text of somebody's own."""
+    """By the names of a protocol's variants where each is shown.
+
+    Args:
+        protocol: one of this project, by its name.
+    """
     out: dict[str, Shown] = {}
-    for check in (c for mine in written().values() for c in mine if protocol in NAMES):
+    for check in (c for mine in written().values() for c in mine):
         if check.values["protocol"] == protocol and not check.simulated and not check.live:
             for name in taken(check):
                 out.setdefault(name, Shown(name, check))
