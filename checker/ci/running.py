@@ -232,6 +232,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     model, limits = Model(first.configuration), request.limits
     wanted = {name for a in group for name in a.names}
     judged = [p for p in properties_of(request.model.protocol) if p.name in wanted]
+    request = replace(request, reduction="stuttering")  # what a check expects is counts and depths of all states
     exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
     if exploration.error and any(len(a.names) < len(judged) for a in group):
         # a property that one of them does not judge may be what erred, and ended it for all
