@@ -96,15 +96,16 @@ def audit(servers: tuple[str, ...], **flags: Any) -> int:
         return say(json.dumps(found.as_json(), indent=1) if outputs.as_json else found.told(), code)
     if watch is not None:
         return watched(request, watch, outputs)
-    return publish(answer(request), outputs)
+    return publish(request, answer(request), outputs)
 
 
-def publish(found: Audit, outputs: AuditOutputs) -> int:
+def publish(request: AuditRequest, found: Audit, outputs: AuditOutputs) -> int:
     """Write an audit to every output; return the exit code."""
     from checker.report import audit as report
 
     trouble = write_all(found, outputs)
-    code = say(report.as_json(found) if outputs.as_json else report.as_text(found), found.code)
+    made = report.as_json(found, request=request.as_json()) if outputs.as_json else report.as_text(found)
+    code = say(made, found.code)
     for problem in trouble:
         complain(problem)
     return NO_VERDICT if trouble else code
@@ -142,7 +143,7 @@ def watched(request: AuditRequest, every: float, outputs: AuditOutputs) -> int:
         trouble = write_all(now, outputs)
         for problem in trouble:
             complain(problem)
-        code = say(report.as_json(now, line=True) if outputs.as_json else news(now, before), now.code)
+        code = say(report.as_json(now, True, request.as_json()) if outputs.as_json else news(now, before), now.code)
         if trouble or code == NO_VERDICT:
             return NO_VERDICT
         if code == VIOLATED:

@@ -100,7 +100,7 @@ def induct(**flags: Any) -> int:
         return confirm(request, flags["depth"], flags["as_json"])
     with queries_into(flags["smt2"]), StatusLine() as line:
         outcome = answer(request, Line(line), started)
-    return publish(outcome, flags["as_json"])
+    return publish(request, outcome, flags["as_json"])
 
 
 def request_of_flags(**flags: Any) -> InductRequest:
@@ -154,11 +154,11 @@ class Line:
             self.line.show(f"{done} of {of} actions asked about: {label}")
 
 
-def publish(outcome: Outcome, as_json: bool) -> int:
+def publish(request: InductRequest, outcome: Outcome, as_json: bool) -> int:
     """Write what was found; return the exit code."""
     word, code = answer_of(outcome)
     if as_json:
-        return say(json.dumps(as_object(outcome, word), indent=1), code)
+        return say(json.dumps(as_object(outcome, word) | {"request": request.as_json()}, indent=1), code)
     code = say(as_text(outcome), code)
     if code == NO_VERDICT:
         undecided, obstacles = sum(v.word == "undecided" for v in outcome.verdicts), outcome.obstacles

@@ -66,12 +66,14 @@ def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str,
             raise click.UsageError(f"--violations {violations} would write into the table that is judged")
     if source is not None:
         found, code = judge_user_table(request, source)
-        return publish_user_table(table, found, code, violations, as_json)
+        return publish_user_table(request, found, code, violations, as_json)
     tally, checked, code = answer(request)
-    return publish(table, tally, checked, code, violations, as_json)
+    return publish(request, tally, checked, code, violations, as_json)
 
 
-def publish_user_table(table: Path, tally: ObservationTotals, code: int, violations: Path | None, as_json: bool) -> int:
+def publish_user_table(
+    request: JudgeRequest, tally: ObservationTotals, code: int, violations: Path | None, as_json: bool
+) -> int:
     """Write what judging a table of a user protocol came to; return the exit code."""
     from checker.report.judged import QUOTED
     from traces.explain.folding import aligned, fitted
@@ -83,7 +85,7 @@ def publish_user_table(table: Path, tally: ObservationTotals, code: int, violati
     words = ("held", "premise not reached", "violated", "open", "not judged")
     if as_json:
         content = {
-            "table": str(table), "runs": tally.runs, "rows": tally.rows,
+            "table": request.table, "request": request.as_json(), "runs": tally.runs, "rows": tally.rows,
             "properties": [{"name": n, **{w.replace(" ", "_"): c[w] for w in words}} for n, c in tally.counts.items()],
             "violations": found, "notes": tally.notes, "exit_code": code,
         }  # fmt: skip
@@ -103,7 +105,9 @@ def publish_user_table(table: Path, tally: ObservationTotals, code: int, violati
     return code
 
 
-def publish(table: Path, tally: Totals, asked: list[str], code: int, violations: Path | None, as_json: bool) -> int:
+def publish(
+    request: JudgeRequest, tally: Totals, asked: list[str], code: int, violations: Path | None, as_json: bool
+) -> int:
     """Write what judging came to; return the exit code."""
     from checker.report import judged as report
 
@@ -111,7 +115,8 @@ def publish(table: Path, tally: Totals, asked: list[str], code: int, violations:
     if violations is not None:
         lines = "".join(json.dumps(v.as_dict()) + "\n" for v in tally.violations)
         trouble = write_file(violations, lines.encode())
-    code = max(code, say(report.as_json(table, tally, asked, code) if as_json else report.as_text(tally, asked), code))
+    made = report.as_json(Path(request.table), tally, asked, code, request.as_json()) if as_json else ""
+    code = max(code, say(made or report.as_text(tally, asked), code))
     if trouble:
         complain(trouble)
         return NO_VERDICT

@@ -44,6 +44,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
     code = draw(page, short)
     if as_json:
         result = {
+            "request": request.as_json(),
             "property": short.property_name or None,
             "goal": None if short.lasso is None else short.lasso.goal,
             "steps_before": found.before,

@@ -66,8 +66,11 @@ def plan(
 
     A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
     """
-    setting, found = answer(PlanRequest(servers, latency, disk, forced_write, size, outstanding))
-    return say(json.dumps(as_dict(setting, found), indent=1) if as_json else text(setting, found), HELD)
+    request = PlanRequest(servers, latency, disk, forced_write, size, outstanding)
+    setting, found = answer(request)
+    if as_json:
+        return say(json.dumps({"request": request.as_json()} | as_dict(setting, found), indent=1), HELD)
+    return say(text(setting, found), HELD)
 
 
 def ms(nanoseconds: float) -> str:

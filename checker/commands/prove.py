@@ -48,7 +48,9 @@ def prove(
             return listing()
         with StatusLine() as status:
             found = answer(request, partial(show, status))
-        return proved(found, as_json) if isinstance(found, list) else broken(found, as_json)
+        if isinstance(found, list):
+            return proved(request, found, as_json)
+        return broken(request, found, as_json)
 
 
 def listing() -> int:
@@ -59,22 +61,23 @@ def listing() -> int:
     return say("\n".join(folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()), HELD)
 
 
-def proved(proofs: list[Proof], as_json: bool) -> int:
+def proved(request: ProveRequest, proofs: list[Proof], as_json: bool) -> int:
     """Write the proofs; return the exit code."""
     from checker.proof.prove import text
 
     code = HELD if all(p.held for p in proofs) else NO_VERDICT
     if as_json:
-        return say(json.dumps({"proofs": [p.as_json() for p in proofs]}, indent=1), code)
+        return say(json.dumps({"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}, indent=1), code)
     return tell("\n\n".join(text(p) for p in proofs), code)
 
 
-def broken(found: Broken, as_json: bool) -> int:
+def broken(request: ProveRequest, found: Broken, as_json: bool) -> int:
     """Write what came of a mutant; return the exit code."""
     from checker.proof.break_it import text
 
     code = VIOLATED if found.run else NO_VERDICT
-    code = say(json.dumps(found.as_json(), indent=1), code) if as_json else tell(text(found), code)
+    report = {"request": request.as_json()} | found.as_json()
+    code = say(json.dumps(report, indent=1), code) if as_json else tell(text(found), code)
     if not found.run:
         complain(f"{found.mutant.name} is not proved, and no violation was found")
     return code

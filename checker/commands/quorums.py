@@ -28,8 +28,9 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
     many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
     """
-    found = answer(QuorumsRequest(str(config), seed, query_limit))
-    report = found.as_json()
+    request = QuorumsRequest(str(config), seed, query_limit)
+    found = answer(request)
+    report = {"request": request.as_json()} | found.as_json()
     return say(json.dumps(report, indent=1) if as_json else text(report), found.code)
 
 

@@ -44,7 +44,8 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
     name = given.property_name
     if isinstance(found, int):
         if as_json:
-            return say(json.dumps({"property": name, "found": False, "attempts": found}), NO_VERDICT)
+            result = {"request": request.as_json(), "property": name, "found": False, "attempts": found}
+            return say(json.dumps(result), NO_VERDICT)
         lost = any(step.word.row.spends == "power_losses" for step in given.steps)
         more = "; a plain run loses no power, as the counterexample does" if lost else ""
         complain(f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}")
@@ -53,7 +54,10 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
 
     command = command_line(found.run)
     if as_json:
-        result = {"property": name, "found": True, "attempts": found.attempts, "command": command, "tick": found.tick}
+        result = {
+            "request": request.as_json(), "property": name, "found": True, "attempts": found.attempts,
+            "command": command, "tick": found.tick,
+        }  # fmt: skip
         return say(json.dumps(result, indent=1), HELD)
     return say(f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried", HELD)
 

@@ -30,8 +30,9 @@ def replay(trace: Path, page: Path | None, as_json: bool) -> int:
 
     from checker.report import replayed as report
 
-    given, result = answer(ReplayRequest(str(trace)))
+    request = ReplayRequest(str(trace))
+    given, result = answer(request)
     code = draw(page, given)
     if as_json:
-        return say(json.dumps(report.as_json(trace, given, result), indent=1), code)
+        return say(json.dumps(report.as_json(trace, given, result, request.as_json()), indent=1), code)
     return say(report.as_text(result), code)

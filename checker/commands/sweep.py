@@ -99,7 +99,7 @@ def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
     with progress() as bar:
         swept = answer(request, bar, run_of_command)
     if as_json:
-        return say(json.dumps(as_json_of(swept), indent=1), swept.code)
+        return say(json.dumps({"request": request.as_json()} | as_json_of(swept), indent=1), swept.code)
     return max(swept.code, show(swept))
 
 

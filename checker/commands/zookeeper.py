@@ -137,8 +137,8 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
             for x in found
         ]  # fmt: skip
         answer = {
-            "zabcheck": installed_version(), "release": release, "merged_by_promise": merged_by_promise(),
-            "lines": lines, "exit_code": code,
+            "zabcheck": installed_version(), "request": request.as_json(), "release": release,
+            "merged_by_promise": merged_by_promise(), "lines": lines, "exit_code": code,
         }  # fmt: skip
         click.echo(json.dumps(answer, indent=1))
         return code

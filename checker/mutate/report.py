@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +29,12 @@ class MutationReport:
     Attributes:
         campaign: what was checked.
         file: the protocol, as on the command line.
+        request: of which it is the answer, as JSON.
     """
 
     campaign: Campaign
     file: str
+    request: Mapping[str, Any] | None = None
 
     @property
     def exit_code(self) -> int:
@@ -89,6 +92,7 @@ class MutationReport:
             "zabcheck": installed_version(),
             "sentence": self.sentence,
             "exit_code": self.exit_code,
+            "request": self.request,
             "configuration": c.configuration.as_dict(),
             "merged_by_promise": promise_json(c.configuration),
             "seed": c.seed,

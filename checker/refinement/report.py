@@ -116,6 +116,7 @@ class RefinementReport:
             "zabcheck": said["zabcheck"],
             "sentence": self.sentence,
             "exit_code": self.exit_code,
+            "request": said["request"],
             "verdict": "does not refine" if self.failures else "refines" if self.report.covered else "no verdict",
             "actions": self.taken,
             "never_taken": self.never,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -128,13 +129,15 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
     }
 
 
-def as_json(audit: Audit, line: bool = False) -> str:
+def as_json(audit: Audit, line: bool = False, request: Mapping[str, Any] | None = None) -> str:
+    """Return the audit as JSON, in one line or in many, with the request that it answers."""
     content = {
         "format": FORMAT,
         "zabcheck": installed_version(),
         "verdict": audit.verdict,
         "sentence": sentence(audit),
         "exit_code": audit.code,
+        "request": request,
         "quorums": audit.quorums,
         "servers": [server_json(s, audit) for s in audit.servers],
         "findings": [finding_json(f) for f in audit.told(VIOLATION, WARN)],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from traces.judging.totals import Totals
@@ -22,12 +23,13 @@ def gaps_of(tally: Totals, *names: str) -> list[tuple[str, Unknown, Where]]:
     return [(n, gap, tally.gaps[n, gap.bit]) for n in names for gap in GAPS if (n, gap.bit) in tally.gaps]
 
 
-def as_json(table: Path, tally: Totals, asked: list[str], code: int) -> str:
+def as_json(table: Path, tally: Totals, asked: list[str], code: int, request: Mapping[str, Any] | None = None) -> str:
     from traces.judging.totals import COUNTS
 
     return json.dumps(
         {
             "table": str(table),
+            "request": request,
             "runs": tally.runs,
             "rows": tally.rows,
             "properties": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ def as_text(result: Replayed) -> str:
     )
 
 
-def as_json(path: Path, trace: Trace, result: Replayed) -> dict[str, Any]:
+def as_json(path: Path, trace: Trace, result: Replayed, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the replay as JSON values."""
     return {
         "format": 1,
         "trace": str(path),
+        "request": request,
         "configuration": trace.configuration.as_dict(),
         "replayed": True,
         "sentence": result.sentence,

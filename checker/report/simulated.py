@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,15 @@ class Simulation:
         TableError: it has too many proposals to be judged without what judges tables.
     """
 
-    def __init__(self, run: Run, engine: str, listen: bool = False, check: bool = False) -> None:
-        self.run, self.checked = run, check
+    def __init__(
+        self,
+        run: Run,
+        engine: str,
+        listen: bool = False,
+        check: bool = False,
+        request: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run, self.checked, self.request = run, check, request
         self.fields: list[Field] = []
         self.own: list[dict[str, Any]] = []
         self.processes: list[Process] = []
@@ -92,7 +99,7 @@ class Simulation:
         """Save, and draw, the run up to the violation that came first; what went wrong."""
         first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
         try:
-            trace = simulated_trace(self.run, first.of, first.broken_at + 1)
+            trace = replace(simulated_trace(self.run, first.of, first.broken_at + 1), request=self.request)
             if path is not None:
                 write_trace(trace, path)
             return write_file(page, to_html(trace).encode()) if page is not None else ""
@@ -170,6 +177,7 @@ class Simulation:
         s = self.state
         out: dict[str, Any] = {
             "run": asdict(self.run),
+            "request": self.request,
             "sha256": self.sha256,
             "ticks": s.moment,
             **({"abcast": s.abcasts, "waiting": s.waiting} if self.protocol.transactions else {}),

@@ -72,4 +72,4 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
         found = check_mutants(
             configuration, judged, request.number, request.seed, limits, request.threads or 0, progress
         )
-    return MutationReport(found, name)
+    return MutationReport(found, name, request.as_json())

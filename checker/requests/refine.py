@@ -105,7 +105,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
     exploration.violations.pop(NO_RUNTIME_ERROR.name, None)
     report = Report(
         exploration, configuration, search.limits, model.epochs, model.channels, request.keep_going, threads,
-        symmetry_off,
+        symmetry_off, request=request.as_json(),
     )  # fmt: skip
     names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
     try:

@@ -123,7 +123,7 @@ def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
 
     try:
         run = request.run()
-        return Simulation(run, request.engine or "compiled", listen, request.check)
+        return Simulation(run, request.engine or "compiled", listen, request.check, request.as_json())
     except ConfigError as problem:
         raise RequestError(str(problem)) from None
     except SimulationError as problem:

@@ -14,6 +14,7 @@ import pytest
 
 import invariants.inductive.impossible as golden
 from checker.commands.induct import publish
+from checker.requests.induct import InductRequest
 from checker.symbolic.enabledness import EPOCHS, Possible, Taken, pattern
 from checker.symbolic.induction import Induction, Move
 from checker.symbolic.pool import Outcome, Question, Verdict, clause_named
@@ -229,7 +230,7 @@ def outcome_told(
 ) -> tuple[int, str]:
     taken = Taken("abcast(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=frozenset(Model(ONE).program.steps), **more)
     outcome = Outcome(Question(ONE, ("links",), alone=alone), [Verdict(clause_named("links"))], [taken])
-    code = publish(outcome, as_json)
+    code = publish(InductRequest(), outcome, as_json)
     return code, capsys.readouterr().out
 
 

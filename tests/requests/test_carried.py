@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from checker.cli import main
 from checker.errors import RequestError
 from checker.report.page import ReportError, check
 from checker.requests import bmc, explore, live, minimise, rerun, search
@@ -18,7 +20,12 @@ from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
 from checker.requests.minimise import MinimiseRequest
 from checker.requests.model import ModelRequest
+from checker.requests.plan import PlanRequest
+from checker.requests.quorums import QuorumsRequest
+from checker.requests.realise import RealiseRequest
+from checker.requests.replay import ReplayRequest
 from checker.requests.search import SearchRequest
+from checker.requests.simulate import SimulateRequest
 from traces import TraceError, read_trace, verify
 
 TINY = ModelRequest(nodes=2, txns=1, variant="small-quorum", budgets={"timeouts": 0, "crashes": 0, "losses": 0})
@@ -44,6 +51,26 @@ def test_a_report_and_its_trace_carry_the_request(kind: str, tmp_path: Path, mon
     trace = read_trace("run.json")
     verify(trace)
     assert from_json(trace.request) == given
+
+
+@pytest.mark.slow(seconds=5)
+def test_what_a_command_writes_as_json_carries_the_request(
+    violated: tuple[dict[str, Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace, config = str(violated[1]), "server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n"
+    Path("zoo.cfg").write_text(config)
+    for words, wanted in (
+        (("plan", "--outstanding", "2"), PlanRequest(outstanding=2)),
+        (("quorums", "zoo.cfg"), QuorumsRequest("zoo.cfg")),
+        (("replay", trace), ReplayRequest(trace)),
+        (("realise", trace, "--attempts", "1", "--threads", "1"), RealiseRequest(trace, 1, threads=1)),
+        (("simulate", "--seed", "14", "--rounds", "300", "--check", "--trace", "s.json"),
+         SimulateRequest(seed=14, rounds=300, check=True)),
+    ):  # fmt: skip
+        report = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+        assert from_json(report["request"]) == wanted
+    assert from_json(read_trace("s.json").request) == SimulateRequest(seed=14, rounds=300, check=True)
 
 
 @pytest.fixture(scope="module")

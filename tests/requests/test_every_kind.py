@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import fields
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ from checker.requests import (
 from checker.requests.kinds import KINDS, from_json
 from checker.requests.model import ModelRequest
 from checker.requests.sweep import SweepRequest
+from traces.record.trace import Step
+from traces.reenact.plan import Plan
+from traces.reenact.player import Played
+from traces.reenact.reenactment import Run
+from traces.reenact.servers import Release
 
 SERVERS: dict[str, Any] = {
     "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "text": "trunc", "retries": 0, "patience": 1.0,
@@ -194,6 +200,40 @@ def test_servers_that_cannot_be_run_give_no_verdict(tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow(seconds=2)
+def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On servers that are none: every second time a step differs, and the run is repeated once."""
+    results = cycle((["server 1 differs"], []))
+
+    def play(folder: Path, _: Release, plan: Plan, patience: float) -> Run:
+        assert patience == 3.0
+        folder.mkdir(parents=True)
+        (folder / "events.txt").write_text("")
+        return Run(Played(len(plan.steps) - 1, next(results), [0.1] * len(plan.steps)), None)
+
+    class Watching(reenact.Reenacting):
+        def planned(self, plan: Plan, left_out: Step | None) -> None:
+            events.append(None if left_out is None else left_out.number)
+
+        def failed(self, sentence: str) -> None:
+            events.append(sentence)
+
+        def played(self, plan: Plan, run: Run, number: int, tries: int) -> None:
+            events.append((number, tries, run.agreed))
+
+    events: list[object] = []
+    monkeypatch.setattr("traces.reenact.servers.find_release", lambda name, *_: Release(name, (), {}))
+    monkeypatch.setattr("traces.reenact.reenactment.play", play)
+    given = reenact.ReenactRequest(
+        trace="ZK-4394", out=str(tmp_path / "out"), times=2, retries=1, patience=3.0, control=True, without=2
+    )
+    done = reenact.answer(given, Watching())
+    assert events == [2, "try 1: server 1 differs", (1, 2, True), "try 1: server 1 differs", (2, 2, True)]
+    assert (done.agreed, done.broken, done.folder) == (2, 0, tmp_path / "out")
+    assert {p.name for p in (done.folder / "run2").iterdir()} >= {"lanes.tsv", "lanes.svg", "run.trace.json", "try2"}
+    assert reenact.answer(given).folder == tmp_path / "out-2"
+
+
 def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.trace.json"
     path.write_text("{}")
@@ -226,6 +266,11 @@ ANSWERS = {
 from checker.requests.export_model import *
 from checker.requests.model import ModelRequest
 from checker.requests.sweep import SweepRequest
+from traces.record.trace import Step
+from traces.reenact.plan import Plan
+from traces.reenact.player import Played
+from traces.reenact.reenactment import Run
+from traces.reenact.servers import Release
 module, configuration = answer(ExportModelRequest(ModelRequest(nodes=2), output="M.tla"))
 assert open("M.tla").read() == module and open("M.cfg").read() == configuration
 """,
