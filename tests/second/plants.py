@@ -73,7 +73,7 @@ BY_AUTHOR = {
         "checker/tla/statements.py",
         'if changes else "s"  #',
         "#",
-        needs=r"^(?!.*on_disk).*forget\(",
+        needs=r'^(?!.*(on_disk|volatile)).*(forget\(|"crashes": [1-9])',
     ),
     "choices": Plant(
         "machine code explores only the first alternative of a choice",
