@@ -37,7 +37,7 @@ from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import Marked, asks_of_messages, every_message, name_of_every, world_text
 from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.sources import Read
-from zabspec.authoring.unreceived import ANY, TAKES_ALL, sendings, taken, unreceived
+from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
@@ -90,6 +90,7 @@ OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
+ONLY_END = {LEADER: "leader", FOLLOWER: "follower"}  # as a message says it
 USUAL_FLIGHT = 32  # messages in flight
 
 
@@ -144,6 +145,8 @@ class ProtocolSource:
         variants: the protocol with one rule changed, by name.
         keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
             crash.
+        sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
+            messages say so.
     """
 
     name: str
@@ -165,6 +168,7 @@ class ProtocolSource:
     unheard: str = ""
     variants: Mapping[str, Variant] = field(default_factory=dict)
     keeps_down: bool = False
+    sent_to: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -211,9 +215,18 @@ class ProtocolSource:
             raise self._failed("types", self.declared.types, problem) from None
         if not self.released:
             self._check_parts(size, fields, messages)
+            messages = tuple(replace(m, to=self._only_end(m)) for m in messages)
         if self.unheard:
             raise with_place(self.name, self.unheard)
         return fields, messages, types
+
+    def _only_end(self, message: Message) -> str:
+        """The only end that a message is sent to; empty: it may be sent to both. What the source says itself changes no
+        step, so that nothing follows from it where the message is sent at all."""
+        ends = self.sent_to.get(message.name, frozenset()) | self.sent_to.get("", frozenset())
+        if not ends:
+            return message.to
+        return ONLY_END.get(next(iter(ends)), "") if len(ends) == 1 else ""
 
     def _check_parts(self, size: Size, fields: tuple[Field, ...], messages: tuple[Message, ...]) -> None:
         """Check the fields and messages of a size against what else the source says."""
@@ -431,6 +444,7 @@ class _Reader:
                     self.functions[n] = vars(self.module)[n] = copied(function)
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
         self.variants = self.declared_variants()
+        self.sent: Sequence[Sending] = ()  # the messages that are sent, once it is checked
         self.check_variants()
 
     def check_named_modules(self) -> None:
@@ -539,6 +553,7 @@ class _Reader:
         receipts = self.receipts()
         marked = Marked(self.declared, actions, changes, receipts)
         unheard = self.check(marked, claims, goals, observations) if self.checked else ""
+        kinds = {s.kind for s in self.sent}
         apart = self.apart(claims, observations)
         for function in (*given, *(f for functions in self.instead.values() for f in functions)):
             vars(function)["apart"] = apart
@@ -553,6 +568,7 @@ class _Reader:
             self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
             self.variants, "is_down" in self.functions,
+            {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
         )  # fmt: skip
 
     def acting(self, marked: Marked) -> list[FunctionType]:
@@ -776,7 +792,7 @@ class _Reader:
             raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
         return out
 
-    def unheard(self, roots: Iterable[FunctionType], receipts: Mapping[str, FunctionType]) -> str:
+    def unheard(self, roots: Sequence[FunctionType], receipts: Mapping[str, FunctionType]) -> str:
         """The sentence about a message that is sent and that nothing receives; empty: there is none.
 
         Raises:
@@ -793,8 +809,8 @@ class _Reader:
             ]
             for name in TAKES_ALL.values()
         }
-        found = sendings(acting, self.node, self.instead)
-        for sent in unreceived(found, self.declared.world, receipts, hooks):
+        self.sent = sendings(acting, self.node, self.instead, roots)
+        for sent in unreceived(self.sent, self.declared.world, receipts, hooks):
             if sent.kind in ignored:
                 continue
             says = f'write @receives for it, or declare(..., ignored=("{sent.kind}",))'

@@ -15,7 +15,7 @@ from zabspec.language.lang import MessageName
 from zabspec.worlds import actor
 from zabspec.worlds.steps import CONNECTIONS
 
-__all__ = ["ANY", "TAKES_ALL", "Sending", "sendings", "taken", "unreceived"]
+__all__ = ["ANY", "FOLLOWER", "LEADER", "TAKES_ALL", "Sending", "sendings", "taken", "unreceived"]
 
 ANY, LEADER, FOLLOWER = "anybody", "a leader", "a follower"
 # What sends: which argument is the message, and who receives it.
@@ -35,7 +35,7 @@ class Sending:
     """A message that is made, or passed on.
 
     Attributes:
-        kind: its name.
+        kind: its name; empty: it may be of any kind, as one that is passed on or that a field keeps.
         to: who receives it; ANY where that is not known.
         function, line: where.
     """
@@ -81,11 +81,23 @@ class _Text:
                 return [x for value in self.given.get(name, []) for x in self.sources(value, seen | {name})]
         return []
 
+    def is_followed(self, e: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether `sources` finds all that a message may come from."""
+        match e:
+            case ast.IfExp():
+                return self.is_followed(e.body, seen) and self.is_followed(e.orelse, seen)
+            case ast.Name(id=name) if name in self.params or name in seen:
+                return name not in self.given
+            case ast.Name(id=name) if name in self.given:
+                return all(self.is_followed(value, seen | {name}) for value in self.given[name])
+        return bool(self.made(e))
+
 
 def sendings(
     functions: Sequence[FunctionType],
     node_of: Callable[[FunctionType], ast.FunctionDef],
     instead: Mapping[str, Sequence[FunctionType]],
+    roots: Iterable[FunctionType] = (),
 ) -> list[Sending]:
     """Return the messages that some functions send. One that is made, and sent by a way that is not followed here, is
     sent to ANY.
@@ -94,6 +106,7 @@ def sendings(
         functions: all that act.
         node_of: the syntax of one.
         instead: by the name of a function those that stand in for it in some variant.
+        roots: those that are called from elsewhere, with messages of any kind.
     """
     texts = {f: _Text(f, node_of(f)) for f in functions}
     passes: dict[FunctionType, dict[int, set[str]]] = {f: {} for f in texts}  # by parameter, where it is sent
@@ -116,6 +129,12 @@ def sendings(
                             out.add(Sending(known.name, to, f, call.lineno))
     for f, text in texts.items():
         out |= {Sending(text.made(c), ANY, f, c.lineno) for c in text.calls if text.made(c) and c not in sent}
+        for call in text.calls:
+            for e, to in arguments(text, call, passes, instead):
+                if not text.is_followed(e):
+                    out.add(Sending("", to, f, call.lineno))
+    for f in {*roots, *(f for functions in instead.values() for f in functions)} & passes.keys():
+        out |= {Sending("", to, f, f.__code__.co_firstlineno) for places in passes[f].values() for to in places}
     return sorted(out, key=lambda s: (s.function.__code__.co_filename, s.line, s.kind, s.to))
 
 
@@ -152,7 +171,7 @@ def unreceived(
             each takes (`taken`).
     """
     ends = (LEADER, FOLLOWER) if world == CONNECTIONS else (ANY,)
-    for s in found:
+    for s in (s for s in found if s.kind):
         there = [end for end in ends if s.to in (ANY, end)]
         by_hook = (kinds is None or s.kind in kinds for end in there for kinds in hooks.get(TAKES_ALL[end], ()))
         if not any(by_hook) and not any(takes(receipts.get(s.kind), end) for end in there):

@@ -80,7 +80,9 @@ class OverConnections(World):
             return None
         from zabspec.language.conventions import Conventions
 
-        tags = {to: tuple(k for k, m in enumerate(message.messages, 1) if m.to == to) for to in ("leader", "follower")}
+        tags = {
+            to: tuple(k for k, m in enumerate(message.messages, 1) if m.to in ("", to)) for to in ("leader", "follower")
+        }
         return Conventions(
             kinds={number: kind.name for number, kind in NUMBERED.items()},
             received={TO_LEADER: tags["leader"], TO_FOLLOWER: tags["follower"]},

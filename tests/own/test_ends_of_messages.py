@@ -1,0 +1,184 @@
+"""At which end of a connection a message is received follows from where it is sent, not from what it says of itself:
+what is left out by a reduction rests on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.reduced import ReducedExplorer
+from checker.explore.reducible import why_not_narrowed
+from checker.explore.reduction import MOST_CASES, Reducing
+from checker.explore.result import Limits
+from invariants import properties_of
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+
+TEXT = '''"""A follower learns of a loss after another was heard."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, NODE, AnyMessage, Bool, Message, MessageName, Node, NodeId, OneOf, State, connect, declare, disconnect,
+    ghost, observation, receives, safety, send_to_follower, send_to_leader, volatile,
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+HELLO = MessageName("HELLO")
+{names}
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        ghost("gave_up", Bool(), "somebody has given up"),
+        ghost("heard_since", Bool(), "a leader has heard somebody since"),
+        ghost("late", Bool(), "it has learned of a loss after that", NODE),
+    ]
+
+
+def messages(size):
+    return [{messages}]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.leader[p] = l
+    s.role[p] = LEADING if l == p else FOLLOWING
+    connect(s, p, l)
+    send_to_leader(s, p, HELLO())
+
+
+@observation
+def give_up(s: State, p: Node) -> None:
+    s.gave_up = True
+
+
+@observation
+def heard(s: State, l: Node) -> None:
+    if s.gave_up:
+        s.heard_since = True
+
+
+@observation
+def learned(s: State, f: Node) -> None:
+    if s.heard_since:
+        s.late[f] = True
+
+
+@receives
+def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
+    heard(s, l)
+
+
+def on_leader_lost(s: State, f: Node) -> None:
+    learned(s, f)
+    look(s, f)
+
+
+def on_timeout(s: State, p: Node) -> None:
+    give_up(s, p)
+    look(s, p)
+
+
+def look(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.role[p] = LOOKING
+    s.leader[p] = NOBODY
+
+{more}
+
+def any_state(s: State) -> bool:
+    """Any state."""
+    return True
+
+
+@safety(witness=any_state)
+def nobody_is_late(s: State) -> bool:
+    """Nobody learns of a loss after a leader has heard somebody."""
+    for p in range(s.NODES):
+        if s.late[p]:
+            return False
+    return True
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+)
+'''
+BUDGETS = {"nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0}
+NO_LIMITS = Limits(None, None, None, None)
+
+
+def model_of(folder: Path, messages: str, names: str = "", more: str = "") -> Model:
+    path = folder / "ends.py"
+    path.write_text(TEXT.format(messages=messages, names=names, more=more))
+    return Model(Configuration(str(path), **BUDGETS))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow(seconds=12)
+@pytest.mark.parametrize(
+    "message", ['Message("HELLO", {})', 'Message("HELLO", {}, to="leader")', 'Message("HELLO", {}, to="follower")']
+)
+def test_a_reduced_search_breaks_what_a_full_one_does_whatever_a_message_says_of_its_end(
+    message: str, tmp_path: Path
+) -> None:
+    model = model_of(tmp_path, message)
+    assert why_not_narrowed(model) == ""
+    judged = [p for p in properties_of(model.configuration.protocol) if p.name == "nobody-is-late"]
+    code = Compiled.of(model, judged, True)[0]
+    full = Explorer(code, 1).run(NO_LIMITS, True)
+    ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    asleep = ReducedExplorer(Reducing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    assert [*full.violations] == [*ample.violations] == [*asleep.violations] == ["nobody-is-late"]
+    assert not conclusive(ample)
+    assert full.levels == asleep.levels
+    assert asleep.generated < full.generated
+
+
+@pytest.mark.slow(seconds=8)
+def test_more_kinds_of_message_than_there_are_classes_are_explored_reduced(tmp_path: Path) -> None:
+    """Steps that are of no class never sleep."""
+    more = [f"M{k}" for k in range(MOST_CASES)]
+    names = "\n".join(f'{m} = MessageName("{m}")' for m in more)
+    model = model_of(tmp_path, ", ".join(f'Message("{m}", {{}}, to="leader")' for m in ("HELLO", *more)), names)
+    judged = [p for p in properties_of(model.configuration.protocol) if p.name == "nobody-is-late"]
+    code = Compiled.of(model, judged, True)[0]
+    full = Explorer(code, 1).run(NO_LIMITS, True)
+    asleep = ReducedExplorer(Reducing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    assert full.levels == asleep.levels
+    assert [*full.violations] == [*asleep.violations] == ["nobody-is-late"]
+
+
+PASSED_ON = """
+def receive_as_follower(s: State, f: Node, m: AnyMessage) -> None:
+    if m.kind == HELLO:
+        {passed}
+"""
+
+
+@pytest.mark.parametrize(
+    ("passed", "ends"),
+    [("send_to_leader(s, f, HELLO())", "leader"), ("send_to_leader(s, f, m)", "leader"),
+     ("send_to_follower(s, f, f, m)", ""), ("send_to_follower(s, f, f, HELLO())", "")],
+)  # fmt: skip
+def test_where_a_message_is_sent_is_followed_as_far_as_it_is_passed_on(passed: str, ends: str, tmp_path: Path) -> None:
+    model = model_of(tmp_path, 'Message("HELLO", {}, to="follower")', more=PASSED_ON.format(passed=passed))
+    assert [m.to for m in model.union.messages] == [ends]
+
+
+def test_what_released_protocols_say_of_their_messages_is_so() -> None:
+    from zabspec.authoring.reading import check_released
+    from zabspec.protocols.registry import NAMES
+
+    for name in ("zab", "ladis"):
+        model = Model(Configuration(name))
+        said = {m.name: m.to for m in model.union.messages}
+        found = check_released(NAMES[name]).sent_to
+        assert "" not in found
+        assert {kind: {"a leader": "leader", "a follower": "follower"}[end] for kind, (end,) in found.items()} == said
+        assert PROTOCOLS[name].text.sent_to == {}
