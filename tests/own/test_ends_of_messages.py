@@ -124,7 +124,7 @@ def model_of(folder: Path, messages: str, names: str = "", more: str = "") -> Mo
 @pytest.mark.parametrize(
     "message", ['Message("HELLO", {})', 'Message("HELLO", {}, to="leader")', 'Message("HELLO", {}, to="follower")']
 )
-def test_a_reduced_search_breaks_what_a_full_one_does_whatever_a_message_says_of_its_end(
+def test_a_reduced_search_breaks_what_a_full_one_does(
     message: str, tmp_path: Path
 ) -> None:
     model = model_of(tmp_path, message)
@@ -141,7 +141,7 @@ def test_a_reduced_search_breaks_what_a_full_one_does_whatever_a_message_says_of
 
 
 @pytest.mark.slow(seconds=8)
-def test_more_kinds_of_message_than_there_are_classes_are_explored_reduced(tmp_path: Path) -> None:
+def test_more_kinds_of_message_than_classes_are_explored(tmp_path: Path) -> None:
     """Steps that are of no class never sleep."""
     more = [f"M{k}" for k in range(MOST_CASES)]
     names = "\n".join(f'{m} = MessageName("{m}")' for m in more)

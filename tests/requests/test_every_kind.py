@@ -32,9 +32,9 @@ from checker.requests.kinds import KINDS, from_json
 from checker.requests.model import ModelRequest
 from checker.requests.sweep import SweepRequest
 from traces.record.trace import Step
-from traces.reenact.plan import Plan
+from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played
-from traces.reenact.reenactment import Run
+from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.servers import Release
 
 SERVERS: dict[str, Any] = {
@@ -205,20 +205,20 @@ def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypa
     """On servers that are none: every second time a step differs, and the run is repeated once."""
     results = cycle((["server 1 differs"], []))
 
-    def play(folder: Path, _: Release, plan: Plan, patience: float) -> Run:
+    def play(folder: Path, _: Release, plan: ReenactmentPlan, patience: float) -> ReenactedRun:
         assert patience == 3.0
         folder.mkdir(parents=True)
         (folder / "events.txt").write_text("")
-        return Run(Played(len(plan.steps) - 1, next(results), [0.1] * len(plan.steps)), None)
+        return ReenactedRun(Played(len(plan.steps) - 1, next(results), [0.1] * len(plan.steps)), None)
 
     class Watching(reenact.Reenacting):
-        def planned(self, plan: Plan, left_out: Step | None) -> None:
+        def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
             events.append(None if left_out is None else left_out.number)
 
         def failed(self, sentence: str) -> None:
             events.append(sentence)
 
-        def played(self, plan: Plan, run: Run, number: int, tries: int) -> None:
+        def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
             events.append((number, tries, run.agreed))
 
     events: list[object] = []
