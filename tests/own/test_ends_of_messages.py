@@ -124,9 +124,7 @@ def model_of(folder: Path, messages: str, names: str = "", more: str = "") -> Mo
 @pytest.mark.parametrize(
     "message", ['Message("HELLO", {})', 'Message("HELLO", {}, to="leader")', 'Message("HELLO", {}, to="follower")']
 )
-def test_a_reduced_search_breaks_what_a_full_one_does(
-    message: str, tmp_path: Path
-) -> None:
+def test_a_reduced_search_breaks_what_a_full_one_does(message: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, message)
     assert why_not_narrowed(model) == ""
     judged = [p for p in properties_of(model.configuration.protocol) if p.name == "nobody-is-late"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checker.cli import main
@@ -64,6 +64,7 @@ REQUESTS = st.one_of(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(REQUESTS)
 def test_a_request_is_read_again_as_it_was_written(request_: Any) -> None:
     assert from_json(json.loads(json.dumps(request_.as_json()))) == request_
