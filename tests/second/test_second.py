@@ -90,7 +90,14 @@ def test_the_generator_uses_the_whole_language() -> None:
 def test_seldom_shapes_are_drawn_too() -> None:
     """They have random numbers of their own: a protocol without them is what it was before there were any."""
     texts = [protocol(seed).text for seed in range(120)]
-    for pattern in ("def enters(", "def begins_round(", "def leaves(", "def takes_ballot(", "def picks_some("):
+    for pattern in (
+        "def enters(",
+        "def begins_round(",
+        "def leaves(",
+        "def takes_ballot(",
+        "def picks_some(",
+        "def asks_q",
+    ):
         assert 0 < sum(pattern in text for text in texts) < 40, pattern
     for shape in ("for j in range(", "e = choose(s, ", "for i in s.", "x = y", "of_shape_premise"):
         assert any(shape in text for text in texts), shape

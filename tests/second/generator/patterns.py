@@ -38,7 +38,7 @@ class Patterns:
     def add(self) -> list[str]:
         """Add to the functions and fields; return the names of further properties."""
         names: list[str] = []
-        for way in (self.line, self.round, self.farewell, self.ballots, self.counting):
+        for way in (self.line, self.round, self.farewell, self.ballots, self.counting, self.question):
             names += way(Random(f"{self.builder.seed} {way.__name__}"))
         return names
 
@@ -223,4 +223,25 @@ class Patterns:
             '@action(budget="requests")', "def picks_some(s: State, p: Node) -> None:", "    n = 0",
             "    for q in range(s.NODES):", *(f"        {line}" for line in body),
         ])  # fmt: skip
+        return []
+
+    # --- a question behind a notice -------------------------------------------------------------------
+
+    def question(self, random: Random) -> list[str]:
+        """A process sends a notice, which mostly changes nothing, and a question behind it that is answered."""
+        taken = any("def on_message(" in line for part in self.builder.parts for line in part)
+        if random.random() > SHARE or self.words.world != "datagrams" or taken:
+            return []
+        self.words.mails += [Mail("NOTICE", {}), Mail("QUESTION", {}), Mail("ANSWER", {})]
+        self.words.cells.append(Cell("answered", FLAG, "stored"))
+        noticed = random.choice((["    pass"], ["    pass"], ["    s.answered[p] = False"]))
+        sends = ["            send(s, p, q, NOTICE())"] * random.choice((1, 1, 2))
+        self.builder.parts += [
+            ["@receives", "def on_notice(s: State, p: Node, m: NOTICE) -> None:", *noticed],
+            ["@receives", "def on_question(s: State, p: Node, source: Node, m: QUESTION) -> None:",
+             "    send(s, p, source, ANSWER())"],
+            ["@receives", "def on_answer(s: State, p: Node, m: ANSWER) -> None:", "    s.answered[p] = True"],
+            ['@action(budget="requests")', "def asks_question(s: State, p: Node) -> None:",
+             "    for q in range(s.NODES):", "        if q != p:", *sends, "            send(s, p, q, QUESTION())"],
+        ]  # fmt: skip
         return []
