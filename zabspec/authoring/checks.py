@@ -5,9 +5,11 @@ and budgets that there cannot be. Each is refused in one sentence, with file and
 from __future__ import annotations
 
 import ast
+import dis
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from types import FunctionType, ModuleType
+from functools import cache
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring.declaration import Declaration, ProtocolError, Start
@@ -26,12 +28,14 @@ __all__ = [
     "check_flags",
     "check_kept",
     "check_one_meaning",
+    "check_oracle",
     "check_replicas",
     "check_roles",
     "check_texts",
     "check_world",
     "constants_of",
     "is_ours",
+    "read_by",
 ]
 
 WORLDS = (DATAGRAMS, CONNECTIONS)
@@ -102,6 +106,32 @@ def constants_of(module: ModuleType) -> dict[str, int | str]:
     }
 
 
+@cache
+def read_by(code: CodeType) -> set[str]:
+    """The names beside it that a function reads, also within its sentences; those of fields are none."""
+    names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+
+
+def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> None:
+    """
+    Raises:
+        ProtocolError: what stands in the world's place has a name that the world gives to something else: one of the
+            two would be in the place of the other.
+    """
+    if oracle.__name__.partition(".")[0] in OURS:
+        return
+    for module in world:
+        for given, value in vars(oracle).items():
+            there = vars(module).get(given, value)
+            imported = isinstance(value, FunctionType) and is_ours(value)
+            if given == "oracle_may_name" or given.startswith("__") or imported:
+                continue
+            if isinstance(value, (FunctionType, int)) and isinstance(there, (FunctionType, int)) and there != value:
+                said = f"oracle: {oracle.__name__} has a {given}, and so has the world: call it something else"
+                raise misdeclared(name, ("argument", "oracle"), said)
+
+
 def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> None:
     """
     Raises:
@@ -114,8 +144,13 @@ def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> 
             raise misdeclared(name, ("constant", constant), f"{said}: what depends on a size is a field, or a budget")
 
 
-def check_one_meaning(name: str, module: ModuleType, functions: Iterable[FunctionType]) -> None:
+def check_one_meaning(
+    name: str, module: ModuleType, functions: Iterable[FunctionType], keys: Mapping[int, Mapping[str, str]]
+) -> None:
     """What a function of another module means by a name, the text means by it too: a program has one meaning for each.
+
+    Args:
+        keys: of functions in some other modules, the names that are kept apart.
 
     Raises:
         ProtocolError: it does not.
@@ -124,8 +159,14 @@ def check_one_meaning(name: str, module: ModuleType, functions: Iterable[Functio
         theirs = function.__globals__
         if theirs is vars(module):
             continue
-        for read in function.__code__.co_names:
+        for read in sorted(read_by(function.__code__)):
+            if read in keys.get(id(theirs), ()):
+                continue
             here, there = vars(module).get(read), theirs.get(read)
+            if here is None and isinstance(there, FunctionType) and not is_ours(there):
+                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                said = f"{function.__name__} calls {read}, which {name} does not import: import it there too"
+                raise ProtocolError(f"{place.text}: {said}", place)
             if (
                 here is None
                 or there is None

@@ -41,15 +41,36 @@ def read_file(name: str) -> Read:
     known = last_read(name)
     if known is not None and known.is_current:
         return known
-    module, files = _from_file(Path(name)) if is_file(name) else _from_package(name)
-    found = [value for value in vars(module).values() if isinstance(value, Declaration)]
-    own = [d for d in found if d.module == module.__name__]
+    module, files, named = _from_file(Path(name)) if is_file(name) else _from_package(name)
+    own = declared_by(module)
     if len(own) != 1:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"
         raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
     if is_released(module):
-        return Read(own[0], module, ((files[0], ""),), released=True)
-    return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files)))
+        return Read(own[0], module, ((files[0], ""),), released=True, named=named)
+    return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files), named=named))
+
+
+def declared_by(module: ModuleType) -> list[Declaration]:
+    """The protocols that a module declares itself."""
+    return [d for d in vars(module).values() if isinstance(d, Declaration) and d.module == module.__name__]
+
+
+Named = dict[str, ModuleType | BaseException]
+
+
+def named_by(module: ModuleType) -> Named:
+    """The modules that a module's declaration names, imported: they are parts of it as those that it imports are. One
+    that cannot be imported is told by its reader, with the line."""
+    found: Named = {}
+    for declared in declared_by(module):
+        for name in (declared.variants, declared.oracle):
+            if name and isinstance(name, str):
+                try:
+                    found[name] = importlib.import_module(name)
+                except (Exception, SystemExit) as problem:
+                    found[name] = problem
+    return found
 
 
 def is_released(module: ModuleType) -> bool:
@@ -61,7 +82,7 @@ def is_released(module: ModuleType) -> bool:
 _times = 0  # how often a file was read
 
 
-def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
+def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
     """A file, read, with those beside it that it is made of."""
     global _times
     try:
@@ -92,12 +113,19 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str]]:
     try:
         with _Beside(Path(file).parent) as beside:
             exec(code, module.__dict__)
+            named = named_by(module)
     except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
         del sys.modules[name]
         raise failed(str(path), file, problem) from None
+    for given, found in named.items():
+        origin = getattr(found, "__file__", None) or ""
+        if origin.endswith(".py") and given.partition(".")[0] not in OURS:
+            beside.files.add(origin)
+            if given not in beside.before:
+                sys.modules.pop(given, None)
     for other in beside.files:
         check_texts(other, ast.parse(read_bytes(other, LARGEST_SOURCE), other))
-    return module, [file, *sorted(beside.files)]
+    return module, [file, *sorted(beside.files)], named
 
 
 class _Beside:
@@ -167,7 +195,7 @@ class _AsWritten:
                 del sys.path_importer_cache[path]
 
 
-def _from_package(name: str) -> tuple[ModuleType, list[str]]:
+def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
     """A module of a package, with those of the package that are there."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise ProtocolError(f"there is no module {name}")
@@ -175,6 +203,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
         sys.path.insert(0, os.getcwd())
         with _AsWritten(os.getcwd()):
             module = importlib.import_module(name)
+            named = named_by(module)
     except ModuleNotFoundError as problem:
         if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
             raise ProtocolError(f"there is no module {name}") from None
@@ -186,15 +215,16 @@ def _from_package(name: str) -> tuple[ModuleType, list[str]]:
     first = name.partition(".")[0]
     own = module.__file__ or ""
     if is_released(module):
-        return module, [own]
+        return module, [own], named
     loaded = [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == first]
+    loaded += [m for m in named.values() if isinstance(m, ModuleType) and m.__name__.partition(".")[0] not in OURS]
     inside = {file for m in loaded if (file := getattr(m, "__file__", None))}
     folder = os.path.dirname(own) + os.sep
     others = sorted(f for f in inside - {own} if first not in OURS or f.startswith(folder))
     for file in (own, *others):
         if file.endswith(".py"):
             check_texts(file, ast.parse(read_bytes(file, LARGEST_SOURCE), file))
-    return module, [own, *others]
+    return module, [own, *others], named
 
 
 def origin_of(name: str) -> str:

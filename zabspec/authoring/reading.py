@@ -8,15 +8,14 @@ which action is possible, what a message is given to, who is down.
 from __future__ import annotations
 
 import ast
-import dis
 import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring.checks import (
@@ -26,11 +25,13 @@ from zabspec.authoring.checks import (
     check_flags,
     check_kept,
     check_one_meaning,
+    check_oracle,
     check_replicas,
     check_roles,
     check_world,
     constants_of,
     is_ours,
+    read_by,
 )
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
@@ -90,6 +91,12 @@ OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
+# Arguments that a protocol of somebody's own has not, and what to do instead.
+OF_OURS = {
+    "shared_names": "leave it out",
+    "extends": "leave it out",
+    "progress": "mark functions of the file with @goal",
+}
 ONLY_END = {LEADER: "leader", FOLLOWER: "follower"}  # as a message says it
 USUAL_FLIGHT = 32  # messages in flight
 
@@ -145,6 +152,7 @@ class ProtocolSource:
         variants: the protocol with one rule changed, by name.
         keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
             crash.
+        oracle: the modules that stand in its world's place: whom a leader oracle may name.
         sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
             messages say so.
     """
@@ -169,6 +177,7 @@ class ProtocolSource:
     variants: Mapping[str, Variant] = field(default_factory=dict)
     keeps_down: bool = False
     sent_to: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    oracle: tuple[ModuleType, ...] = ()
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -349,7 +358,10 @@ class ProtocolSource:
         """
         mine = {f.__name__: f for c in self.claims for f in (c.holds, c.witness)}
         mine |= {name: shown.function for name, shown in self.observations.items()}
-        for module in world:
+        world = tuple(world)
+        for oracle in self.oracle:
+            check_oracle(self.name, oracle, world)
+        for module in (*world, *self.oracle):
             own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
             known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
             for name in sorted(known & mine.keys()):
@@ -416,13 +428,6 @@ def check_released(name: str) -> ProtocolSource:
     return found
 
 
-@cache
-def read_by(code: CodeType) -> set[str]:
-    """The names beside it that a function reads, also within its sentences; those of fields are none."""
-    names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
-
-
 class _Reader:
     """Reads the source of one protocol.
 
@@ -442,6 +447,8 @@ class _Reader:
             for n, function in self.functions.items():
                 if vars(function).get("apart") is not None:  # of another protocol too: each has its own, marked by use
                     self.functions[n] = vars(self.module)[n] = copied(function)
+        self.elsewhere: dict[int, dict[str, Any]] = {}  # by the names of a module, these with copies of its functions
+        self.keys: dict[int, dict[str, str]] = {}  # of these, by what they are called, their keys in a program
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
         self.variants = self.declared_variants()
         self.sent: Sequence[Sending] = ()  # the messages that are sent, once it is checked
@@ -451,9 +458,9 @@ class _Reader:
         """Import the modules that are named, and check that they have what is taken from them."""
         declared = self.declared
         if self.module.__name__.partition(".")[0] not in OURS:  # a function could take the place of the world's
-            for argument in ("shared_names", "extends"):
+            for argument, instead in OF_OURS.items():
                 if getattr(declared, argument):
-                    said = f"{argument} is for protocols that come with zabcheck: leave it out"
+                    said = f"{argument} is for protocols that come with zabcheck: {instead}"
                     raise misdeclared(self.name, ("argument", argument), said)
         variants = (declared.variants,) if isinstance(declared.variants, str) else ()
         for argument, names, has in (
@@ -467,12 +474,19 @@ class _Reader:
 
     def check_named(self, argument: str, name: str, has: str) -> None:
         try:
-            module = importlib.import_module(name)
+            module = self.named(name)
         except (Exception, SystemExit) as problem:
             said = f"{argument}: cannot import {name}: {type(problem).__name__}: {problem}"
             raise misdeclared(self.name, ("argument", argument), said) from None
         if has and not hasattr(module, has):
             raise misdeclared(self.name, ("argument", argument), f"{argument}: {name} has no {has}")
+
+    def named(self, name: str) -> ModuleType:
+        """A module that the declaration names."""
+        found = self.read.named.get(name) or importlib.import_module(name)
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
     def own(self, function: FunctionType) -> bool:
         """Whether a function is of the text: of its file, or of one that it imports, or marked."""
@@ -499,8 +513,7 @@ class _Reader:
         """The variants by name: of a module that is named, the mapping that it has."""
         given = self.declared.variants
         if isinstance(given, str):
-            found: Mapping[str, Variant] = importlib.import_module(given).VARIANTS
-            return found
+            given = tuple(self.named(given).VARIANTS.values())
         out: dict[str, Variant] = {}
         for variant in given:
             if not isinstance(variant, Variant):
@@ -510,8 +523,33 @@ class _Reader:
             if variant.name in out:
                 said = f"two variants are called {variant.name}"
                 raise misdeclared(self.name, ("variant", variant.name), said)
-            out[variant.name] = variant
+            stand_in = {stood: self.apart_here(f) for stood, f in variant.overrides.items()}
+            out[variant.name] = variant if self.declared.shared_names else replace(variant, overrides=stand_in)
         return out
+
+    def apart_here(self, function: Any) -> Any:
+        """A function that stands in, as this source means it: of one in a module that others may name too, a copy, and
+        copies of the functions there that it may call. All these keep their own names, whatever the source, or its
+        world, calls its functions."""
+        if not isinstance(function, FunctionType) or function.__globals__ is vars(self.module):
+            return function
+        given = function.__globals__
+        if id(given) not in self.elsewhere:
+            made = dict(given)
+            keys = {}
+            for name, value in given.items():
+                helper = isinstance(value, FunctionType) and value.__module__ == function.__module__
+                if name.startswith("__") or not (helper or isinstance(value, (int, MessageName))):
+                    continue
+                keys[name] = f"{name}__elsewhere_{len(self.elsewhere)}"
+                made[name] = copied(value, made) if helper else value
+            self.elsewhere[id(given)] = made
+            self.keys[id(made)] = keys
+        made = self.elsewhere[id(given)]
+        found = made.get(function.__name__)
+        if not isinstance(found, FunctionType) or found.__code__ is not function.__code__:
+            return copied(function, made)
+        return found
 
     def check_variants(self) -> None:
         for variant in self.variants.values():
@@ -555,10 +593,9 @@ class _Reader:
         unheard = self.check(marked, claims, goals, observations) if self.checked else ""
         kinds = {s.kind for s in self.sent}
         apart = self.apart(claims, observations)
-        for function in (*given, *(f for functions in self.instead.values() for f in functions)):
-            vars(function)["apart"] = apart
+        self.mark_apart(apart)
         handlers = self.handlers(marked, observations)
-        names = frozenset(apart.get(f.__name__, f.__name__) for f in handlers)
+        names = frozenset(vars(f).get("apart", apart).get(f.__name__, f.__name__) for f in handlers)
         names |= {n for n in self.instead if n in ACTING}  # hooks that a variant alone says
         for a in (*actions, *changes):
             vars(a.function).setdefault("paper_step", a.name)
@@ -569,7 +606,20 @@ class _Reader:
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
             self.variants, "is_down" in self.functions,
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
+            tuple(self.named(name) for name in (self.declared.oracle,) if name),
         )  # fmt: skip
+
+    def mark_apart(self, apart: Mapping[str, str]) -> None:
+        """Mark every function with the names that mean something in its own text alone."""
+        for function in (*self.functions.values(), *(f for functions in self.instead.values() for f in functions)):
+            keys = self.keys.get(id(function.__globals__))
+            vars(function)["apart"] = apart if keys is None else {**apart, **keys}
+            if keys is not None:
+                there = {keys[name]: function.__globals__[name] for name in keys}
+                for value in there.values():
+                    if isinstance(value, FunctionType):
+                        vars(value)["apart"] = vars(function)["apart"]
+                vars(function)["beside"] = there
 
     def acting(self, marked: Marked) -> list[FunctionType]:
         """The functions that the world calls for a process that acts."""
@@ -622,9 +672,8 @@ class _Reader:
             (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),
             (self.reached([*looks, *judging]), set()),
         ):
-            check_one_meaning(
-                self.name, self.module, (f for f in functions if f.__module__ not in self.declared.extends)
-            )
+            here = (f for f in functions if f.__module__ not in self.declared.extends)
+            check_one_meaning(self.name, self.module, here, self.keys)
             for f in functions:
                 vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
         for f in self.reached(f for a in changes for f in (a.function, a.when) if f is not None):
@@ -857,16 +906,24 @@ class _Reader:
                 continue
             found.append(function)
             ahead += self.instead.get(function.__name__, [])
+            elsewhere = self.keys.get(id(function.__globals__), {})
             for name in read_by(function.__code__):
                 called = self.functions.get(name, self.helpers.get(name))
+                if name in elsewhere:
+                    called = value if isinstance(value := function.__globals__[name], FunctionType) else None
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found
 
 
-def copied(function: FunctionType) -> FunctionType:
-    """The same function, which nothing is known of yet but what its own file marks it with."""
-    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+def copied(function: FunctionType, names: dict[str, Any] | None = None) -> FunctionType:
+    """The same function, which nothing is known of yet but what its own file marks it with.
+
+    Args:
+        names: what it means by names that are not its own; none: what the function means by them.
+    """
+    known = function.__globals__ if names is None else names
+    made = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
     made.__module__, made.__annotations__ = function.__module__, function.__annotations__
     found = ("apart", "writes", "surroundings", "begins")
     vars(made).update({k: v for k, v in vars(function).items() if k not in found})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -33,12 +34,14 @@ class Read:
         module: it.
         files: the files that it is made of, itself first, each with the digest of what it said.
         released: it changes with releases of zabcheck only, and its digest is empty.
+        named: by name the modules that it names and does not import, or why one could not be imported.
     """
 
     declared: Declaration
     module: ModuleType
     files: tuple[tuple[str, str], ...]
     released: bool = False
+    named: Mapping[str, ModuleType | BaseException] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:

@@ -32,6 +32,12 @@ def own_names(module: ModuleType) -> dict[str, Any]:
     }
 
 
+def beside_of(function: FunctionType) -> Mapping[str, Any]:
+    """What is in the module of a function of another module than its protocol's, by keys."""
+    found: Mapping[str, Any] = getattr(function, "beside", {})
+    return found
+
+
 @dataclass
 class Program:
     """What a schema, the world's modules, the protocol's module and its overrides make together."""
@@ -84,11 +90,12 @@ class Program:
         return out
 
     @cached_property
-    def helpers(self) -> dict[str, FunctionType]:
-        """The functions beside the overrides, in their modules, that these may call."""
-        found: dict[str, FunctionType] = {}
-        if self.apart:  # they are of its text
-            return found
+    def helpers(self) -> dict[str, Any]:
+        """What is beside the overrides, in their modules, that these may call or name: by its keys, where names are
+        kept apart."""
+        found: dict[str, Any] = {}
+        if self.apart:
+            return {k: v for f in self.overrides.values() for k, v in beside_of(f).items()}
         for function in self.overrides.values():
             for name, value in function.__globals__.items():
                 if isinstance(value, FunctionType) and value.__module__ == function.__module__:

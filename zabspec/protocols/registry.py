@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from types import FunctionType, ModuleType
 
 from zabspec.authoring.declaration import ConfigError, Declaration, Variant
@@ -296,7 +295,7 @@ def opened(text: ProtocolSource) -> Protocol:
         changes=tuple(a.name for a in text.changes),
         text=text,
         budgets=text.budgets,
-        oracle=(import_module(declared.oracle),) if declared.oracle else (),
+        oracle=text.oracle,
     )
 
 

@@ -1,0 +1,163 @@
+"""Modules that a file names in its declaration are parts of its text: found beside it, read anew when they change, and
+kept apart from what the world calls its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+
+TEXT = '''"""One may lead."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, Node, NodeId, OneOf, State, Variant, connect, declare, disconnect, safety, volatile,
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+    ]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.leader[p] = l
+    s.role[p] = LEADING if l == p else FOLLOWING
+    connect(s, p, l)
+
+
+def on_timeout(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.role[p] = LOOKING
+    s.leader[p] = NOBODY
+
+
+def one_leads(s: State) -> bool:
+    """A process leads."""
+    for p in range(s.NODES):
+        if s.role[p] == LEADING:
+            return True
+    return False
+
+
+@safety(witness=one_leads)
+def one_leader(s: State) -> bool:
+    """Not two lead."""
+    count = 0
+    for p in range(s.NODES):
+        if s.role[p] == LEADING:
+            count = count + 1
+    return count < 2
+
+'''
+LAST = 'PROTOCOL = declare(__name__, state=state, world="connections", budgets={"timeouts": 1, "partitions": 1}, '
+HEAD = """from __future__ import annotations
+
+from zabcheck.language import NOBODY, Node, State, Variant, disconnect
+
+"""
+LATE = """
+OPEN = 2
+
+
+def HELPER(s: State, p: Node) -> bool:
+    return s.role[p] == OPEN
+
+
+def late(s: State, p: Node) -> None:
+    disconnect(s, p)
+    if HELPER(s, p):
+        s.role[p] = 0
+        s.leader[p] = NOBODY
+
+"""
+NO_LIMITS = Limits(None, None, None, None)
+
+
+def written(folder: Path, argument: str, more: str = "", **beside: str) -> str:
+    folder.mkdir(exist_ok=True)
+    for name, text in beside.items():
+        (folder / f"{name}.py").write_text(HEAD + text)
+    path = folder / "own_text.py"
+    path.write_text(f"{TEXT}{more}{LAST}{argument})\n")
+    return str(path)
+
+
+def levels_of(path: str, variant: str = "") -> list[int]:
+    model = Model(Configuration(path, variant=variant))
+    return Explorer(Compiled.of(model, [], False)[0], 1).run(NO_LIMITS, True).levels
+
+
+def refused(path: str) -> str:
+    done = CliRunner().invoke(main, ["--protocol", path])
+    assert done.exit_code == 2, done.output
+    return " ".join(done.output.split())
+
+
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize("helper", ["leads", "cuts", "one_leads", "lose"])
+def test_a_variant_in_a_module_means_its_own_module_by_its_names(helper: str, tmp_path: Path) -> None:
+    """Whatever the world (`cuts`, `lose`, `OPEN`) or the text calls its own."""
+    late = LATE.replace("HELPER", helper)
+    variants = 'VARIANTS = {"late": Variant("late", "followers stay", {"on_timeout": late})}\n'
+    here = 'variants=[Variant("late", "followers stay", {"on_timeout": late})]'
+    one = written(tmp_path / "one", here, LATE.replace("HELPER", "leads_now"))
+    other = written(tmp_path / "other", 'variants="more"', more=f"{late}{variants}")
+    (tmp_path / "other" / "own_text.py").write_text(f'{TEXT}{LAST}variants="more")\n')
+    (tmp_path / "other" / "more.py").write_text(f"{HEAD}{late}{variants}")
+    found = levels_of(one, "late")
+    assert found == levels_of(other, "late")
+    assert found != levels_of(other)
+    assert levels_of(one) == levels_of(other)
+
+
+NAMES = "def oracle_may_name(s: State, p: Node, l: Node) -> bool:\n    return may_so(s, l)\n\n\n"
+ASKED = "def may_so(s: State, l: int) -> bool:\n    return s.role[l] < 3\n"
+
+
+@pytest.mark.slow(seconds=2)
+def test_an_oracle_is_read_with_the_text_that_names_it(tmp_path: Path) -> None:
+    """Also where another folder has one of the same name, and where it changes."""
+    anybody = written(tmp_path / "one", 'oracle="asked"', asked=NAMES + ASKED)
+    nobody = written(tmp_path / "other", 'oracle="asked"', asked=(NAMES + ASKED).replace("< 3", "> 3"))
+    every = levels_of(written(tmp_path / "none", ""))
+    assert len(every) > 3
+    assert levels_of(anybody) == every
+    assert levels_of(nobody) == [1]
+    before = PROTOCOLS[anybody].text.digest
+    (tmp_path / "one" / "asked.py").write_text(HEAD + (NAMES + ASKED).replace("< 3", "> 3"))
+    assert PROTOCOLS[anybody].text.digest != before
+    assert levels_of(anybody) == [1]
+
+
+@pytest.mark.parametrize("name", ["cuts", "lose", "may_time_out", "crash"])
+def test_an_oracle_takes_the_place_of_nothing_else_of_the_world(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path, 'oracle="asked"', asked=(NAMES + ASKED).replace("may_so", name))
+    assert f"oracle: asked has a {name}, and so has the world: call it something else" in refused(path)
+
+
+def test_an_oracle_has_no_name_that_a_property_has(tmp_path: Path) -> None:
+    path = written(tmp_path, 'oracle="asked"', asked=(NAMES + ASKED).replace("may_so", "one_leads"))
+    assert "the world has a one_leads of its own: call yours something else" in refused(path)
+
+
+def test_what_a_function_from_beside_calls_is_imported_too(tmp_path: Path) -> None:
+    """Otherwise the world's function of that name would be called, here its `may_time_out`."""
+    rules = "def may_time_out(s: State, p: Node) -> bool:\n    return False\n\n\n"
+    rules += "def may_abcast(s: State, p: Node) -> bool:\n    return may_time_out(s, p)\n"
+    path = written(tmp_path, "", "from rules import may_abcast\n\n\n", rules=rules)
+    assert "may_abcast calls may_time_out" in (said := refused(path))
+    assert "does not import: import it there too" in said
