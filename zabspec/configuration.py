@@ -39,7 +39,7 @@ class Parameters:
     channel: int = 0  # 0: derived from the protocol
     budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
     start: str = ""  # the state that runs begin in, of those that the protocol declares
-    promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/ordered.py`)
+    promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/priority.py`)
 
     @cached_property
     def budget(self) -> Mapping[str, int]:

@@ -99,7 +99,7 @@ class Configuration(Parameters):
 
     @cached_property
     def merged_by_promise(self) -> Mapping[str, str]:
-        """The hooks of `worlds/ordered.py` that merge or reorder steps, each with the variant or file that has it.
+        """The hooks of `worlds/priority.py` that merge or reorder steps, each with the variant or file that has it.
 
         What such a hook promises (no property sees a step that is left out) is not derived from the protocol: it is its
         author's word.

@@ -190,7 +190,7 @@ class Protocol:
         return ",".join(f"{name}={n}" for name, n in own.items())
 
     def promises(self, variant: str) -> Mapping[str, str]:
-        """The hooks by which it merges or reorders steps on its author's word (`worlds/ordered.py`), each with the
+        """The hooks by which it merges or reorders steps on its author's word (`worlds/priority.py`), each with the
         variant that has it, or with its file."""
         if self.world.name != CONNECTIONS:
             return {}

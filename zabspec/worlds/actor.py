@@ -375,7 +375,7 @@ def end_synchronization(s: State, p: Node) -> None:
     """What process p has delivered in this pass, it delivered in Phase 2."""
 
 
-# --- over connections, which step may as well be taken before all others (`worlds/ordered.py`) ------------------
+# --- over connections, which step may as well be taken before all others (`worlds/priority.py`) ------------------
 
 
 def takes_first(s: State, f: Node, m: AnyMessage) -> bool:

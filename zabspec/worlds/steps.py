@@ -2,7 +2,7 @@
 
 All else that names a kind follows from its row: the constants that texts of worlds read, what the operands of a step
 word are called, what a step is called and how it is said, what the simulator's script runs for it, the flags of
-commands. A step is one word: kind, then three operands a, b, c of a byte each (`worlds/scratch.py`).
+commands. A step is one word: kind, then three operands a, b, c of a byte each (`worlds/step_annotations.py`).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class StepKind:
 
     def of_broken(self, process: int, which: int) -> dict[str, int]:
         """The operands of a step of this kind, of which one that breaks it off says who takes it, and which it is. With
-        whom it is, that has to say besides (`worlds/inside.py`), but of a datagram, which says so itself."""
+        whom it is, that has to say besides (`worlds/crash_within.py`), but of a datagram, which says so itself."""
         first, second, third = (*self.operands, "", "")[:3]
         out = {first: process}
         if self.has_peer and self.message != "in_flight":

@@ -94,7 +94,7 @@ def serves_when_complete(s: State, l: Node) -> None:
         start_serving(s, l)
 
 
-# --- what may as well be taken first (`worlds/ordered.py` says why of such steps in general) ----------------
+# --- what may as well be taken first (`worlds/priority.py` says why of such steps in general) ----------------
 
 
 def noted_first(s: State, f: Node, m: AnyMessage) -> bool:
@@ -154,7 +154,7 @@ def left_first(s: State, f: Node) -> bool:
 
 
 def lost_when_learned(s: State) -> bool:
-    """See `worlds/ordered.py`. No handler looks at a connection, and the only property that does is of ensembles in
+    """See `worlds/priority.py`. No handler looks at a connection, and the only property that does is of ensembles in
     which none is lost."""
     return True
 
