@@ -30,8 +30,11 @@ from checker.explore.result import Exploration, Limits
 from checker.requests import restart as command
 from invariants import properties_of
 from zabspec.language.footprints import Case, Touch
+from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
+from zabspec.protocols import zab_variants
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zab_variants import Variant
 from zabspec.worlds.steps import FOLLOWER_LEARNS, RECOVER, TO_FOLLOWER
 
 DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]
@@ -292,6 +295,20 @@ def test_what_each_of_its_steps_leaves_to_do_is_less() -> None:
                     tried += 1
                     assert left(code.view(after[: code.layout.size])) < left(code.view(state))
     assert tried > 50
+
+
+def stay_down(s: State, p: Node) -> None:
+    """A recovery that changes nothing: a circle of the one step of a process on its own."""
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_step_that_leaves_as_much_to_do_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the step would be taken for ever, and nobody else would move: what they break would not be found."""
+    two_rules = {**zab_variants.VARIANTS["equal-epoch"].overrides, "on_recovery": stay_down}
+    monkeypatch.setitem(zab_variants.VARIANTS, "circle", Variant("circle", "a process stays down", two_rules))
+    full, less = both(replace(CRASHES, variant="circle"))
+    agree(full, less)
+    assert full.violations
 
 
 # --- what is derived -------------------------------------------------------------------------------
