@@ -24,7 +24,7 @@ from tests.patience import HANG
 from zabspec import zab
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
-from zabspec.protocols import zab_variants
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import Variant
 from zabspec.zab import last
 
@@ -170,7 +170,7 @@ def edited(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Configuration]:
 
     def edit(**functions: Any) -> Configuration:
         made = Variant("edited", "a function replaced", functions)
-        monkeypatch.setitem(zab_variants.VARIANTS, "edited", made)
+        monkeypatch.setitem(PROTOCOLS["zab"].variants, "edited", made)  # type: ignore[arg-type]
         return replace(ONE, variant="edited")
 
     return edit

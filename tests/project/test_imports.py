@@ -28,8 +28,9 @@ BY_NAME = {
     "traces": [("traces", module) for module in traces.PLACES.values()],
     "zabcheck": [("zabcheck", module) for module in zabcheck.PLACES.values()],
     "zabspec.authoring.files": [("zabspec.authoring.files", module) for module in NAMES.values()],
-    "zabspec.authoring.reading": [("zabspec.authoring.reading", str(d.variants)) for d in DECLARED],
-    "zabspec.protocols.registry": [("zabspec.protocols.registry", d.oracle) for d in DECLARED if d.oracle],
+    "zabspec.authoring.reading": [
+        ("zabspec.authoring.reading", str(name)) for d in DECLARED for name in (d.variants, d.oracle) if name
+    ],
     "zabspec.live.phase": [("zabspec.live.phase", d.progress) for d in DECLARED],
 }
 
