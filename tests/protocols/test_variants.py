@@ -196,7 +196,7 @@ def test_two_variants_of_one_function_need_an_order(monkeypatch: pytest.MonkeyPa
         Configuration(variant=both)
     for above, below in ((first, second), (second, first)):
         with monkeypatch.context() as patched:
-            patched.setitem(VARIANTS, above.name, replace(above, over=(below.name,)))
+            patched.setitem(zab.variants, above.name, replace(above, over=(below.name,)))
             assert zab.overrides(zab.combined(both))[function] is above.overrides[function]
 
 
