@@ -265,12 +265,6 @@ ANSWERS = {
     "export-model": """
 from checker.requests.export_model import *
 from checker.requests.model import ModelRequest
-from checker.requests.sweep import SweepRequest
-from traces.record.trace import Step
-from traces.reenact.plan import Plan
-from traces.reenact.player import Played
-from traces.reenact.reenactment import Run
-from traces.reenact.servers import Release
 module, configuration = answer(ExportModelRequest(ModelRequest(nodes=2), output="M.tla"))
 assert open("M.tla").read() == module and open("M.cfg").read() == configuration
 """,
