@@ -16,6 +16,7 @@ from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.copies import copy_of
+from tests.second.reference import world_of
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
@@ -303,3 +304,16 @@ def test_replicas_are_judged_by_the_papers_and_by_their_own_file(tmp_path: Path)
     simulated = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
     assert simulated["nobody-is-established"] == "violated"
     assert "integrity" in simulated
+
+
+@pytest.mark.parametrize("flight", ["6", "(5, 7)"])
+def test_room_over_connections_is_what_the_explorer_has(flight: str, tmp_path: Path) -> None:
+    """Of a channel either way, and of a history, where a copy is accepted again (B1, C2)."""
+    budgets = f'budgets={{"duplicates": 2}}, epochs=lambda size: 3, flight=lambda size: {flight}'
+    path = Path(copy_of("zab", tmp_path))
+    path.write_text(path.read_text().replace("bounded_by_world=True", budgets))
+    found = Model(Configuration(str(path), nodes=2, txns=1))
+    world = world_of({"protocol": str(path), "nodes": 2, "sizes": {"txns": 1}})
+    (history,) = (f.kind.capacity for f in found.parts.fields if f.name == "history")
+    assert (found.channels, history) == ((world.model.up, world.model.down), world.model.size.log)
+    assert history == 3
