@@ -136,6 +136,12 @@ def looks_beyond(program: t.TypedProgram, layout: Layout, world: Conventions, na
     return any(s.value != t.Const(t.BOOL, 0) for s in returns(made.body)), looks.own
 
 
+def asked_of(p: Property) -> list[str]:
+    """The functions of a property, by name, what they say of any state or step being part of the answer: a witness
+    that errs violates `no-runtime-error`. Those of the papers' properties do not err."""
+    return [f.__name__ for f in ((p.holds,) if p in OF_PAPERS else (p.holds, p.witness))]
+
+
 def forgets(layout: Layout, properties: Collection[Property]) -> bool:
     """Whether a part of some ghosts may be dropped: they are there, and all that is judged is known to be judged alike,
     which is said of the papers' properties only, as they stand here."""
@@ -178,20 +184,19 @@ class Narrowing(Reducing):
     @property
     def read_of_states(self) -> set[str]:
         """The fields that properties of states read, in any state."""
-        judged = [p.holds.__name__ for p in self.properties if p.of not in (STEP, TERMINAL)]
+        judged = [name for p in self.properties if p.of not in (STEP, TERMINAL) for name in asked_of(p)]
         return set().union(*(self.front.program.reads[name] for name in judged))
 
     def free(self) -> set[Case]:
         """The steps of processes on their own that collide with nobody's."""
         world, program = self.conventions, self.model.program.typed(("enabled", "apply"))
         read: set[Touch] = set()
-        for p in self.properties:
-            if p.of == STEP:
-                self.front.function(p.holds.__name__)
-                beyond, own = looks_beyond(self.front.program, self.layout, world, p.holds.__name__)
-                if beyond:
-                    return set()
-                read |= own
+        for name in (name for p in self.properties if p.of == STEP for name in asked_of(p)):
+            self.front.function(name)
+            beyond, own = looks_beyond(self.front.program, self.layout, world, name)
+            if beyond:
+                return set()
+            read |= own
         cases = footprints(program, self.layout, world)
         return free_cases(footprints(program, self.layout, world, own=True), cases, read, world)
 

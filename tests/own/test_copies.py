@@ -16,6 +16,7 @@ from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.copies import copy_of
+from tests.second.reference import world_of
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
@@ -202,6 +203,44 @@ def test_a_feature_that_a_file_can_not_have_is_one_sentence(argument: str, said:
     assert f"own_down.py:{len(text.splitlines())}" in done.output
 
 
+@pytest.mark.parametrize(
+    ("hook", "budget"),
+    [
+        ("is_down(s: State, p: Node) -> bool", "crashes"),
+        ("timer_armed(s: State, p: Node, timer: int) -> bool", "timeouts"),
+        ("may_abcast(s: State, p: Node) -> bool", "crashes"),
+        ("starts_at_once(s: State, p: Node) -> bool", "crashes"),
+    ],
+)
+def test_a_hook_that_is_asked_something_looks_and_changes_nothing(hook: str, budget: str, tmp_path: Path) -> None:
+    """The explorer that is compiled asks it of the state itself, and would keep what it writes."""
+    text = OWN_DOWN.format(field="stored").replace("def is_down(", "def is_so(")
+    text = text.replace("@action", f"def {hook}:\n    s.done[p] = 1\n    return s.where[p] == DOWN\n\n\n@action")
+    path = tmp_path / "own_down.py"
+    path.write_text(text.replace('"crashes": 1', f'"{budget}": 1').replace("nodes=2", "nodes=2, transactions=True"))
+    done = CliRunner().invoke(main, ["--protocol", str(path)])
+    assert done.exit_code == 2, done.output
+    assert "done" in done.output
+    name = hook.partition("(")[0]
+    path.write_text(path.read_text().replace(f"def {name}(", "def writes(").replace("nodes=2", "nodes=2, variants=[V]"))
+    with_variant = path.read_text().replace(
+        "PROTOCOL =", f'V = Variant("v", "it writes", {{"{name}": writes}})\n\nPROTOCOL ='
+    )
+    path.write_text(with_variant.replace("import Bool", "import Variant, Bool"))
+    done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "v"])
+    assert done.exit_code == 2, done.output
+
+
+def test_whether_a_process_starts_at_once_is_not_asked_of_what_keeps_who_is_down(tmp_path: Path) -> None:
+    """It would be left out without a word."""
+    path = tmp_path / "own_down.py"
+    more = "def starts_at_once(s: State, p: Node) -> bool:\n    return True\n\n\n@action"
+    path.write_text(OWN_DOWN.format(field="stored").replace("@action", more))
+    done = CliRunner().invoke(main, ["--protocol", str(path)])
+    assert done.exit_code == 2, done.output
+    assert "starts_at_once is not asked where is_down is a function of the file" in " ".join(done.output.split())
+
+
 def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path) -> None:
     """The field that the world keeps, and what the variant says, could differ."""
     text = OWN_DOWN.format(field="stored").replace("def is_down(", "def nobody_is_down(")
@@ -265,3 +304,16 @@ def test_replicas_are_judged_by_the_papers_and_by_their_own_file(tmp_path: Path)
     simulated = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
     assert simulated["nobody-is-established"] == "violated"
     assert "integrity" in simulated
+
+
+@pytest.mark.parametrize("flight", ["6", "(5, 7)"])
+def test_room_over_connections_is_what_the_explorer_has(flight: str, tmp_path: Path) -> None:
+    """Of a channel either way, and of a history, where a copy is accepted again (B1, C2)."""
+    budgets = f'budgets={{"duplicates": 2}}, epochs=lambda size: 3, flight=lambda size: {flight}'
+    path = Path(copy_of("zab", tmp_path))
+    path.write_text(path.read_text().replace("bounded_by_world=True", budgets))
+    found = Model(Configuration(str(path), nodes=2, txns=1))
+    world = world_of({"protocol": str(path), "nodes": 2, "sizes": {"txns": 1}})
+    (history,) = (f.kind.capacity for f in found.parts.fields if f.name == "history")
+    assert (found.channels, history) == ((world.model.up, world.model.down), world.model.size.log)
+    assert history == 3

@@ -12,8 +12,10 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
+from zabspec.authoring.reading import HOOKS
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.priority import ORDERING
 
 TEXT = '''"""One may lead."""
 
@@ -161,3 +163,51 @@ def test_what_a_function_from_beside_calls_is_imported_too(tmp_path: Path) -> No
     path = written(tmp_path, "", "from rules import may_abcast\n\n\n", rules=rules)
     assert "may_abcast calls may_time_out" in (said := refused(path))
     assert "does not import: import it there too" in said
+
+
+DISK = '''"""A process notes that it came back."""
+
+from __future__ import annotations
+
+from zabcheck.language import Int, Node, State, action, declare, force, on_disk, stored
+
+
+def state(size):
+    return [on_disk("disk", Int(0, 2), "written"), stored("noted", Int(0, 3), "how often it came back")]
+
+
+@action(budget="deeds")
+def act(s: State, p: Node) -> None:
+    s.disk[p] = 1
+
+
+def on_recovery(s: State, p: Node) -> None:
+    NAME(s, pPASSED)
+
+
+def NAME(s: State, p: NodeTAKEN) -> None:
+    s.noted[p] = min(s.noted[p] + 1, 3)
+
+
+PROTOCOL = declare(__name__, state=state, budgets={"power_losses": 1, "deeds": 1}, nodes=2)
+'''
+
+
+@pytest.mark.slow(seconds=8)
+def test_a_helper_takes_the_place_of_nothing_that_the_world_has(tmp_path: Path) -> None:
+    """Its world calls functions of its own by names that a text may have too."""
+    found = {}
+    for name in ("note", "came_back", "its_turn_in", "end_inside", "lose_power", "lose"):
+        path = tmp_path / f"{name}.py"
+        passed, taken = (", 0", ", kept: int") if name == "lose_power" else ("", "")
+        path.write_text(DISK.replace("NAME", name).replace("PASSED", passed).replace("TAKEN", taken))
+        found[name] = levels_of(str(path))
+    assert found == dict.fromkeys(found, found["note"])
+
+
+def test_hooks_are_what_a_text_is_told_that_it_may_say() -> None:
+    """docs/semantics.md, section 3.2: all others are names like any other."""
+    told = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text()
+    part = told[told.index("### 3.2") : told.index("## 4.")]
+    table = {n for n in HOOKS if f"`{n}(" in part}
+    assert HOOKS - table - ORDERING <= {"is_down", "recovering"}

@@ -67,7 +67,8 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     if declaration.transactions:
         size.with_epochs(sizes.get("max_epoch") or declaration.epochs(size))
     channel = sizes.get("channel") or (declaration.flight(size) if declaration.flight else 32)
-    size.log = 2 * size.txns
+    up, down = channel if isinstance(channel, tuple) else (channel, channel)
+    size.log = 2 * size.txns if declaration.world == "datagrams" else size.txns + amounts["duplicates"]
     types = bind_types(declaration, program, size)
     messages = MessageUnion(flat(declaration.messages(size)))
     bind_messages(messages, program)
@@ -80,8 +81,8 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         network=networks.index(network),
         amounts=amounts,
         own=[b for b in declared if b not in WORLD_BUDGETS[declaration.world]],
-        up=channel,
-        down=channel,
+        up=up,
+        down=down,
         unforced=sizes.get("unforced", declaration.unforced),
         transactions=declaration.transactions,
         elects=tuple(declaration.elects),

@@ -47,7 +47,6 @@ from zabspec.language.schema import Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.properties import ProgressProperty, Property
 from zabspec.worlds import actor
-from zabspec.worlds.priority import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 
 __all__ = ["ProtocolSource", "read_source"]
@@ -74,6 +73,19 @@ WRITTEN = frozenset(
         "spend_election",
         "on_act_every",
         "on_change_every",
+        # of failures within steps and disks (`worlds/crash_within.py`, `worlds/storage.py`)
+        "begin_inside",
+        "breaks_off",
+        "came_back",
+        "end_inside",
+        "fill_power_losses",
+        "its_turn_in",
+        "lose_power",
+        "may_fail",
+        "may_fail_acting",
+        "may_fail_electing",
+        "may_fail_inside",
+        "may_fail_inside_with",
     }
 )
 HOOKS = (
@@ -85,7 +97,8 @@ HOOKS = (
     - WRITTEN
 )
 # Hooks that look, and write nothing.
-LOOKING = ORDERING | {"may_receive", "may_vote", "receivable", "recovering", "may_time_out", "starts_at_once"}
+LOOKING = frozenset(n for n in HOOKS if vars(actor)[n].__annotations__["return"] != "None")
+NOT_ASKED = "starts_at_once is not asked where is_down is a function of the file: on_crash says how a process is then"
 # Hooks that are of the world: they may look at every process, as no handler does.
 OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
@@ -565,6 +578,8 @@ class _Reader:
                 if stood not in self.functions and stood not in HOOKS:
                     raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
                 claim = getattr(self.functions.get(stood), "claim", None)
+                if stood == "starts_at_once" and "is_down" in self.functions:
+                    raise self.fail(function, f"{what}: {NOT_ASKED}")
                 if stood == "is_down" and stood not in self.functions:
                     raise self.fail(function, f"{what}: there is no function is_down: the world keeps who is down")
                 if claim is not None:
@@ -656,13 +671,16 @@ class _Reader:
         self.check_claims(claims)
         self.check_goals(goals)
         self.check_starts(starts)
+        if {"is_down", "starts_at_once"} <= self.functions.keys():
+            raise self.fail(self.functions["starts_at_once"], NOT_ASKED)
         steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
         judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals)]
         for f in (*marked.receipts.values(), *steps, *judging, *observations, *starts):
             self.check_itself(f)
         roots = self.acting(marked)
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
-        looks += [f for n, f in self.functions.items() if n in LOOKING | OVERSEEING]
+        looks += [f for n, f in self.functions.items() if n in LOOKING]
+        looks += [f for n, functions in self.instead.items() if n in LOOKING for f in functions]
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
             (self.reached(roots), may_write),

@@ -1,5 +1,5 @@
-"""At which end of a connection a message is received follows from where it is sent, not from what it says of itself:
-what is left out by a reduction rests on it."""
+"""What a reduced search rests on in texts of somebody's own: at which end of a connection a message is received follows
+from where it is sent, not from what it says of itself; and a witness that errs is part of the answer."""
 
 from __future__ import annotations
 
@@ -180,3 +180,112 @@ def test_what_released_protocols_say_of_their_messages_is_so() -> None:
         assert "" not in found
         assert {kind: {"a leader": "leader", "a follower": "follower"}[end] for kind, (end,) in found.items()} == said
         assert PROTOCOLS[name].text.sent_to == {}
+
+
+ERRS = '''"""A witness that errs in a state that a reduced search would leave out."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, NODE, Int, Bool, Message, MessageName, Node, NodeId, OneOf, State, connect, declare, disconnect,
+    ghost, observation, receives, safety, send_to_leader, volatile, stored,
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+HELLO = MessageName("HELLO")
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        stored("gone", Bool(), "it has given up"),
+        ghost("gave_up", Bool(), "somebody has given up"),
+        ghost("times", Int(0, 9), "how often"),
+        ghost("heard_since", Bool(), "a leader has heard somebody since"),
+    ]
+
+
+def messages(size):
+    return [Message("HELLO", {})]
+
+
+def oracle_may_name(s: State, p: Node, l: Node) -> bool:
+    return not s.gone[l]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.leader[p] = l
+    s.role[p] = LEADING if l == p else FOLLOWING
+    connect(s, p, l)
+    send_to_leader(s, p, HELLO())
+
+
+@observation
+def give_up(s: State, p: Node) -> None:
+    s.gave_up = True
+
+
+@observation
+def heard(s: State, l: Node) -> None:
+    if s.gave_up:
+        s.heard_since = True
+        s.times = min(s.times + 1, 9)
+
+
+@receives
+def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
+    heard(s, l)
+
+
+def on_leader_lost(s: State, f: Node) -> None:
+    look(s, f)
+
+
+def on_timeout(s: State, p: Node) -> None:
+    if s.role[p] == LEADING:
+        give_up(s, p)
+    s.gone[p] = True
+    look(s, p)
+
+
+def look(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.role[p] = LOOKING
+    s.leader[p] = NOBODY
+
+
+def tested(s: State) -> bool:
+    """It errs."""
+    left = 1
+    if s.heard_since:
+        for p in range(s.NODES):
+            if s.role[p] == FOLLOWING and s.leader[p] != NOBODY:
+                if s.gone[s.leader[p]]:
+                    left = 0
+    return 6 // left > 3 and s.times > 1
+
+
+@safety(witness=tested)
+def heard_after(s: State) -> bool:
+    """Heard since, since somebody gave up."""
+    return s.gave_up or not s.heard_since
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+)
+'''
+
+
+@pytest.mark.slow(seconds=5)
+def test_a_reduced_search_leaves_out_no_state_in_which_a_witness_errs(tmp_path: Path) -> None:
+    path = tmp_path / "errs.py"
+    path.write_text(ERRS)
+    model = Model(Configuration(str(path), **BUDGETS))  # type: ignore[arg-type]
+    judged = [p for p in properties_of(str(path)) if p.name == "heard-after"]
+    code = Compiled.of(model, judged, True)[0]
+    full = Explorer(code, 1).run(NO_LIMITS, True)
+    ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    assert [*full.violations] == [*ample.violations] == ["no-runtime-error"]
+    assert not conclusive(ample)
