@@ -231,7 +231,7 @@ def test_a_hook_that_is_asked_something_looks_and_changes_nothing(hook: str, bud
     assert done.exit_code == 2, done.output
 
 
-def test_whether_a_process_starts_at_once_is_not_asked_of_what_keeps_who_is_down(tmp_path: Path) -> None:
+def test_starting_at_once_is_not_asked_of_who_keeps_who_is_down(tmp_path: Path) -> None:
     """It would be left out without a word."""
     path = tmp_path / "own_down.py"
     more = "def starts_at_once(s: State, p: Node) -> bool:\n    return True\n\n\n@action"
