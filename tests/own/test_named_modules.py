@@ -211,3 +211,73 @@ def test_hooks_are_what_a_text_is_told_that_it_may_say() -> None:
     part = told[told.index("### 3.2") : told.index("## 4.")]
     table = {n for n in HOOKS if f"`{n}(" in part}
     assert HOOKS - table - ORDERING <= {"is_down", "recovering"}
+
+
+BASE = '''"""Rules of a module beside the file."""
+
+from __future__ import annotations
+
+from zabcheck.language import Node, State
+
+
+def amount(s: State, p: Node) -> int:
+    return 1
+
+
+def adds(s: State, p: Node) -> None:
+    s.level[p] = min(3, s.level[p] + amount(s, p))
+
+
+def adds_twice(s: State, p: Node) -> None:
+    s.level[p] = min(3, s.level[p] + amount(s, p) + amount(s, p))
+
+
+def two(s: State, p: Node) -> int:
+    return 2
+'''
+MAIN = '''"""A variant stands in for what another variant calls."""
+
+from __future__ import annotations
+
+from rules_beside import adds, adds_twice, amount, two
+from zabcheck.language import Int, Node, State, Variant, action, declare, safety, stored
+
+
+def state(size):
+    return [stored("level", Int(0, 3), "")]
+
+
+@action(budget="acts")
+def act(s: State, p: Node) -> None:
+    adds(s, p)
+
+
+def any_state(s: State) -> bool:
+    """Any state."""
+    return True
+
+
+@safety(witness=any_state)
+def below_four(s: State) -> bool:
+    """No level is 3 (four is twice two, cut at three)."""
+    for p in range(s.NODES):
+        if s.level[p] == 3:
+            return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1}, variants=[
+    Variant("twice", "adds two times", {"adds": adds_twice}), Variant("double", "adds two", {"amount": two}),
+])
+'''
+
+
+@pytest.mark.parametrize(("variant", "code"), [("", 0), ("twice", 0), ("double", 0), ("twice,double", 1)])
+def test_a_variant_stands_in_for_what_another_calls(variant: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "rules_beside.py").write_text(BASE)
+    path = tmp_path / "main_file.py"
+    path.write_text(MAIN)
+    words = ["--protocol", str(path), "--no-trace", *(["--variant", variant] if variant else [])]
+    for engine in ("compiled", "interpret"):
+        done = CliRunner().invoke(main, [*words, "--engine", engine])
+        assert done.exit_code == code, done.output

@@ -527,6 +527,7 @@ class _Reader:
         given = self.declared.variants
         if isinstance(given, str):
             given = tuple(self.named(given).VARIANTS.values())
+        self.stood = {stood for v in given if isinstance(v, Variant) for stood in v.overrides}
         out: dict[str, Variant] = {}
         for variant in given:
             if not isinstance(variant, Variant):
@@ -546,6 +547,8 @@ class _Reader:
         world, calls its functions."""
         if not isinstance(function, FunctionType) or function.__globals__ is vars(self.module):
             return function
+        if self.beside(function):  # of the same text: another variant may stand in for what it calls
+            return function
         given = function.__globals__
         if id(given) not in self.elsewhere:
             made = dict(given)
@@ -553,6 +556,8 @@ class _Reader:
             for name, value in given.items():
                 helper = isinstance(value, FunctionType) and value.__module__ == function.__module__
                 if name.startswith("__") or not (helper or isinstance(value, (int, MessageName))):
+                    continue
+                if name in self.stood:  # some variant stands in for it, wherever it is called
                     continue
                 keys[name] = f"{name}__elsewhere_{len(self.elsewhere)}"
                 made[name] = copied(value, made) if helper else value
