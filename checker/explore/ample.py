@@ -203,12 +203,13 @@ class Narrowing(Reducing):
     def also_text(self) -> str:
         own = self.conventions.own
         self.front.function(own)
-        reads = self.front.program.reads[own]
+        reads, free = self.front.program.reads[own], self.free()
+        self.leaves_out_states = bool(free) or forgets(self.layout, self.properties)
         return "\n\n\n".join(
             (
                 super().also_text(),
                 f"def is_ample(s: State, p: int) -> bool:\n    return {own}(s, p)",
-                free_text(self.layout, self.free(), self.conventions),
+                free_text(self.layout, free, self.conventions),
                 changed_text(self.layout, "visible_changed", self.read_of_states),
                 changed_text(self.layout, "ample_changed", reads),
             )
@@ -216,6 +217,9 @@ class Narrowing(Reducing):
 
     def also_key(self) -> tuple[object, ...]:
         return ("ample sets", *super().also_key())
+
+    def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
+        return {**super().also_facts(typed), "leaves_out_states": self.leaves_out_states}
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -239,7 +243,7 @@ class AmpleExplorer(ReducedExplorer):
         """As without reduction, but that nothing is told of what is broken but its name, and no level is kept."""
         assert keeper is None
         result = super().run(limits, keep_going, progress)
-        result.narrowed = True
+        result.narrowed = self.code.code.facts["leaves_out_states"]
         return result
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:

@@ -29,6 +29,7 @@ from checker.explore.reduction import MOST_CASES, NEVER
 from checker.explore.result import Exploration, Limits
 from checker.requests import restart as command
 from invariants import properties_of
+from tests.copies import copy_of
 from zabspec.language.footprints import Case, Touch
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
@@ -310,6 +311,46 @@ def test_a_step_that_leaves_as_much_to_do_is_not_enough(monkeypatch: pytest.Monk
     full, less = both(replace(CRASHES, variant="circle"))
     agree(full, less)
     assert full.violations
+
+
+FALLS = "after.promised_epoch[p] < before.promised_epoch[p]"
+STEPS = '''
+from zabcheck.language import safety
+
+
+def a_step_is_there(before: State, event: State, after: State) -> bool:
+    """Any step."""
+    return True
+
+
+@safety(witness=a_step_is_there, over="step")
+def nobody_unpromises(before: State, event: State, after: State) -> bool:
+    """Nobody promises less than before."""
+    {every}
+    return True
+'''
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize(
+    ("every", "narrowed"),
+    [
+        (f"p = event.event_process\n    if {FALLS}:\n        return False", True),
+        (f"for p in range(after.NODES):\n        if {FALLS}:\n            return False", False),
+    ],
+)
+def test_a_search_is_called_narrowed_only_if_it_may_leave_out_states(
+    every: str, narrowed: bool, tmp_path: Path
+) -> None:
+    """Where a property of steps looks at every process no step is free: all states are visited, and that is said."""
+    copied = copy_of("zab", tmp_path, STEPS.format(every=every))
+    model = Model(Configuration(copied, nodes=3, txns=1, timeouts=1, crashes=1, losses=0))
+    judged = model.protocol.claims
+    full = Explorer(Compiled.of(model, judged, True)[0], 1).run(Limits())
+    less = AmpleExplorer(Narrowing(model, judged, True), 1).run(Limits())
+    assert (less.reduced, less.narrowed) == (True, narrowed)
+    assert (less.distinct < full.distinct) == narrowed
+    assert narrowed or less.levels == full.levels
 
 
 # --- what is derived -------------------------------------------------------------------------------
