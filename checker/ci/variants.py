@@ -61,7 +61,7 @@ class Shown:
 
     @property
     def depth(self) -> int:
-        """The length of the shortest counterexample; 0: there is none."""
+        """Return the length of the shortest counterexample, or 0."""
         return min(self.breaks.values(), default=0)
 
     @property

@@ -20,7 +20,7 @@ def variants(protocol: str | None) -> int:
     rows = []
     for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
         module = chosen.declared.module
-        entries = shown(known[module]) if module in known else {}  # of a text of somebody's own nothing is expected
+        entries = shown(known[module]) if module in known else {}  # nothing is on record of user protocols
         for name, v in chosen.variants.items():
             there = entries.get(name)
             beside, given = (there.beside, there.within) if there is not None else ((), {})

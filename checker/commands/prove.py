@@ -84,6 +84,6 @@ def broken(request: ProveRequest, found: Broken, as_json: bool) -> int:
 
 
 def show(status: StatusLine, what: str) -> None:
-    """Show what z3 is asked, once it takes long."""
+    """Show the current query once it takes long."""
     if status.due():
         status.show(f"{time.perf_counter() - status.started:.0f} s: {what}")

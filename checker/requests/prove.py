@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProveRequest", "answer"]
 
-# Called with what z3 is asked next.
+# Called with the next query.
 Progress = Callable[[str], None]
 
 

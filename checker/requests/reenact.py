@@ -96,7 +96,7 @@ class ReenactRequest(ServersRequest):
         """Return the trace.
 
         Raises:
-            RequestError: there is none, or it has no such step as is left out.
+            RequestError: there is no such trace, or it has no step of the number to leave out.
             NoVerdict: the protocol has the row's run no more.
         """
         path = Path(self.trace)
@@ -198,7 +198,7 @@ def of_row(name: str) -> Trace:
     """Return the run of a row of the track record.
 
     Raises:
-        RequestError: there is none.
+        RequestError: there is no such row.
         NoVerdict: the protocol has it no more.
     """
     from checker.zookeeper.runs import RUNS, trace_of_row

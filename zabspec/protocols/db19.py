@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Record, Role, Seq
+from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Txn, Zxid, forget, step
 from zabspec.protocols.election import (
     LookForLeader,
@@ -27,6 +27,7 @@ from zabspec.protocols.election import (
     on_look_for_leader,
     on_vote,
     own_vote,
+    types,
     zxid_less,
 )
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, send
@@ -44,11 +45,6 @@ Commit = MessageName("Commit")
 
 
 # --- the state of a node, and what it sends ------------------------------------------------------
-
-
-def types(size: Size) -> dict[str, Record]:
-    """A zxid, which the lab has by itself."""
-    return {"Zxid": Record("Zxid", {"epoch": size.epoch, "counter": size.count})}
 
 
 def state(size: Size) -> tuple[Field, ...]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from zabspec import zab
 from zabspec.authoring.declaration import Size
-from zabspec.language import NODE, Field, Message, NodeId, Record, Role
+from zabspec.language import NODE, Field, Message, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State, Zxid
 from zabspec.protocols.election import (
     LookForLeader,
@@ -20,15 +20,11 @@ from zabspec.protocols.election import (
     forget_votes,
     on_look_for_leader,
     on_vote,
+    types,
 )
 from zabspec.zab import ELECTION, last
 
 __all__ = ["PROTOCOL"]
-
-
-def types(size: Size) -> dict[str, Record]:
-    """A zxid, as votes have it."""
-    return {"Zxid": Record("Zxid", {"epoch": size.epoch, "counter": size.count})}
 
 
 def state(size: Size) -> tuple[Field, ...]:

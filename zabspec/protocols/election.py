@@ -8,12 +8,18 @@ leaves open: a better vote makes a process adopt the voter, and votes carry the 
 
 from __future__ import annotations
 
+from zabspec.authoring.declaration import Size
 from zabspec.language import NODE, Field, Message, NodeId, Record, Role
 from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Zxid, step
 from zabspec.worlds.actor import ELECTION_TIMER, arm_timer, send
 
 LookForLeader = MessageName("LookForLeader")
 Vote = MessageName("Vote")
+
+
+def types(size: Size) -> dict[str, Record]:
+    """A zxid, as votes have it."""
+    return {"Zxid": Record("Zxid", {"epoch": size.epoch, "counter": size.count})}
 
 
 def election_fields(nodes: int, zxid: Record) -> tuple[Field, ...]:
