@@ -3,6 +3,7 @@ kept apart from what the world calls its own."""
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -281,3 +282,63 @@ def test_a_variant_stands_in_for_what_another_calls(variant: str, code: int, tmp
     for engine in ("compiled", "interpret"):
         done = CliRunner().invoke(main, [*words, "--engine", engine])
         assert done.exit_code == code, done.output
+
+
+PACKAGED = '''"""A level."""
+
+from __future__ import annotations
+
+from zabcheck.language import Int, Node, State, action, declare, safety, stored
+
+LEVEL = 1
+
+
+def state(size):
+    return [stored("level", Int(0, 9), "")]
+
+
+@action(budget="acts")
+def act(s: State, p: Node) -> None:
+    s.level[p] = LEVEL
+
+
+def any_state(s: State) -> bool:
+    """Any state."""
+    return True
+
+
+@safety(witness=any_state)
+def low(s: State) -> bool:
+    """No level is above 1."""
+    for p in range(s.NODES):
+        if s.level[p] > 1:
+            return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1})
+'''
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_module_of_a_package_is_what_its_file_says_now(
+    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A constant that was edited was explored as it had been, in a process that had read or imported the module: no
+    function's text differs then, and that alone was refused."""
+    package = f"edited_{imported}".lower()
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("")
+    path = tmp_path / package / "proto.py"
+    path.write_text(PACKAGED)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["--protocol", f"{package}.proto", "--no-trace"]
+    if imported:
+        importlib.import_module(f"{package}.proto")
+    else:
+        assert CliRunner().invoke(main, words).exit_code == 0
+    path.write_text(PACKAGED.replace("LEVEL = 1", "LEVEL = 2"))
+    for engine in ("compiled", "interpret"):
+        done = CliRunner().invoke(main, [*words, "--engine", engine])
+        assert done.exit_code == 1, done.output

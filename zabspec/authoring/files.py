@@ -199,6 +199,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
     """A module of a package, with those of the package that are there."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise ProtocolError(f"there is no module {name}")
+    forget_loaded(name)
     try:
         sys.path.insert(0, os.getcwd())
         with _AsWritten(os.getcwd()):
@@ -225,6 +226,21 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
         if file.endswith(".py"):
             check_texts(file, ast.parse(read_bytes(file, LARGEST_SOURCE), file))
     return module, [own, *others], named
+
+
+def forget_loaded(name: str) -> None:
+    """Drop the modules that a protocol of a package is made of, so that Python imports what their files say now: those
+    that it was made of when it was last read, and those in its folder, which a script or notebook may have imported."""
+    first, known, loaded = name.partition(".")[0], last_read(name), sys.modules.get(name)
+    if first in OURS:
+        return
+    files = {file for file, _ in known.files} if known is not None else set()
+    folder = os.path.dirname(getattr(loaded, "__file__", None) or "")
+    for other, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        beside = bool(folder) and os.path.dirname(file) == folder
+        if other.partition(".")[0] == first and file.endswith(".py") and (beside or file in files):
+            del sys.modules[other]
 
 
 def origin_of(name: str) -> str:
