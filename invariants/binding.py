@@ -78,7 +78,7 @@ def bound(model: Model) -> dict[str, Any]:
         LanguageError: a text of somebody's own is outside the language. Python would run it all the same.
     """
     program, names = model.program, full_namespace(model)
-    if not model.protocol.declared.released:
+    if not model.protocol.text.released:
         asked = type(model), model.extension, model.configuration
         made = Written(model.protocol.text, program.schema, program.types, program.handlers, texts_of(names))
         if _in_language.get(asked) != made:  # as it is but for the first of many traces of a text
@@ -131,7 +131,7 @@ def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[
     Raises:
         ConfigError: a property of a text of somebody's own does so.
     """
-    if model.protocol.declared.released:
+    if model.protocol.text.released:
         return
     of_a_step = {f.name for f in model.program.schema.fields if f.role is Role.SCRATCH}
     for p in properties:

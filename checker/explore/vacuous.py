@@ -15,7 +15,7 @@ __all__ = ["vacuous"]
 
 def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
     """Return the properties that can never be False, each with its line; only those of user protocols are examined."""
-    if model.protocol.declared.released:
+    if model.protocol.text.released:
         return {}
     program = model.program
     front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)

@@ -98,7 +98,7 @@ class ModelRequest(Request):
         for name in self.variant.replace("+", ",").split(",") if self.variant else ():
             if name.strip() not in protocol.variants:
                 whose = "" if protocol.name == ModelRequest.protocol else f" of {protocol.name}"
-                listed = "" if protocol.declared.released else f" --protocol {protocol.name}"
+                listed = "" if protocol.text.released else f" --protocol {protocol.name}"
                 hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
                 raise RequestError(f"there is no variant {name!r}{whose}{hint}")
 

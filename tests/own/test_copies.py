@@ -317,3 +317,39 @@ def test_room_over_connections_is_what_the_explorer_has(flight: str, tmp_path: P
     (history,) = (f.kind.capacity for f in found.parts.fields if f.name == "history")
     assert (found.channels, history) == ((world.model.up, world.model.down), world.model.size.log)
     assert history == 3
+
+
+OUTSIDE = """
+from zabcheck.language import safety
+
+
+def anything(s: State) -> bool:
+    \"\"\"Any state.\"\"\"
+    return True
+
+
+@safety(witness=anything)
+def sums(s: State) -> bool:
+    \"\"\"Nobody's role is below none (it is outside the language).\"\"\"
+    return sum([s.role[p] for p in range(s.NODES)]) >= 0
+
+
+def nothing_calls_this(s: State) -> int:
+    return 1
+"""
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_a_file_that_says_it_is_released_is_checked_as_every_other(engine: str, tmp_path: Path) -> None:
+    """That it need not be checked is believed of this project's own modules alone."""
+    copied = copy_of("zab", tmp_path, OUTSIDE)
+    assert "released=True" in Path(copied).read_text()
+    flags = ("--nodes", "2", "--txns", "1", "--depth", "2", "--no-trace", "--no-symmetry", "--engine", engine)
+    done = CliRunner().invoke(main, ["--protocol", copied, *flags])
+    assert done.exit_code == 2, done.output
+    assert "zab_copy.py:" in done.output
+    Path(copied).write_text(Path(copied).read_text().replace("sum([s.role[p] for p in range(s.NODES)]) >= 0", "True"))
+    done = CliRunner().invoke(main, ["--protocol", copied, *flags])
+    assert "nothing_calls_this" in done.output
+    done = CliRunner().invoke(main, ["--protocol", copied, "--variant", "none-such"])
+    assert f"`zabcheck variants --protocol {copied}`" in " ".join(done.output.split())

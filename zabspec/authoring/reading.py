@@ -168,6 +168,8 @@ class ProtocolSource:
         oracle: the modules that stand in its world's place: whom a leader oracle may name.
         sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
             messages say so.
+        released: it is of this project and changes with releases of zabcheck only: tests have checked it, no run does
+            again. A file that declares so is believed nothing.
     """
 
     name: str
@@ -191,6 +193,7 @@ class ProtocolSource:
     keeps_down: bool = False
     sent_to: Mapping[str, frozenset[str]] = field(default_factory=dict)
     oracle: tuple[ModuleType, ...] = ()
+    released: bool = False
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -328,11 +331,6 @@ class ProtocolSource:
         return found[0], found[-1]
 
     @property
-    def released(self) -> bool:
-        """Whether its source changes with releases of zabcheck only: tests have checked it, and its digest is empty."""
-        return not self.digest
-
-    @property
     def judged_by_event(self) -> bool:
         """Whether a simulated run is judged after each event. What the papers say of replicas changes only where
         something is observed, or a history changes."""
@@ -437,7 +435,7 @@ def check_released(name: str) -> ProtocolSource:
     """
     found = _Reader(name, read_file(name), checked=True).text()
     usual = dict.fromkeys(BUDGETS, 1)
-    replace(found, digest="checked").parts(Size(3, 2, 2, 4, budgets=usual))
+    replace(found, released=False).parts(Size(3, 2, 2, 4, budgets=usual))
     return found
 
 
@@ -626,7 +624,7 @@ class _Reader:
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
             self.variants, "is_down" in self.functions,
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
-            tuple(self.named(name) for name in (self.declared.oracle,) if name),
+            tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released,
         )  # fmt: skip
 
     def mark_apart(self, apart: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ def unused(model: Model) -> list[str]:
     """The messages of a protocol that nothing sends and the functions of its own file that take a state and that
     nothing calls, each with its line; none, of a protocol of this project."""
     text = model.protocol.text
-    if text.declared.released:
+    if text.released:
         return []
     own = {n: f for n, f in vars(text.module).items() if isinstance(f, FunctionType) and not is_ours(f)}
     world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]

@@ -155,7 +155,7 @@ class Protocol:
         given, repairs = ([n.strip() for n in text.replace("+", ",").split(",") if n] for text in (variant, repair))
         for name in (*given, *repairs):
             if name not in self.variants:
-                listed = "" if self.declared.released else f" --protocol {self.name}"
+                listed = "" if self.text.released else f" --protocol {self.name}"
                 raise ConfigError(
                     f"there is no variant {name!r} of {self.name}; `zabcheck variants{listed}` lists them"
                 )
@@ -258,7 +258,7 @@ class Protocols(Mapping[str, Protocol]):
             return self.released[name]
         if name in NAMES:
             found = replace(opened(read_source(NAMES[name])), name=name)
-            if found.text.declared.released:
+            if found.text.released:
                 self.released[name] = found
             return found
         if not is_elsewhere(name):
@@ -266,7 +266,7 @@ class Protocols(Mapping[str, Protocol]):
         return opened(read_source(name))
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in NAMES if self[name].declared.released)
+        return (name for name in NAMES if self[name].text.released)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
