@@ -13,12 +13,13 @@ from checker.requests.request import seconds
 from checker.requests.saved import TraceRequest, verified_trace
 
 if TYPE_CHECKING:
+    from checker.explore.result import Limits
     from traces import Trace
     from traces.record.failure import Failure
 
 __all__ = ["MinimiseRequest", "Shortened", "answer"]
 
-MEMORY = 2 << 30  # bytes that the search for a shorter one may take
+MEMORY = 2 << 30  # bytes that the search for a shorter one may take, beside what the process has in use already
 
 # Called with the steps that are left, and the schedules tried; None: the explorer is looking for a shorter one.
 Progress = Callable[[int, int | None], None]
@@ -106,7 +107,6 @@ def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:
     and whether it is known that none is shorter."""
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
-    from checker.explore.result import Limits
     from invariants import properties_of, property_named
     from traces import build_trace
 
@@ -115,7 +115,7 @@ def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:
     prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
     code, _ = Compiled.of(trace.model, [prop], True)
     depth = len(trace.steps) - 1
-    found = Explorer(code, 0).run(Limits(depth, seconds=limit, memory=MEMORY))
+    found = Explorer(code, 0).run(limits(depth, limit))
     if found.violations:
         return build_trace(trace.model, prop, found.violations[prop.name].schedule), True
     whole = not found.stopped and not found.error and (found.complete or found.depth >= depth)
@@ -126,7 +126,6 @@ def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trac
     """Do the same for a run that ends in a run-time error: of the protocol, or of a capacity."""
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
-    from checker.explore.result import Limits
     from invariants import NO_RUNTIME_ERROR, properties_of, property_named
     from traces.record.failure import ENABLED, START
     from traces.record.runner import failing_trace
@@ -137,7 +136,7 @@ def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trac
     judged = [property_named(failure.judged, known)] if failure.judged else []
     code, _ = Compiled.of(trace.model, judged, True)
     depth = len(trace.steps) - (failure.where != ENABLED)  # such an error is met when a state is expanded
-    found = Explorer(code, 0).run(Limits(depth, seconds=limit, memory=MEMORY))
+    found = Explorer(code, 0).run(limits(depth, limit))
     run = found.error_run
     if not failure.widen:
         run = found.violations[NO_RUNTIME_ERROR.name].schedule if found.failed else None
@@ -145,3 +144,11 @@ def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trac
         return failing_trace(trace.model, run, not failure.widen, judged), True
     whole = not found.stopped and (found.complete or found.depth >= depth)
     return trace, whole and not (found.error and run is None)
+
+
+def limits(depth: int, seconds: float) -> Limits:
+    """Return the limits of a search for a shorter one."""
+    from checker.explore.memory import resident_bytes
+    from checker.explore.result import Limits
+
+    return Limits(depth, seconds=seconds, memory=resident_bytes() + MEMORY)

@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.explore import memory
+from checker.requests import minimise as minimise_request
 from invariants import PROPERTIES, property_named
 from tests.replay.wandering import CASES, wandering
 from traces import TraceError, build_trace, read_trace, verify, write_trace
@@ -47,6 +49,15 @@ def test_no_single_step_can_go() -> None:
 def test_what_cannot_be_shortened_stays(tmp_path: Path) -> None:
     trace = minimise(wandering("small-quorum")).trace
     assert minimise(trace).trace.schedule == trace.schedule
+
+
+@pytest.mark.slow(seconds=1)
+def test_what_the_process_has_in_use_already_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_use = memory.resident_bytes
+    monkeypatch.setattr(memory, "resident_bytes", lambda: in_use() + 2 * minimise_request.MEMORY)
+    write_trace(wandering("small-quorum"), tmp_path / "walk.trace.json")
+    found = minimise_request.answer(minimise_request.MinimiseRequest(str(tmp_path / "walk.trace.json"), "", 900.0))
+    assert found.shortest
 
 
 def test_a_witness_is_no_counterexample() -> None:
