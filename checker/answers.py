@@ -1,21 +1,23 @@
-"""What the functions of `zabcheck` give back: answers for a program, a person and a notebook.
+"""What the functions of `zabcheck` give back: results for a program, a person and a notebook.
 
-Each wraps what the command of that name prints, and says it in the same words.
+Each says what the command of that name prints, in the same words.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from checker.report.result import Result, Verdict
+
 if TYPE_CHECKING:
+    from checker.report.induction import InductionReport
+    from checker.report.judged import JudgedTable
+    from checker.report.replayed import ReplayResult
     from checker.report.report import Report
     from checker.report.simulated import Simulation
-    from checker.symbolic.pool import Outcome
     from traces.judging.sentence import Violation
     from traces.judging.totals import Totals
     from traces.record.trace import Step, Trace
@@ -26,56 +28,35 @@ if TYPE_CHECKING:
 __all__ = ["Explored", "Inductive", "Judged", "Replayed", "Simulated", "Verdict"]
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
-SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # what is said of many runs is the first of these
 COLOURS = {HELD: "#1a7f37", VIOLATED: "#cf222e", NO_VERDICT: "#8250df"}
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What is said of one property.
-
-    Attributes:
-        name: the property's, or the clause's.
-        verdict: in the words of the command that was asked.
-        at: the depth, or the tick, of the violation or else of the witness; none: of neither, or not known.
-        why: one sentence; empty: there is nothing to add.
-        trace: the counterexample, where one was made.
-        text: the counterexample as a person reads it.
-    """
-
-    name: str
-    verdict: str
-    at: int | None = None
-    why: str = ""
-    trace: Trace | None = field(default=None, repr=False)
-    text: str = field(default="", repr=False)
-
-
-class Answered(ABC):
+class Answered:
     """What every answer has: a sentence, an exit code, verdicts by name, and how it is shown."""
 
-    @property
-    @abstractmethod
-    def sentence(self) -> str:
-        """The answer in a sentence."""
+    def __init__(self, result: Result) -> None:
+        self._result = result
 
     @property
-    @abstractmethod
+    def sentence(self) -> str:
+        """The answer in a sentence."""
+        return self._result.sentence
+
+    @property
     def exit_code(self) -> int:
         """That of the command: 0 all held, 1 something is violated, 3 no verdict."""
+        return self._result.exit_code
 
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
         """What is said of each property, by its name, in the order of the command's table."""
-        return {v.name: v for v in self.said()}
+        return {v.name: v for v in self._result.said()}
 
-    @abstractmethod
-    def said(self) -> Iterator[Verdict]:
-        """The same, one after another."""
-
-    @abstractmethod
     def text(self) -> str:
         """What the command prints."""
+        from checker.report.formats.terminal import plain_text
+
+        return plain_text(self._result)
 
     @property
     def passed(self) -> bool:
@@ -126,15 +107,8 @@ class Explored(Answered):
     """
 
     def __init__(self, report: Report) -> None:
+        super().__init__(report)
         self.report = report
-
-    @property
-    def sentence(self) -> str:
-        return self.report.sentence
-
-    @property
-    def exit_code(self) -> int:
-        return self.report.exit_code
 
     @property
     def configuration(self) -> Configuration:
@@ -161,20 +135,6 @@ class Explored(Answered):
         """Whether no state is left to look at."""
         return self.report.exploration.complete
 
-    def said(self) -> Iterator[Verdict]:
-        found = self.report.exploration
-        for p in self.report.listed:
-            broken, shown = found.violations.get(p.name), self.report.counterexamples.get(p.name)
-            at = found.witnessed.get(p.name) if broken is None else broken.depth
-            if shown is None:
-                yield Verdict(p.name, self.report.verdict(p), at)
-            else:
-                why = shown.trouble or shown.why
-                yield Verdict(p.name, self.report.verdict(p), at, why, shown.trace, shown.text)
-
-    def text(self) -> str:
-        return self.report.text()
-
     def as_json(self) -> dict[str, Any]:
         """The report of `--json` (`docs/report.md`)."""
         return self.report.as_json()
@@ -188,6 +148,7 @@ class Simulated(Answered):
     """
 
     def __init__(self, answer: Simulation) -> None:
+        super().__init__(answer)
         self.answer = answer
 
     @property
@@ -205,36 +166,10 @@ class Simulated(Answered):
         """The canonical dump."""
         return self.answer.bytes
 
-    @property
-    def sentence(self) -> str:
-        from checker.report.report import plural
-
-        broken = ", ".join(f"{v.name} at tick {v.at}" for v in self.violations.values())
-        judged = len(self.verdicts)
-        if broken:
-            verdict = f"VIOLATED: {broken}"
-        else:
-            verdict = (
-                f"{plural(judged, 'property')} judged, none violated" if judged else "not judged (check=True does)"
-            )
-        return f"{verdict}; {self.answer.summary()}; sha256 {self.sha256}"
-
-    @property
-    def exit_code(self) -> int:
-        return self.answer.code
-
-    def said(self) -> Iterator[Verdict]:
-        from checker.report.simulated import verdict_word
-
-        for v, why in self.answer.verdicts:
-            yield Verdict(v.of.name, verdict_word(v), None if v.held or not v.judged else v.broken_at, why)
-
     def text(self) -> str:
-        from checker.report.simulated import verdict_row
-        from traces.explain.folding import aligned
+        from checker.report.formats.terminal import text_of
 
-        rows = [verdict_row(v, why) for v, why in self.answer.verdicts]
-        table = ["", aligned([("property", "verdict", "why"), *rows], head=True)] if rows else []
+        table = ["", text_of(self.answer.table())] if self.answer.verdicts else []
         return "\n".join([f"sha256 {self.sha256}", self.answer.summary(), *table]) + "\n"
 
 
@@ -246,9 +181,10 @@ class Replayed(Answered):
         played: what the simulator did.
     """
 
-    def __init__(self, trace: Trace, played: Played) -> None:
-        self.trace = trace
-        self.played = played
+    def __init__(self, replayed: ReplayResult) -> None:
+        super().__init__(replayed)
+        self.trace: Trace = replayed.trace
+        self.played: Played = replayed.played
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -260,25 +196,6 @@ class Replayed(Answered):
         """The digest of the canonical dump at the end."""
         return self.played.sha256
 
-    @property
-    def sentence(self) -> str:
-        return self.played.sentence
-
-    @property
-    def exit_code(self) -> int:
-        return HELD  # that it replays; what it breaks was found by whoever made it
-
-    def said(self) -> Iterator[Verdict]:
-        if self.trace.property_name:
-            yield Verdict(self.trace.property_name, "breaks at the last step and not before", len(self.steps))
-        if self.trace.lasso is not None:
-            yield Verdict(self.trace.lasso.goal, "is not reached: " + self.trace.lasso.sentence(len(self.steps)), None)
-
-    def text(self) -> str:
-        from checker.report.replayed import as_text
-
-        return as_text(self.played) + "\n"
-
 
 class Judged(Answered):
     """What judging an event table came to.
@@ -288,47 +205,15 @@ class Judged(Answered):
         asked: the properties that were judged.
     """
 
-    def __init__(self, tally: Totals, asked: Sequence[str], code: int) -> None:
-        self.tally = tally
-        self.asked = tuple(asked)
-        self._code = code
+    def __init__(self, table: JudgedTable) -> None:
+        super().__init__(table)
+        self.tally: Totals = table.totals
+        self.asked = table.judged
 
     @property
     def broken(self) -> Sequence[Violation]:
         """Every violation: the run, the moment, the rows that show it."""
         return tuple(self.tally.violations)
-
-    @property
-    def sentence(self) -> str:
-        runs = "1 run" if self.tally.runs == 1 else f"{self.tally.runs:,} runs"
-        looked_at = f"{runs}, {self.tally.rows:,} events"
-        if self.violations:
-            return f"VIOLATED: {', '.join(self.violations)}; {looked_at}"
-        unsettled = [v.name for v in self.verdicts.values() if v.verdict in ("undecided", "open")]
-        if unsettled:
-            return f"not violated, and not settled: {', '.join(unsettled)}; {looked_at}"
-        held = sum(v.verdict == "held" for v in self.verdicts.values())
-        return f"nothing violated: {held} of {len(self.asked)} properties put to the test and held; {looked_at}"
-
-    @property
-    def exit_code(self) -> int:
-        return self._code
-
-    def said(self) -> Iterator[Verdict]:
-        from traces.judging.totals import COUNTS
-
-        first = {v.property: v for v in reversed(self.tally.violations)}
-        for name in self.asked:
-            runs = {what: self.tally.count(name, what) for what in COUNTS}
-            word = next((what for what in SEVEREST if runs[what]), "premise not reached")
-            counts = ", ".join(f"{what} in {n:,}" for what, n in runs.items() if n)
-            told = f"; first in run {first[name].run}: {first[name].why}" if name in first else ""
-            yield Verdict(name, word, first[name].time if name in first else None, counts + told)
-
-    def text(self) -> str:
-        from checker.report.judged import as_text
-
-        return as_text(self.tally, list(self.asked)) + "\n"
 
 
 class Inductive(Answered):
@@ -338,39 +223,11 @@ class Inductive(Answered):
         outcome: what was found of each clause, and what is taken for granted.
     """
 
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome = outcome
-
-    @property
-    def sentence(self) -> str:
-        from checker.report.induction import answer_of, conclusion
-
-        obstacles = self.outcome.obstacles
-        if obstacles:
-            return f"nothing is proved: {obstacles[0]}"
-        broken = f": {', '.join(self.violations)}" if self.violations else ""
-        return f"{answer_of(self.outcome)[0]}{broken}; {conclusion(self.outcome)}"
-
-    @property
-    def exit_code(self) -> int:
-        from checker.report.induction import answer_of
-
-        return answer_of(self.outcome)[1]
+    def __init__(self, report: InductionReport) -> None:
+        super().__init__(report)
+        self.outcome = report.outcome
 
     @property
     def granted(self) -> Sequence[str]:
         """What every answer takes for granted, a sentence each."""
         return tuple(self.outcome.granted)
-
-    def said(self) -> Iterator[Verdict]:
-        from checker.report.induction import counterexample, verdict_text
-
-        for v in self.outcome.verdicts:
-            shown = "\n".join(counterexample(v)) if v.word == "not inductive" else ""
-            word = v.word if shown else verdict_text(v, self.outcome)
-            yield Verdict(v.clause.name, word, None, " ".join(v.clause.statement.split()), None, shown)
-
-    def text(self) -> str:
-        from checker.report.induction import as_text
-
-        return as_text(self.outcome) + "\n"

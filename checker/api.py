@@ -179,12 +179,13 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
         RequestError: it is no trace, or is not what its schedule does: the first difference.
         NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
     """
+    from checker.report.replayed import ReplayResult
     from checker.requests.replay import ReplayRequest, answer, replayed
 
     with sentences():
         if isinstance(trace, Trace):
-            return Replayed(trace, replayed(trace, "the trace"))
-        return Replayed(*answer(ReplayRequest(fspath(trace))))
+            return Replayed(ReplayResult(trace, replayed(trace, "the trace")))
+        return Replayed(answer(ReplayRequest(fspath(trace))))
 
 
 def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
@@ -201,7 +202,7 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
         request = JudgeRequest(fspath(table), **fields_of(JudgeRequest, options))
         if own_source(Path(table), request.protocol) is not None:
             raise RequestError(f"{fspath(table)} is of a protocol of your own: the command `zabcheck judge` judges it")
-        return Judged(*answer(request))
+        return Judged(answer(request))
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:

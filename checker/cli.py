@@ -17,6 +17,7 @@ import click
 
 from checker.commands.common import HELD, PATH, PROTOCOL_HELP, Commands, at_least, budget_options, seconds, size
 from checker.commands.explore import explore
+from checker.commands.publishing import format_options
 
 __all__ = ["main"]
 
@@ -154,8 +155,7 @@ Examples:
     help="Also ask z3, for so long: is a property inductive, or bounded to how many steps?",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-@click.option("--junit", type=PATH, metavar="FILE", help="Also write a JUnit report.")
-@click.option("--html", type=PATH, metavar="FILE", help="Also write the report as a page, each counterexample drawn.")
+@format_options("explore")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
 @click.version_option(package_name="zabcheck", prog_name="zabcheck")

@@ -10,7 +10,8 @@ from checker.report.promises import promise_text
 
 if TYPE_CHECKING:
     from checker.live.report import LiveReport
-    from checker.report.report import Counterexample, Report
+    from checker.report.report import Report
+    from checker.report.result import Counterexample
     from checker.report.simulated import Simulation
     from traces import Trace
     from traces.judging.simulated import Verdict
@@ -104,7 +105,7 @@ def found_by_exploring(report: Report) -> CheckFindings:
 def found_by_living(report: LiveReport) -> CheckFindings:
     """What asking after goals found: one that is not reached in a run that is fair and replays. Where each goal asked
     after is not reached, nothing that was left out could change that."""
-    from checker.report.report import HOLDS, VIOLATED
+    from checker.report.result import HOLDS, VIOLATED
 
     live, verdicts = report.live, {goal.name: report.verdict(goal) for goal in report.live.goals}
     violated = {name: s.steps for name, s in report.starving.items() if verdicts[name] == VIOLATED}
@@ -132,7 +133,7 @@ def found_by_living(report: LiveReport) -> CheckFindings:
 def found_by_simulating(answer: Simulation, seconds: float) -> CheckFindings:
     """What a simulated run came to. A property that it is not judged by is neither broken nor met."""
     from checker.answers import Simulated
-    from checker.report.report import Counterexample
+    from checker.report.result import Counterexample
 
     verdicts = [v for v, _ in answer.verdicts]
     broken = {v.of.name: Counterexample(why=why) for v, why in answer.verdicts if v.judged and not v.held}

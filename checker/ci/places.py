@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from checker.report.sarif import Place
+from checker.report.result import Place
 
 if TYPE_CHECKING:
     from traces.record.trace import Step, Trace

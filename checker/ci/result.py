@@ -1,30 +1,65 @@
-"""What became of a matrix: one table, one sentence, one exit code."""
+"""What became of a matrix: one table, one sentence, one exit code, and what is wrong where."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation
-from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, UNDECIDED, Outcome
-from checker.report.report import installed_version, plural, some
-from traces.explain.folding import aligned, folded
+from checker.ci.findings import Named
+from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NEW, NOT_RUN, UNDECIDED, Difference, Outcome
+from checker.ci.places import faulty, way_to
+from checker.report.result import (
+    ERROR,
+    FAILURE,
+    SKIPPED,
+    Counterexample,
+    Finding,
+    Part,
+    Place,
+    Result,
+    Rule,
+    Table,
+    Verdict,
+    installed_version,
+    plural,
+    some,
+)
+from checker.report.sources import top_of
+from traces.explain.folding import folded
 
 if TYPE_CHECKING:
     from traces import Trace
 
-__all__ = ["FORMAT", "Result", "traces_of"]
+__all__ = ["FORMAT", "CheckResult", "counterexample", "traces_of"]
 
 FORMAT = 1
 HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
-WORDS = {AS_EXPECTED: "as expected", KNOWN: "as expected", DIFFERS: "differs", UNDECIDED: "no verdict"}
+ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
+# What can be found beside the violation of a property, which is a rule of its own.
+RULES = {
+    "vanished": "A violation that was expected, or known, is no longer there.",
+    "premise lost": "A premise that had to be met is not met: the property is no longer put to the test.",
+    "changed": "What was found is not what was expected: another depth, another number of states.",
+    "no verdict": "Less was looked at than was asked for.",
+}
+HELP_OF_PROPERTIES = (
+    "The result lies at the rule that the variant or the change touches, or at the handler of the last step; its "
+    "related locations are the steps of a shortest run. `zabcheck check --traces DIR` saves the run, `zabcheck export` "
+    "shows it, `zabcheck replay` plays it in the simulator. If it is known, put it into the baseline, with a date."
+)
+HELP_OF_CHECKS = (
+    "The result lies at the check in its file. `zabcheck check --only NAME` runs that check alone. Either the protocol "
+    "is to be mended, or the check no longer says what is to be expected."
+)
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckResult(Result):
     """The outcomes of the checks of a file.
 
     Attributes:
@@ -40,6 +75,8 @@ class Result:
     what: str = "check"
     changed: Mapping[str, Collection[int]] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+
+    kind = "check"
 
     def of(self, *statuses: str) -> list[Outcome]:
         return [o for o in self.outcomes if o.status in statuses]
@@ -89,11 +126,87 @@ class Result:
         """The counterexamples that are worth keeping, each with a name for its file: those to what is new."""
         return [pair for o in self.outcomes for pair in traces_of(o, [d.name for d in o.new if d.depth is not None])]
 
-    def text(self) -> str:
-        """All of it."""
-        parts = [folded(self.sentence, others="  "), aligned([HEAD, *self.rows()], head=True), *self.folded_notes()]
-        parts += ["\n".join(folded(f"warning: {w}", others="  ") for w in self.warnings)] if self.warnings else []
-        return "\n\n".join(parts) + "\n"
+    def parts(self) -> Sequence[Part]:
+        warned = "\n".join(folded(f"warning: {w}", others="  ") for w in self.warnings)
+        return [
+            folded(self.sentence, others="  "),
+            Table(self.rows(), HEAD),
+            *self.folded_notes(),
+            *[warned] * bool(warned),
+        ]
+
+    # --- for test reports and code hosts -------------------------------------------------------------
+
+    def said(self) -> Iterator[Verdict]:
+        """A case for each check: a failure where something differs, an error where there is no verdict."""
+        for o in self.outcomes:
+            says = "; ".join([*(d.says for d in o.new), *o.reasons])
+            runs = "\n\n".join(c.text for c in (counterexample(o, d) for d in o.new) if c is not None and c.text)
+            seconds = o.found.seconds if o.found is not None else 0.0
+            yield Verdict(
+                o.check.name, o.status, None, says, None, runs, o.check.expect.source, statement_of(o.check),
+                ends=ENDS.get(o.status, ""), message=says, seconds=seconds,
+            )  # fmt: skip
+
+    @property
+    def title(self) -> str:
+        return f"zabcheck {self.path}"
+
+    @property
+    def seconds(self) -> float:
+        return sum(v.seconds for v in self.said())
+
+    @property
+    def root(self) -> Path:
+        return top_of(self.path)
+
+    @property
+    def notices(self) -> Sequence[tuple[str, str]]:
+        return [("baseline", says) for says in self.warnings]
+
+    @property
+    def unanswered(self) -> Sequence[str]:
+        return [f"{o.check.name}: {reason}" for o in self.of(UNDECIDED) for reason in o.reasons]
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The properties that were judged, and what else can be found."""
+        judged: dict[str, Named] = {}
+        for o in self.outcomes:
+            judged |= {p.name: p for p in (o.found.properties if o.found is not None else ())}
+        rules = [
+            Rule(p.name, first_sentence(p.statement), f"{p.statement} ({p.source})", HELP_OF_PROPERTIES)
+            for p in judged.values()
+        ]
+        return rules + [Rule(name, says, help=HELP_OF_CHECKS) for name, says in RULES.items()]
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """One for each difference, and one for each check without a verdict."""
+        return [finding for o in self.outcomes for finding in self.findings_of(o)]
+
+    def findings_of(self, o: Outcome) -> Iterator[Finding]:
+        name, here = o.check.name, Place(self.path, o.check.line, named=o.check.name)
+        for d in o.differences:
+            place, way = self.places(o, d, here)
+            c = counterexample(o, d)
+            says = f"{d.says}. {c.why if c is not None else ''}".strip()
+            further = {"check": name, "expected": o.check.expect.source}
+            beside = [replace(here, says="the check")] if place != here else []
+            rule, same = d.name if d.what == NEW else d.what, f"{name}/{d.what}/{d.name}"
+            yield Finding(rule, "error", says, [place], way, same, d.known, further, beside, name, d.what)
+        if o.status == UNDECIDED:
+            says = "; ".join(o.reasons)
+            yield Finding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
+
+    def places(self, o: Outcome, d: Difference, here: Place) -> tuple[Place, list[Place]]:
+        """Where a difference is, and the run that leads there: of a violation the rule that is to blame, or the handler
+        of the last step where none is known; of anything else the check in its file."""
+        c = counterexample(o, d)
+        if c is None or c.trace is None or not c.trace.steps:
+            return here, []
+        way = way_to(c.trace)
+        return faulty(c.trace, self.changed) or replace(way[-1], says=""), way
 
     def as_json(self) -> dict[str, Any]:
         """The same for machines (docs/ci.md)."""
@@ -203,3 +316,12 @@ def traces_of(o: Outcome, names: Iterable[str]) -> list[tuple[str, Trace]]:
 def statement_of(check: Check) -> str:
     """What a check is about, in a sentence."""
     return check.claim or f"{expected(check.expect)}: {check.expect.source}"
+
+
+def counterexample(o: Outcome, d: Difference) -> Counterexample | None:
+    """The counterexample to a difference, if that is a violation."""
+    return o.found.counterexamples.get(d.name) if o.found is not None and d.depth is not None else None
+
+
+def first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0].rstrip(".") + "."

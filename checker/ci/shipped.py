@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
 from checker.ci.judging import NOT_RUN, Outcome
-from checker.ci.result import Result, expected, found, traces_of
+from checker.ci.result import CheckResult, expected, found, traces_of
+from checker.report.result import Part
 from checker.requests.model import near
 from traces.explain.folding import folded
 from zabspec.protocols.registry import NAMES, PROTOCOLS
@@ -180,23 +181,23 @@ def examples() -> Path:
 # --- the answer ------------------------------------------------------------------------------------
 
 
-class GalleryResult(Result):
+class GalleryResult(CheckResult):
     """What became of the entries, told as a gallery: claim and place with each."""
 
-    def text(self) -> str:
+    def parts(self) -> Sequence[Part]:
         run = [o for o in self.outcomes if o.status != NOT_RUN]
         if len(run) == 1:
             return self.one(run[0])
         heavy = {o.check.name for o in self.outcomes if "--all" in " ".join(o.reasons)}
         blocks = [block(o) for o in self.outcomes if o.status != NOT_RUN or o.check.name in heavy]
-        return "\n\n".join([folded(self.sentence, others="  "), *blocks, *self.folded_notes()]) + "\n"
+        return [folded(self.sentence, others="  "), *blocks, *self.folded_notes()]
 
     def runs(self) -> list[tuple[str, Trace]]:
         """Of what was run every counterexample: to be seen is what an entry is for."""
         ran = [o for o in self.outcomes if o.found is not None]
         return [pair for o in ran for pair in traces_of(o, o.found.counterexamples if o.found is not None else ())]
 
-    def one(self, o: Outcome) -> str:
+    def one(self, o: Outcome) -> list[str]:
         """One entry: its story, what was found, and the run that shows it."""
         c = o.check
         parts = [
@@ -208,8 +209,7 @@ class GalleryResult(Result):
         parts += self.folded_notes()
         made = list(o.found.counterexamples.values()) if o.found is not None else []
         parts += [folded(x.why) for x in made if x.why][:1]
-        parts += [x.text.rstrip() for x in made if x.text][:1]
-        return "\n\n".join(parts) + "\n"
+        return parts + [x.text.rstrip() for x in made if x.text][:1]
 
 
 def block(o: Outcome) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import fields
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.audit_logs import judged_logs
+from checker.commands.audit_logs import DRAWN, judged_logs
 from checker.commands.common import (
     HELD,
     INPUT,
@@ -18,16 +18,20 @@ from checker.commands.common import (
     PATH,
     VIOLATED,
     Subcommand,
+    check_writable,
     complain,
     say,
     seconds,
     write_file,
 )
+from checker.commands.publishing import complain_of, files_of, format_options, publish
 from checker.errors import RequestError
-from checker.report.outputs import AuditOutputs
+from checker.report.formats.registry import formats_of
+from checker.report.result import StatedResult
 from checker.requests.audit import AuditRequest, answer, compare
 
 if TYPE_CHECKING:
+    from checker.report.audit import AuditReport
     from traces.zookeeper.audit import Audit
 
 __all__ = ["audit"]
@@ -57,11 +61,9 @@ ANEW = 100  # looks, of which one reads everything again
 @click.option("--master", metavar="URL", help="With --engine spark: where it runs (local[*]).")
 @click.option("--show-data", is_flag=True, help="Show what nodes hold, which is secret otherwise.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON; with --watch a line each time.")
-@click.option("--html", type=PATH, metavar="FILE", help="Also write a page with a timeline of each server.")
+@format_options("audit")
 @click.option("--svg", type=PATH, metavar="FILE", help="With --logs: also draw what they tell.")
 @click.option("--png", type=PATH, metavar="FILE", help="With --logs: the same, rasterised.")
-@click.option("--sarif", type=PATH, metavar="FILE", help="Also write the findings as SARIF.")
-@click.option("--junit", type=PATH, metavar="FILE", help="Also write them as JUnit XML.")
 def audit(servers: tuple[str, ...], **flags: Any) -> int:
     """Audit the data directories of a ZooKeeper ensemble: did it keep ZAB's promises?
 
@@ -70,7 +72,6 @@ def audit(servers: tuple[str, ...], **flags: Any) -> int:
 
     Exit codes: 0 OK, or warnings alone; 1 a violation; 2 the question was wrong; 3 something could not be read.
     """
-    outputs = AuditOutputs(**{f.name: flags[f.name] for f in fields(AuditOutputs)})
     request = AuditRequest(
         servers,
         str(flags["config"] or ""),
@@ -79,55 +80,42 @@ def audit(servers: tuple[str, ...], **flags: Any) -> int:
         flags["master"],
         flags["show_data"],
     )
-    outputs.check()
+    files, as_json = files_of("audit", flags), flags["as_json"]
+    for name in ("svg", "png"):
+        if flags[name] is not None:
+            check_writable(flags[name], f"--{name}")
     watch, logs = flags["watch"], flags["logs"]
     if request.engine == "spark" and (watch is not None or flags["diff"] or logs):
         raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
-    if (outputs.svg or outputs.png) and not logs:
+    if (flags["svg"] or flags["png"]) and not logs:
         raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if logs:
-        for option in ("config", "diff", "watch", "sarif", "junit", "no_digests"):
+        for option in ("config", "diff", "watch", *(name for name in files if name not in DRAWN), "no_digests"):
             if flags[option]:
                 raise click.UsageError(f"--{option.replace('_', '-')} does not go with --logs")
-        return judged_logs([Path(name) for name in servers], outputs)
+        return judged_logs([Path(name) for name in servers], {name: flags[name] for name in DRAWN}, as_json)
     if flags["diff"]:
         found = compare(request)
         code = {"parted": VIOLATED, "unread": NO_VERDICT}.get(found.state, HELD)
-        return say(json.dumps(found.as_json(), indent=1) if outputs.as_json else found.told(), code)
+        return publish(StatedResult("", code, found.as_json(), [found.told()], kind="audit"), as_json)
     if watch is not None:
-        return watched(request, watch, outputs)
-    return publish(request, answer(request), outputs)
+        return watched(request, watch, files, as_json)
+    return publish(report_of(request, answer(request)), as_json, files)
 
 
-def publish(request: AuditRequest, found: Audit, outputs: AuditOutputs) -> int:
-    """Write an audit to every output; return the exit code."""
-    from checker.report import audit as report
+def report_of(request: AuditRequest, found: Audit) -> AuditReport:
+    """Return the report of an audit."""
+    from checker.report.audit import AuditReport
 
-    trouble = write_all(found, outputs)
-    made = report.as_json(found, request=request.as_json()) if outputs.as_json else report.as_text(found)
-    code = say(made, found.code)
-    for problem in trouble:
-        complain(problem)
-    return NO_VERDICT if trouble else code
+    return AuditReport(found, request.as_json())
 
 
-def write_all(found: Audit, outputs: AuditOutputs) -> list[str]:
-    """Write the files; return what went wrong."""
-    from checker.report import audit as report
-    from checker.report.audit_page import as_html
-
-    files = ((outputs.html, as_html), (outputs.sarif, report.as_sarif), (outputs.junit, report.as_junit))
-    return list(filter(None, (write_file(path, write(found)) for path, write in files if path is not None)))
-
-
-def watched(request: AuditRequest, every: float, outputs: AuditOutputs) -> int:
+def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_json: bool) -> int:
     """Audit every so many seconds until interrupted, or until there is a violation; return the exit code.
 
     A JSON line, or a line of text, each time. What was read is not read again but each hundredth time: damage that
     comes to old bytes is found then.
     """
-    from checker.report import audit as report
-
     before: Audit | None = None
     looks = 0
     while True:
@@ -140,10 +128,9 @@ def watched(request: AuditRequest, every: float, outputs: AuditOutputs) -> int:
             complain("a directory is gone, or is being replaced: it is looked for again")
             time.sleep(every)
             continue
-        trouble = write_all(now, outputs)
-        for problem in trouble:
-            complain(problem)
-        code = say(report.as_json(now, True, request.as_json()) if outputs.as_json else news(now, before), now.code)
+        report = report_of(request, now)
+        trouble = complain_of([write_file(files[f], formats_of("audit")[f].render(report)) for f in files])
+        code = say(json.dumps(report.as_json()) if as_json else news(now, before), now.code)
         if trouble or code == NO_VERDICT:
             return NO_VERDICT
         if code == VIOLATED:

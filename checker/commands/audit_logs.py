@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, complain, one_line, say, write_file
-from checker.report.outputs import AuditOutputs
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, one_line, write_file
+from checker.commands.publishing import complain_of, publish
+from checker.report.result import StatedResult
 
 if TYPE_CHECKING:
     from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory
@@ -22,8 +23,11 @@ DRAWN = ("html", "svg", "png")
 TXN = re.compile(r"<(\d+),(\d+)>")
 
 
-def judged_logs(paths: list[Path], outputs: AuditOutputs) -> int:
-    """Read, judge and tell; returns the exit code.
+def judged_logs(paths: list[Path], pictures: Mapping[str, Path | None], as_json: bool) -> int:
+    """Read and judge; return the exit code.
+
+    Args:
+        pictures: by their kind the files that are drawn.
 
     Raises:
         UsageError: a file cannot be read, or no line of any says anything.
@@ -45,21 +49,19 @@ def judged_logs(paths: list[Path], outputs: AuditOutputs) -> int:
         {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]} for b in broken
     ]
     code = VIOLATED if found else HELD if judged or history.rows is None else NO_VERDICT
-    trouble = draw(history, broken, outputs)
-    said = json.dumps(as_json(history, judged, found, code), indent=1) if outputs.as_json else ""
-    code = say(said or as_text(history, judged, found), code)
-    for wrong in trouble:
-        complain(wrong)
-    return NO_VERDICT if trouble else code
+    wrong = draw(history, broken, pictures)
+    text = as_text(history, judged, found)
+    code = publish(StatedResult("", code, content_of(history, judged, found, code), [text]), as_json)
+    return NO_VERDICT if complain_of(wrong) else code
 
 
-def draw(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> list[str]:
+def draw(history: TextHistory, broken: list[Broken], pictures: Mapping[str, Path | None]) -> list[str]:
     """Write the pictures that were asked for; gives back what went wrong.
 
     Raises:
         UsageError: what makes a PNG is not installed.
     """
-    if not any(getattr(outputs, kind) for kind in DRAWN):
+    if not any(pictures.values()):
         return []
     from importlib.metadata import version
 
@@ -69,8 +71,7 @@ def draw(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> l
 
     drawn = picture_of_logs(history, broken, version("zabcheck"))
     out = []
-    for kind in DRAWN:
-        path: Path | None = getattr(outputs, kind)
+    for kind, path in pictures.items():
         if path is None:
             continue
         try:
@@ -78,7 +79,7 @@ def draw(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> l
             out.append(write_file(path, rasterised(data.decode()) if kind == "png" else data))
         except NoRasterizer as missing:
             raise click.UsageError(str(missing)) from None
-    return [problem for problem in out if problem]
+    return out
 
 
 def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
@@ -127,7 +128,7 @@ def step_of(lines: list[LogEvent]) -> str:
     return "f.3.3" if "commit" in kinds else "l.3.1" if "propose" in kinds else ""
 
 
-def as_json(history: TextHistory, judged: dict[str, str], found: list[dict[str, Any]], code: int) -> dict[str, Any]:
+def content_of(history: TextHistory, judged: dict[str, str], found: list[dict[str, Any]], code: int) -> dict[str, Any]:
     return {
         "format": 1,
         "servers": {str(n): files for n, files in history.servers.items()},

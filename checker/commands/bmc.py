@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -10,8 +9,9 @@ from typing import Any
 
 import click
 
-from checker.commands.common import PATH, PROTOCOL_HELP, Subcommand, at_least, budget_options, complain, say, seconds
+from checker.commands.common import PATH, PROTOCOL_HELP, Subcommand, at_least, budget_options, seconds
 from checker.commands.page_option import HTML, check_page, draw
+from checker.commands.publishing import files_of, format_options, publish
 from checker.commands.requested import model_request, trace_of
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -77,6 +77,7 @@ Examples:
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
 @SMT2
 @HTML
+@format_options("bmc")
 def bmc(**flags: Any) -> int:
     """Ask z3 whether some run of at most K steps breaks a property.
 
@@ -85,12 +86,10 @@ def bmc(**flags: Any) -> int:
     started = time.perf_counter()
     request = request_of_flags(**flags)
     check_page(flags["page"], [flags["trace"]])
+    files = files_of("bmc", flags, trace=flags["trace"], html=flags["page"])
     with queries_into(flags["smt2"]), StatusLine() as status:
         report = answer(request, line(status), started)
-    code = say(json.dumps(report.as_json(), indent=1) if flags["as_json"] else report.text(), report.code)
-    found = report.counterexample
-    if found is not None and found.trouble:
-        complain(found.trouble)
+    code, found = publish(report, flags["as_json"], files), report.counterexample
     return max(code, draw(flags["page"], found.trace if found else None))
 
 

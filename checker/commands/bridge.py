@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Any
 
 import click
 
-from checker.commands.common import PATH, Subcommand, at_least, budget_options, complain, say, tell
+from checker.commands.common import PATH, Subcommand, at_least, budget_options
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
+from checker.commands.publishing import files_of, format_options, publish
 from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
 from checker.requests.refine import USUAL, RefineRequest, answer
 from checker.terminal import TerminalWatch
@@ -45,6 +45,7 @@ Examples:
 @SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
+@format_options("refine")
 def bridge(**flags: Any) -> int:
     """Check that every step of zab is a step of abstract ZAB, which `zabcheck prove` proves safe.
 
@@ -57,10 +58,7 @@ def bridge(**flags: Any) -> int:
     budgets = {name: flags[name] for name in USUAL}
     named = {"budgets": budgets, "symmetry": not flags["no_symmetry"], "trace": str(flags["trace"] or "")}
     request = RefineRequest(**(values | named))
+    files = files_of("refine", flags, trace=flags["trace"])
     with queries_into(flags["smt2"], NO_QUERIES):
         report = answer(request, TerminalWatch())
-    code = report.exit_code
-    code = say(json.dumps(report.as_json(), indent=1), code) if flags["as_json"] else tell(report.text(), code)
-    if report.trouble:
-        complain(report.trouble)
-    return code
+    return publish(report, flags["as_json"], files)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +18,20 @@ from checker.commands.common import (
     PATH,
     WRONG,
     Subcommand,
-    complain,
     near,
     say,
     write_file,
 )
+from checker.commands.publishing import complain_of, files_of, format_options, publish
 from checker.ending import say_error
 from checker.errors import RequestError
-from checker.report.outputs import CheckOutputs
 from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:
     from checker.ci.configuration import Check, Matrix
-    from checker.ci.result import Result
+    from checker.ci.result import CheckResult
 
-__all__ = ["check", "file_options", "for_machines", "published", "result_of"]
+__all__ = ["CheckOutputs", "check", "file_options", "for_machines", "published", "result_of"]
 
 EXAMPLES = """\b
 Examples:
@@ -44,6 +42,38 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class CheckOutputs:
+    """What the result of `zabcheck check` is written to.
+
+    Attributes:
+        files: by format.
+        as_json: stdout has JSON. github: stdout has annotations too, and the step's summary is written.
+        traces, html: folders for runs.
+    """
+
+    files: Mapping[str, Path]
+    as_json: bool = False
+    github: bool = False
+    traces: Path | None = None
+    html: Path | None = None
+
+    @staticmethod
+    def of(flags: Mapping[str, Any]) -> CheckOutputs:
+        """Return what flags ask for.
+
+        Raises:
+            RequestError, UsageError: two outputs contradict each other, or one cannot be written.
+        """
+        if flags["as_json"] and flags["github"]:
+            raise RequestError("--json and --github both write to stdout")
+        files = files_of("check", flags)
+        for name in ("traces", "html"):
+            if flags[name] is not None and not flags[name].is_dir():
+                raise RequestError(f"--{name} {flags[name]}: there is no such folder")
+        return CheckOutputs(files, *(flags[name] for name in ("as_json", "github", "traces", "html")))
+
+
 def file_options(command: Any) -> Any:
     """The options that say where else the answer goes."""
     for option in (
@@ -51,8 +81,7 @@ def file_options(command: Any) -> Any:
         click.option("--html", type=PATH, metavar="DIR", help="Save a picture of each there, a page to walk through."),
         click.option("--json", "as_json", is_flag=True, help="The answer, or what is wrong, as JSON."),
         click.option("--github", is_flag=True, help="Annotations for GitHub Actions, and the summary of the step."),
-        click.option("--sarif", type=PATH, metavar="FILE", help="Also write the findings as SARIF 2.1.0."),
-        click.option("--junit", type=PATH, metavar="FILE", help="Also write a JUnit report."),
+        format_options("check"),
     ):
         command = option(command)
     return command
@@ -73,8 +102,7 @@ def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, *
     from checker.ci.configuration import MatrixError, default_file, read_matrix
 
     with for_machines(outputs["as_json"]):
-        written = CheckOutputs(**outputs)
-        written.check()
+        written = CheckOutputs.of(outputs)
         try:
             matrix = read_matrix(default_file() if file is None else file)
             why = chosen(matrix, only, changed_since)
@@ -107,14 +135,14 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
     return out
 
 
-def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> Result:
+def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
     """Ask what is not left out.
 
     Raises:
         MatrixError: a question is wrong.
     """
     from checker.ci.judging import far_ahead, left_out
-    from checker.ci.result import Result
+    from checker.ci.result import CheckResult
     from checker.ci.running import asked_by, outcomes
 
     asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
@@ -130,55 +158,42 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 
         found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
     whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
-    return Result(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
+    return CheckResult(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
 
 
 # --- the answer ------------------------------------------------------------------------------------
 
 
-def published(result: Result, outputs: CheckOutputs) -> int:
-    """Write the answer everywhere it is wanted; returns the exit code."""
-    from checker.ci import files
-    from checker.report.sources import top_of
+def published(result: CheckResult, outputs: CheckOutputs) -> int:
+    """Write the answer everywhere it is wanted; return the exit code."""
+    from checker.report.formats.github import annotation_lines
 
-    troubles = saved(result, outputs)
-    root = top_of(result.path)
-    if outputs.junit is not None:
-        troubles.append(write_file(outputs.junit, files.as_junit(result)))
-    if outputs.sarif is not None:
-        troubles.append(write_file(outputs.sarif, files.as_sarif(result, root)))
-    code = result.exit_code
-    if outputs.as_json:
-        code = say(json.dumps(result.as_json(), indent=1), code)
-    else:
-        code = say(result.text(), code)
+    wrong = saved(result, outputs)
+    code = publish(result, outputs.as_json, outputs.files)
     if outputs.github:
-        lines = files.annotation_lines(result, root)
+        lines = annotation_lines(result)
         code = max(code, say("\n".join(lines), code)) if lines else code
-        troubles.append(summarized(result))
-    for trouble in filter(None, troubles):
-        complain(trouble)
-        code = NO_VERDICT
-    return code
+        wrong.append(summarized(result))
+    return NO_VERDICT if complain_of(wrong) else code
 
 
-def summarized(result: Result) -> str:
+def summarized(result: CheckResult) -> str:
     """Add to the summary of this step of GitHub Actions, if this is one; what went wrong."""
-    from checker.ci import files
-    from checker.report.github import summary_file
+    from checker.ci.summary import summary
+    from checker.report.formats.github import summary_file
 
     path = summary_file(os.environ)
     if path is None:
         return ""
     try:
         with path.open("a", encoding="utf-8", errors="replace") as out:
-            out.write(files.summary(result))
+            out.write(summary(result))
     except OSError as problem:
         return f"cannot write the step summary {path}: {problem.strerror}"
     return ""
 
 
-def saved(result: Result, outputs: CheckOutputs) -> list[str]:
+def saved(result: CheckResult, outputs: CheckOutputs) -> list[str]:
     """Save the runs worth keeping, as traces and as pages; what went wrong."""
     from traces import TraceError, write_trace
     from traces.pictures import to_html

@@ -31,8 +31,8 @@ from checker.ending import (
     settle,
     tell,
 )
-from checker.output import table
 from checker.output_files import check_writable, write_file
+from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
 from zabspec.files import Unreadable, opened
@@ -69,12 +69,16 @@ __all__ = [
 ]
 
 
+FOLDER = Path(__file__).parent  # of subcommands
+
+
 class Commands(click.Group):
     """The group, with the house's ways to end: one sentence for an error, silence where nobody
     reads on, and no traceback for Ctrl-C. A subcommand is imported when it is asked for.
 
     Args:
-        lazy: the subcommands, each with its module in `checker.commands`.
+        lazy: the subcommands in the order of `--help`, each with its module in `checker.commands`. Another is found by
+            lying there, in a file of its name.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, str], **settings: Any) -> None:
@@ -82,14 +86,17 @@ class Commands(click.Group):
         self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.lazy)
+        files = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
+        others = [name for stem in files if (name := stem.replace("_", "-")) not in self.lazy]
+        return [*self.lazy, *(name for name in others if self.get_command(ctx, name) is not None)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.lazy:
+        name = cmd_name.replace("-", "_")
+        module = self.lazy.get(cmd_name, name)
+        if not name.isidentifier() or not (FOLDER / f"{module}.py").is_file():
             return None
-        found = getattr(import_module(f"checker.commands.{self.lazy[cmd_name]}"), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
+        found = getattr(import_module(f"{__package__}.{module}"), name, None)
+        return found if isinstance(found, click.Command) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)

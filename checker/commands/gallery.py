@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from checker.commands.check import file_options, for_machines, published, result_of
+from checker.commands.check import CheckOutputs, file_options, for_machines, published, result_of
 from checker.commands.common import Subcommand, table
-from checker.report.outputs import CheckOutputs
 
 __all__ = ["gallery"]
 
@@ -39,8 +38,7 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
     from checker.ci.shipped import gallery as shipped
 
     with for_machines(outputs["as_json"]):
-        written = CheckOutputs(**outputs)
-        written.check()
+        written = CheckOutputs.of(outputs)
         try:
             there = shipped()
             left = there.named(names, source, heavy or listing)

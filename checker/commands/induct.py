@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,21 +16,17 @@ from checker.commands.common import (
     Subcommand,
     at_least,
     budget_options,
-    complain,
-    say,
     seconds,
 )
+from checker.commands.publishing import files_of, format_options, publish
 from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into
-from checker.report.induction import answer_of, as_object, as_text
 from checker.report.progress import StatusLine
+from checker.report.result import Part, StatedResult
 from checker.requests.induct import InductRequest, answer, argument, sorted_out
 from checker.requests.ready import make_ready
 
-if TYPE_CHECKING:
-    from checker.symbolic.pool import Outcome
-
-__all__ = ["induct", "publish", "request_of_flags"]
+__all__ = ["induct", "request_of_flags"]
 
 NOT_INDUCTIVE = 1
 
@@ -81,6 +76,7 @@ NOT_INDUCTIVE = 1
 @click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
 @SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@format_options("induct")
 def induct(**flags: Any) -> int:
     """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
     reachable or not. What is then holds at every depth. What is not need not be violated: a
@@ -93,14 +89,15 @@ def induct(**flags: Any) -> int:
     """
     started = time.perf_counter()
     request = request_of_flags(**flags)
+    files, as_json = files_of("induct", flags), flags["as_json"]
     if flags["listed"]:
-        return listing(request, flags["as_json"])
+        return publish(listing(request), as_json, files)
     refuse_contradictions(request, flags["confirm"], flags["depth"])
     if flags["confirm"]:
-        return confirm(request, flags["depth"], flags["as_json"])
+        return publish(confirm(request, flags["depth"]), as_json, files)
     with queries_into(flags["smt2"]), StatusLine() as line:
-        outcome = answer(request, Line(line), started)
-    return publish(request, outcome, flags["as_json"])
+        found = answer(request, Line(line), started)
+    return publish(found, as_json, files)
 
 
 def request_of_flags(**flags: Any) -> InductRequest:
@@ -114,8 +111,8 @@ def request_of_flags(**flags: Any) -> InductRequest:
     return InductRequest(**(values | {"model": model_request(**flags), "smt2": str(flags["smt2"] or "")}))
 
 
-def listing(request: InductRequest, as_json: bool) -> int:
-    """Write what every clause says; return the exit code."""
+def listing(request: InductRequest) -> StatedResult:
+    """Return what every clause says."""
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
     from traces.explain.folding import folded
@@ -124,11 +121,10 @@ def listing(request: InductRequest, as_json: bool) -> int:
     if not is_whole(request.model.protocol):
         clauses = [*beside(request.configuration()), *clauses]
     said = {c.name: f"{' '.join(c.statement.split())} ({c.source})" for c in clauses}
-    if as_json:
-        rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
-        return say(json.dumps(rows, indent=1), HELD)
+    rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
     width = max(map(len, said)) + 2
-    return say("\n".join(folded(text, name.ljust(width)) for name, text in said.items()), HELD)
+    text = "\n".join(folded(text, name.ljust(width)) for name, text in said.items())
+    return StatedResult(content=rows, text=[text], kind="induct")
 
 
 def refuse_contradictions(request: InductRequest, confirms: bool, depth: int | None) -> None:
@@ -154,26 +150,12 @@ class Line:
             self.line.show(f"{done} of {of} actions asked about: {label}")
 
 
-def publish(request: InductRequest, outcome: Outcome, as_json: bool) -> int:
-    """Write what was found; return the exit code."""
-    word, code = answer_of(outcome)
-    if as_json:
-        return say(json.dumps(as_object(outcome, word) | {"request": request.as_json()}, indent=1), code)
-    code = say(as_text(outcome), code)
-    if code == NO_VERDICT:
-        undecided, obstacles = sum(v.word == "undecided" for v in outcome.verdicts), outcome.obstacles
-        if outcome.unmet:
-            obstacles = [*obstacles, f"--require-witness: premise not reached for {', '.join(outcome.unmet)}"]
-        complain(f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided")
-    return code
-
-
 # --- on reachable states -----------------------------------------------------------------------
 
 
-def confirm(request: InductRequest, depth: int | None, as_json: bool) -> int:
+def confirm(request: InductRequest, depth: int | None) -> StatedResult:
     """Explore the same configuration, its epochs as far as its budgets reach, with the clauses as its
-    properties; returns the exit code."""
+    properties."""
     from dataclasses import replace
 
     from checker.explore.compiled import Compiled
@@ -204,21 +186,18 @@ def confirm(request: InductRequest, depth: int | None, as_json: bool) -> int:
     elif seen.stopped and not seen.complete:  # whatever depth was asked for
         whole = f"the clauses are so in every state up to depth {seen.expanded_levels}"
         code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
-    if as_json:
-        content = {
-            "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
-            "sentence": sentence,
-            "configuration": model.configuration.as_dict(),
-            "clauses": [c.name for c in clauses],
-            "broken": {name: list(v.schedule) for name, v in bad.items()},
-            "symmetry_off": symmetry_off or None,
-            "states": seen.distinct,
-            "complete": seen.complete,
-            "depth": depth,
-            "seconds": round(seen.seconds, 3),
-        }
-        return say(json.dumps(content, indent=1), code)
-    lines = [sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])]
-    for v in bad.values():
-        lines += ["", to_text(build_trace(model, v.property, v.schedule)).rstrip()]
-    return say("\n".join(lines), code)
+    content = {
+        "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
+        "sentence": sentence,
+        "configuration": model.configuration.as_dict(),
+        "clauses": [c.name for c in clauses],
+        "broken": {name: list(v.schedule) for name, v in bad.items()},
+        "symmetry_off": symmetry_off or None,
+        "states": seen.distinct,
+        "complete": seen.complete,
+        "depth": depth,
+        "seconds": round(seen.seconds, 3),
+    }
+    text: list[Part] = ["\n".join([sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])])]
+    text += [to_text(build_trace(model, v.property, v.schedule)).rstrip() for v in bad.values()]
+    return StatedResult(sentence, code, content, text, kind="induct")

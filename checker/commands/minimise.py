@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from checker.commands.common import INPUT, PATH, Subcommand, say
+from checker.commands.common import INPUT, PATH, Subcommand
 from checker.commands.page_option import HTML, check_page, draw
+from checker.commands.publishing import files_of, format_options, publish
 from checker.report.progress import StatusLine
-from checker.requests.minimise import MinimiseRequest, answer
+from checker.report.result import StatedResult
+from checker.requests.minimise import MinimiseRequest, Shortened, answer
 
 __all__ = ["minimise"]
 
@@ -29,7 +30,10 @@ __all__ = ["minimise"]
 )
 @HTML
 @click.option("--json", "as_json", is_flag=True, help="What was done, as JSON.")
-def minimise(trace: Path, output: Path | None, search: float, page: Path | None, as_json: bool) -> int:
+@format_options("minimise")
+def minimise(
+    trace: Path, output: Path | None, search: float, page: Path | None, as_json: bool, **formats: Path | None
+) -> int:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
@@ -38,32 +42,35 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
     """
     request = MinimiseRequest(str(trace), str(output or ""), search)
     check_page(page, [trace, request.target])
+    files = files_of("minimise", formats, output=request.target, html=page)
     with StatusLine() as status:
         found = answer(request, line(status))
-    short, after = found.trace, len(found.trace.steps)
-    code = draw(page, short)
-    if as_json:
-        result = {
-            "request": request.as_json(),
-            "property": short.property_name or None,
-            "goal": None if short.lasso is None else short.lasso.goal,
-            "steps_before": found.before,
-            "steps": after,
-            "schedules_tried": found.schedules,
-            "shortest": found.shortest,
-            "configuration": short.configuration.as_dict(),
-            "trace": str(request.target),
-        }
-        return say(json.dumps(result, indent=1), code)
+    return max(draw(page, found.trace), publish(result_of(request, found), as_json, files))
+
+
+def result_of(request: MinimiseRequest, found: Shortened) -> StatedResult:
+    """Return what is said of a trace that was shortened."""
     from traces import to_text
     from traces.explain.folding import folded
 
+    short, after = found.trace, len(found.trace.steps)
+    content = {
+        "request": request.as_json(),
+        "property": short.property_name or None,
+        "goal": None if short.lasso is None else short.lasso.goal,
+        "steps_before": found.before,
+        "steps": after,
+        "schedules_tried": found.schedules,
+        "shortest": found.shortest,
+        "configuration": short.configuration.as_dict(),
+        "trace": str(request.target),
+    }
     told = "none is shorter with this configuration" if found.shortest else "a shorter one may exist"
     still = f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.goal} unreached"
     if short.failure is not None and short.failure.widen:
         still = f"need more room than there is ({short.failure.widen})"
     head = f"{found.before} steps are {after} now, and still {still}; {told}. Saved as {request.target}"
-    return say(f"{folded(head)}\n\n{to_text(short)}", code)
+    return StatedResult(head, content=content, text=[folded(head), to_text(short).rstrip()], kind="minimise")
 
 
 def line(status: StatusLine) -> Callable[[int, int | None], None]:

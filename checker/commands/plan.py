@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, Subcommand, say
+from checker.commands.common import Subcommand
+from checker.commands.publishing import files_of, format_options, publish
+from checker.report.result import StatedResult
 from checker.requests.plan import PlanRequest, answer
 
 if TYPE_CHECKING:
@@ -59,18 +61,26 @@ def quantity(units: dict[str, int], example: str) -> Any:
     help="Operations not yet delivered at any time, 1 to 1000.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@format_options("plan")
 def plan(
-    servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int, as_json: bool
+    servers: int,
+    latency: int,
+    disk: str,
+    forced_write: int | None,
+    size: int,
+    outstanding: int,
+    as_json: bool,
+    **formats: Path | None,
 ) -> int:
     """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
 
     A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
     """
+    files = files_of("plan", formats)
     request = PlanRequest(servers, latency, disk, forced_write, size, outstanding)
     setting, found = answer(request)
-    if as_json:
-        return say(json.dumps({"request": request.as_json()} | as_dict(setting, found), indent=1), HELD)
-    return say(text(setting, found), HELD)
+    content = {"request": request.as_json()} | as_dict(setting, found)
+    return publish(StatedResult(content=content, text=[text(setting, found)], kind="plan"), as_json, files)
 
 
 def ms(nanoseconds: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from functools import partial
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Subcommand, complain, say, tell
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Subcommand, say
+from checker.commands.publishing import files_of, format_options, publish
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
+from checker.report.result import StatedResult, plural
 from checker.requests.prove import ProveRequest, answer
 
 if TYPE_CHECKING:
@@ -35,22 +36,28 @@ __all__ = ["prove"]
 )  # fmt: skip
 @SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@format_options("prove")
 def prove(
-    mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None, as_json: bool
+    mutant: str,
+    seeds: tuple[int, ...],
+    query_limit: float,
+    search: float | None,
+    smt2: Path | None,
+    as_json: bool,
+    **formats: Path | None,
 ) -> int:
     """Prove abstract ZAB safe for any number of processes and any length.
 
     Exit codes: 0 proved, 1 a mutant breaks a property, 2 the question was wrong, 3 no verdict.
     """
     request = ProveRequest(mutant, seeds, query_limit, search)
+    files = files_of("prove", formats)
     with queries_into(smt2):
         if mutant == "list":
             return listing()
         with StatusLine() as status:
             found = answer(request, partial(show, status))
-        if isinstance(found, list):
-            return proved(request, found, as_json)
-        return broken(request, found, as_json)
+        return publish(proved(request, found) if isinstance(found, list) else broken(request, found), as_json, files)
 
 
 def listing() -> int:
@@ -61,26 +68,28 @@ def listing() -> int:
     return say("\n".join(folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()), HELD)
 
 
-def proved(request: ProveRequest, proofs: list[Proof], as_json: bool) -> int:
-    """Write the proofs; return the exit code."""
+def proved(request: ProveRequest, proofs: list[Proof]) -> StatedResult:
+    """Return what is said of the proofs."""
     from checker.proof.prove import text
+    from traces.explain.folding import fitted
 
     code = HELD if all(p.held for p in proofs) else NO_VERDICT
-    if as_json:
-        return say(json.dumps({"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}, indent=1), code)
-    return tell("\n\n".join(text(p) for p in proofs), code)
+    content = {"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}
+    sentence = f"{sum(p.held for p in proofs)} of {plural(len(proofs), 'proof')} held"
+    return StatedResult(sentence, code, content, [fitted(text(p)) for p in proofs], kind="prove")
 
 
-def broken(request: ProveRequest, found: Broken, as_json: bool) -> int:
-    """Write what came of a mutant; return the exit code."""
+def broken(request: ProveRequest, found: Broken) -> StatedResult:
+    """Return what came of a mutant."""
     from checker.proof.break_it import text
+    from traces.explain.folding import fitted
 
+    content = {"request": request.as_json()} | found.as_json()
+    sentence = f"{found.mutant.name} is not proved, and no violation was found"
+    sentence = f"VIOLATED: {', '.join(found.run.broken)}" if found.run else sentence
     code = VIOLATED if found.run else NO_VERDICT
-    report = {"request": request.as_json()} | found.as_json()
-    code = say(json.dumps(report, indent=1), code) if as_json else tell(text(found), code)
-    if not found.run:
-        complain(f"{found.mutant.name} is not proved, and no violation was found")
-    return code
+    troubles = [] if found.run else [sentence]
+    return StatedResult(sentence, code, content, [fitted(text(found))], troubles, kind="prove")
 
 
 def show(status: StatusLine, what: str) -> None:

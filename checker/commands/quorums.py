@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, Subcommand, say
+from checker.commands.common import INPUT, Subcommand
+from checker.commands.publishing import files_of, format_options, publish
+from checker.report.result import StatedResult
 from checker.requests.quorums import QuorumsRequest, answer
 
 __all__ = ["quorums"]
@@ -22,16 +23,18 @@ __all__ = ["quorums"]
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
+@format_options("quorums")
+def quorums(config: Path, seed: int, query_limit: float, as_json: bool, **formats: Path | None) -> int:
     """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
 
     CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
     many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
     """
+    files = files_of("quorums", formats)
     request = QuorumsRequest(str(config), seed, query_limit)
     found = answer(request)
     report = {"request": request.as_json()} | found.as_json()
-    return say(json.dumps(report, indent=1) if as_json else text(report), found.code)
+    return publish(StatedResult(verdict(report), found.code, report, [text(report)], kind="quorums"), as_json, files)
 
 
 def text(report: dict[str, Any]) -> str:

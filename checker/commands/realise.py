@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import HELD, INPUT, NO_VERDICT, Subcommand, complain, say
+from checker.commands.common import INPUT, NO_VERDICT, Subcommand
+from checker.commands.publishing import files_of, format_options, publish
 from checker.report.progress import StatusLine
+from checker.report.result import StatedResult
 from checker.requests.realise import RealiseRequest, answer
 
 if TYPE_CHECKING:
@@ -33,33 +34,37 @@ __all__ = ["realise"]
 )
 @click.option("--threads", type=int, help="Cores to use; all if not given.")
 @click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
-def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_json: bool) -> int:
+@format_options("realise")
+def realise(
+    trace: Path, attempts: int, limit: float, threads: int | None, as_json: bool, **formats: Path | None
+) -> int:
     """Look for a seed and flags of the simulator that break the same property without a script.
 
     Prints the command that shows it. Ends with 3 if no run that was tried does.
     """
+    files = files_of("realise", formats)
     request = RealiseRequest(str(trace), attempts, limit, threads)
     with StatusLine() as status:
         given, found = answer(request, partial(begun, status))
     name = given.property_name
     if isinstance(found, int):
-        if as_json:
-            result = {"request": request.as_json(), "property": name, "found": False, "attempts": found}
-            return say(json.dumps(result), NO_VERDICT)
+        content = {"request": request.as_json(), "property": name, "found": False, "attempts": found}
         lost = any(step.word.row.spends == "power_losses" for step in given.steps)
         more = "; a plain run loses no power, as the counterexample does" if lost else ""
-        complain(f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}")
-        return NO_VERDICT
+        said = f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}"
+        troubles = [said] * (not as_json)
+        stated = StatedResult(said, NO_VERDICT, content, troubles=troubles, kind="realise", indent=None)
+        return publish(stated, as_json, files)
     from traces.shorten.realise import command_line
 
     command = command_line(found.run)
-    if as_json:
-        result = {
-            "request": request.as_json(), "property": name, "found": True, "attempts": found.attempts,
-            "command": command, "tick": found.tick,
-        }  # fmt: skip
-        return say(json.dumps(result, indent=1), HELD)
-    return say(f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried", HELD)
+    content = {
+        "request": request.as_json(), "property": name, "found": True, "attempts": found.attempts,
+        "command": command, "tick": found.tick,
+    }  # fmt: skip
+    text = [f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried"]
+    sentence = f"{name} breaks at tick {found.tick} by: {command}"
+    return publish(StatedResult(sentence, content=content, text=text, kind="realise"), as_json, files)
 
 
 def begun(status: StatusLine, trace: Trace) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from checker.commands.common import INPUT, Subcommand, say
+from checker.commands.common import INPUT, Subcommand
 from checker.commands.page_option import HTML, check_page, draw
+from checker.commands.publishing import files_of, format_options, publish
 from checker.requests.replay import ReplayRequest, answer
 
 __all__ = ["replay"]
@@ -18,7 +18,8 @@ __all__ = ["replay"]
 @click.argument("trace", type=INPUT)
 @HTML
 @click.option("--json", "as_json", is_flag=True, help="What was replayed, as JSON.")
-def replay(trace: Path, page: Path | None, as_json: bool) -> int:
+@format_options("replay")
+def replay(trace: Path, page: Path | None, as_json: bool, **formats: Path | None) -> int:
     """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
     trace says happens, and compare every step with the recorded one.
 
@@ -27,12 +28,6 @@ def replay(trace: Path, page: Path | None, as_json: bool) -> int:
     with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
     """
     check_page(page, [trace])
-
-    from checker.report import replayed as report
-
-    request = ReplayRequest(str(trace))
-    given, result = answer(request)
-    code = draw(page, given)
-    if as_json:
-        return say(json.dumps(report.as_json(trace, given, result, request.as_json()), indent=1), code)
-    return say(report.as_text(result), code)
+    files = files_of("replay", formats, html=page)
+    found = answer(ReplayRequest(str(trace)))
+    return max(draw(page, found.trace), publish(found, as_json, files))

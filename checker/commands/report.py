@@ -28,7 +28,8 @@ def report(run: Path, page: Path | None, again: bool) -> int:
     counterexample is run again and drawn from that run. Ends as the exploration did; with --again 3 if the outcome is
     another.
     """
-    from checker.report.page import ReportError, page_of, read_report
+    from checker.report.claimed import read_report
+    from checker.report.page import ReportError, page_of
 
     if page is None and not again:
         raise click.UsageError("name a page (--html), or ask whether the outcome is the same (--again)")

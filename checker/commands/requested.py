@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from checker.errors import RequestError
+from checker.report.formats.registry import formats_of
 from checker.requests.explore import ExploreRequest
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest, protocol_named
 from checker.requests.mutate import MutateRequest
-from checker.requests.request import flag
+from checker.requests.request import Request, flag
 from checker.requests.search import SearchRequest
 
 __all__ = ["budgets_of", "model_request", "requested"]
@@ -22,9 +23,7 @@ NAMED = {
     "names": "properties", "required": "require_witness", "own_budgets": "budgets", "no_symmetry": "symmetry",
     "search": "how", "mutate": "number", "no_trace": "trace",
 }  # fmt: skip
-# What each kind writes besides its answer.
-OUTPUTS = {ExploreRequest: {"as_json", "junit", "html"}, LiveRequest: {"as_json"}, SearchRequest: {"as_json", "html"}}
-MODES = {"mutate": MutateRequest, "live": LiveRequest, "search": SearchRequest}
+MODES: Mapping[str, type[Request]] = {"mutate": MutateRequest, "live": LiveRequest, "search": SearchRequest}
 
 
 def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | MutateRequest:
@@ -37,14 +36,14 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
         name for name, value in flags.items() if value is not None and value is not False and value not in ((), "")
     }
     mode = next((name for name in MODES if name in given), "")
-    kind = MODES.get(mode, ExploreRequest)
+    kind: type[Request] = MODES.get(mode, ExploreRequest)
     for name, why in (("goals", "--goal is for --live"), ("seed", "--seed is for --search and --mutate")):
         if not mode and name in given:
             raise RequestError(why)
     if mode and flags["engine"] != "compiled":
         raise RequestError(f"--{mode} does not go with --engine {flags['engine']}")
-    takes = {f.name for f in fields(kind)} | {f.name for f in fields(ModelRequest)} | OUTPUTS.get(kind, {"as_json"})
-    takes |= {"engine", mode, *budget_names()}
+    takes = {f.name for f in (*fields(kind), *fields(ModelRequest))} | {"engine", mode, *budget_names()}
+    takes |= {"as_json", *formats_of(kind.kind), *(["html"] if kind is SearchRequest else [])}
     for name in flags:
         if name in given and NAMED.get(name, name) not in takes:
             if name == "goals" and mode != "mutate":

@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields
+import sys
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.common import (
+    HELD,
     NO_VERDICT,
     OWN_BUDGETS_HELP,
     PATH,
     PROTOCOL_HELP,
     VIOLATED,
+    NoVerdict,
     Subcommand,
     check_writable,
-    complain,
+    hush,
     protocol_named,
-    say,
+    write_file,
 )
 from checker.commands.page_option import HTML, check_page
+from checker.commands.publishing import complain_of, files_of, format_options, publish
 from checker.commands.requested import budgets_of
-from checker.report.outputs import SimulationOutputs
+from checker.report.result import StatedResult
 from checker.requests.simulate import RuntimeErrorMet, SimulateRequest, answer
 
 if TYPE_CHECKING:
+    from checker.report.simulated import Simulation
     from zabspec.simulator.run import Run
 
 __all__ = ["request_of_flags", "simulate"]
+
+
+@dataclass(frozen=True)
+class SimulationOutputs:
+    """What a simulated run is written to.
+
+    Attributes:
+        dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
+        trace: the first violation, as a trace; page: drawn.
+        show: stdout has the cluster as it is at the end.
+        as_json: stdout has JSON.
+    """
+
+    dump: Path | None = None
+    events: Path | None = None
+    table: Path | None = None
+    trace: Path | None = None
+    page: Path | None = None
+    show: bool = False
+    as_json: bool = False
+
 
 EXAMPLES = """\b
 Examples:
@@ -78,6 +103,7 @@ Examples:
 @HTML
 @click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@format_options("simulate")
 def simulate(**flags: Any) -> int:
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
 
@@ -90,18 +116,51 @@ def simulate(**flags: Any) -> int:
     request = request_of_flags(**flags)
     outputs = SimulationOutputs(**{f.name: flags[f.name] for f in fields(SimulationOutputs)})
     check_outputs(outputs, request)
+    files = files_of(
+        "simulate", flags, **{n: flags[n] for n in ("dump", "events", "table", "trace")}, html=outputs.page
+    )
     try:
         simulation = answer(request, listen=outputs.events is not None)
     except RuntimeErrorMet as found:
-        return publish_error(found, outputs.as_json)
-    trouble = simulation.write_files(outputs)
-    if outputs.table is not None:
-        trouble = write_table(simulation.run, outputs.table) or trouble
-    code = simulation.print(outputs)
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
+        return publish(error_of(found), outputs.as_json, files)
+    wrong = write_files(simulation, outputs)
+    if outputs.as_json or outputs.show or request.check or files:
+        simulation.shown, simulation.saved = outputs.show, outputs.trace
+        code = publish(simulation, outputs.as_json, files)
+    else:
+        code = print_digest(simulation.sha256)
+    return NO_VERDICT if complain_of(wrong) else code
+
+
+def write_files(simulation: Simulation, outputs: SimulationOutputs) -> list[str]:
+    """Write what is asked for beside stdout; return what went wrong."""
+    from traces.record.events import lines
+
+    wrong = []
+    if outputs.dump is not None:
+        wrong.append(write_file(outputs.dump, simulation.bytes))
+    if outputs.events is not None:
+        wrong.append(write_file(outputs.events, lines(simulation.events)))
+    if simulation.exit_code == VIOLATED and (outputs.trace is not None or outputs.page is not None):
+        wrong.append(simulation.write_run(outputs.trace, outputs.page))
+    return [*wrong, write_table(simulation.run, outputs.table) if outputs.table is not None else ""]
+
+
+def print_digest(sha256: str) -> int:
+    """Print the digest alone. The lab's program prints no newline after it; a terminal wants one.
+
+    Raises:
+        NoVerdict: it cannot be written.
+    """
+    try:
+        sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        hush()  # a reader that has gone away changes nothing
+    except OSError as problem:
+        hush()
+        raise NoVerdict(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
+    return HELD
 
 
 def request_of_flags(**flags: Any) -> SimulateRequest:
@@ -114,17 +173,22 @@ def request_of_flags(**flags: Any) -> SimulateRequest:
     return SimulateRequest(**(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"])}))
 
 
-def publish_error(found: RuntimeErrorMet, as_json: bool) -> int:
-    """Print a run that ends in a run-time error of a user protocol; return the exit code."""
+def error_of(found: RuntimeErrorMet) -> StatedResult:
+    """Return what is said of a run that ends in a run-time error of a user protocol."""
     from zabspec.language.diagnostics import pointed
 
     head, place = f"VIOLATED: no-runtime-error: {found.sentence}", found.stop.place
-    if as_json:
-        content = {"verdict": "violated", "property": "no-runtime-error", "sentence": head, "place": place.text}
-        return say(json.dumps({**content, "values": dict(found.stop.values)}, indent=1), VIOLATED)
+    content: dict[str, Any] = {
+        "verdict": "violated",
+        "property": "no-runtime-error",
+        "sentence": head,
+        "place": place.text,
+    }
+    content |= {"values": dict(found.stop.values)}
     held = ", ".join(f"{name} = {value}" for name, value in found.stop.values)
     lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
-    return say("\n".join([head, "", *lines, *([f"with {held}"] if held else [])]), VIOLATED)
+    text = [head, "\n".join([*lines, *([f"with {held}"] if held else [])])]
+    return StatedResult(head, VIOLATED, content, text, kind="simulate")
 
 
 def check_outputs(outputs: SimulationOutputs, request: SimulateRequest) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, INPUT_OR_FOLDER, Subcommand, say, table, tell
+from checker.commands.common import INPUT_OR_FOLDER, Subcommand
+from checker.commands.publishing import files_of, format_options, publish
+from checker.report.result import Part, StatedResult, Table
 from checker.requests.sweep import Bar, SweepRequest, Swept, answer
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
     "--master", default="local[*]", show_default=True, metavar="URL", help="Where it runs, as Spark names it."
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@format_options("sweep")
 def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
     """Run every configuration of a grid in the simulator and judge it by every property of histories.
 
@@ -95,12 +98,14 @@ def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
 
     Exit codes: 0 nothing broke; 1 something did; 2 the question was wrong; 3 it is not finished.
     """
-    request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
+    request = SweepRequest(
+        str(folder), master=master, **{f.name: v for f in fields(SweepRequest) if (v := flags.get(f.name)) is not None}
+    )
+    files = files_of("sweep", flags)
     with progress() as bar:
         swept = answer(request, bar, run_of_command)
-    if as_json:
-        return say(json.dumps({"request": request.as_json()} | as_json_of(swept), indent=1), swept.code)
-    return max(swept.code, show(swept))
+    content = {"request": request.as_json()} | as_json_of(swept)
+    return publish(StatedResult(content["verdict"], swept.code, content, parts_of(swept), kind="sweep"), as_json, files)
 
 
 def run_of_command(command: str) -> Run:
@@ -115,27 +120,25 @@ def run_of_command(command: str) -> Run:
 # --- what it came to -----------------------------------------------------------------------------
 
 
-def show(swept: Swept) -> int:
-    """Print the answer."""
+def parts_of(swept: Swept) -> list[Part]:
+    """Return what a person reads."""
+    from traces.explain.folding import fitted
     from traces.sweep.report import program_name, rate_text, verdict
 
     store, summary, found, again = swept.store, swept.summary, swept.found, swept.again
-    code = tell(verdict(store.question, summary) + "\n", HELD)
-    if again.sentence:
-        code = max(code, tell(again.sentence + "\n", HELD))
     rows = [
         (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
     ]
-    code = max(code, table(("property", "violated", "holds", "premise not reached"), rows))
-    lines = []
+    said = "\n".join(fitted(each) for each in (verdict(store.question, summary), again.sentence) if each)
+    parts: list[Part] = [Table(rows, ("property", "violated", "holds", "premise not reached"), above=said)]
     for command in dict.fromkeys(f.command for f in found):
-        lines.append(f"\n{command}")
+        lines = [command]
         for f in found:
             if f.command == command:
                 rate = rate_text(f.violated, f.judged)
                 lines.append(f"  the first of {program_name(f.program)} that breaks {f.name}, at tick {f.tick}: {rate}")
-    lines.append(f"\ntable: {store.runs}\nreport: {', '.join(str(path) for path in swept.files)}")
-    return max(code, say("\n".join(lines), HELD))
+        parts.append("\n".join(lines))
+    return [*parts, f"table: {store.runs}\nreport: {', '.join(str(path) for path in swept.files)}"]
 
 
 def as_json_of(swept: Swept) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
     Raises:
         RequestError: there is no such release.
     """
-    from checker.report.report import installed_version
+    from checker.report.result import installed_version
     from checker.requests import residue
     from checker.zookeeper.residue import LINES, repairs_of
 

@@ -1,8 +1,8 @@
-"""What was found of goals, for a person and for a machine (`checker/report/schema/live.schema.json`, docs/live.md)."""
+"""What was found of goals (`checker/report/schema/live.schema.json`, docs/live.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,18 +10,25 @@ from typing import Any
 from checker.explore.result import Limits
 from checker.live.run import Live
 from checker.report.promises import promise_json
-from checker.report.report import (
+from checker.report.report import bounds_of, rate
+from checker.report.result import (
+    COLOURS,
+    EXIT_CODES,
     HOLDS,
     NO_VERDICT,
     NOT_REACHED,
     VIOLATED,
     Counterexample,
-    bounds_of,
+    Part,
+    Result,
+    Row,
+    Table,
+    Verdict,
+    Words,
     installed_version,
     plural,
-    rate,
 )
-from traces.explain.folding import aligned, folded, note
+from traces.explain.folding import folded
 from traces.record.lasso import Lasso
 from zabspec.language.error_sites import met
 from zabspec.model import Configuration
@@ -57,7 +64,7 @@ class Starving:
 
 
 @dataclass(frozen=True)
-class LiveReport:
+class LiveReport(Result):
     """What was found of goals, with the question.
 
     Attributes:
@@ -78,6 +85,8 @@ class LiveReport:
     threads: int
     symmetry_off: str
     request: Mapping[str, Any] | None = None
+
+    kind = "live"
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -112,7 +121,7 @@ class LiveReport:
         """0: nobody waits for ever. 1: somebody does, and how is written down. 3: no verdict, or nobody ever waits."""
         if any(s.counterexample.trouble for s in self.starving.values()):
             return 3
-        return {HOLDS: 0, NOT_REACHED: 3, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+        return EXIT_CODES[self.overall]
 
     @cached_property
     def bounds(self) -> str:
@@ -153,7 +162,7 @@ class LiveReport:
 
     # --- for people --------------------------------------------------------------------------------
 
-    def figures(self) -> list[tuple[str, str]]:
+    def figures(self) -> list[Row]:
         live, r = self.live, self.live.exploration
         fault_phase = f"{r.distinct:,} orbits, for {r.raw:,} states" if r.symmetry else f"{r.distinct:,} states"
         left = f"; {live.left_out:,} steps end what is assumed, and lead nowhere" if live.left_out else ""
@@ -191,17 +200,25 @@ class LiveReport:
                 out.append(s.counterexample.trouble)
         return out
 
-    def text(self) -> str:
-        """The report as plain aligned text."""
-        parts = [folded(self.sentence, others="  ")]
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [Words([self.sentence], COLOURS[self.overall])]
         parts += [s.counterexample.text.rstrip() for s in self.starving.values() if s.counterexample.text]
         rows = [(goal.name, self.verdict_in_words(goal), goal.source) for goal in self.live.goals]
-        parts.append(aligned([("goal", "verdict", "source"), *rows], head=True))
+        colours = [COLOURS[self.verdict(goal)] for goal in self.live.goals]
+        parts.append(Table(rows, ("goal", "verdict", "source"), colours=colours))
         parts.append("\n".join(["assumed", *(folded(said, "  ", "    ") for said in self.assumed)]))
-        parts.append(aligned(self.figures()))
-        if self.notes():
-            parts.append("\n".join(note(n) for n in self.notes()))
-        return "\n\n".join(parts) + "\n"
+        return [*parts, Table(self.figures()), *([Words(self.notes())] if self.notes() else [])]
+
+    def said(self) -> Iterator[Verdict]:
+        for goal in self.live.goals:
+            s = self.starving.get(goal.name)
+            c = s.counterexample if s is not None else Counterexample()
+            at, why = (None, "") if s is None else (s.steps, c.trouble or s.sentence)
+            yield Verdict(goal.name, self.verdict(goal), at, why, c.trace, c.text, goal.source, goal.statement)
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [s.counterexample.trouble for s in self.starving.values() if s.counterexample.trouble]
 
     # --- as JSON -----------------------------------------------------------------------------------
 

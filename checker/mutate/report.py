@@ -1,16 +1,17 @@
-"""What became of a protocol's mutants, for a person and for a machine."""
+"""What became of a protocol's mutants."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from checker.mutate.run import NOTICED, SURVIVES, UNDECIDED, Campaign, Judged
 from checker.report.promises import promise_json
-from checker.report.report import bounds_of, installed_version, plural
-from traces.explain.folding import aligned, folded
+from checker.report.report import bounds_of
+from checker.report.result import Part, Result, Table, Verdict, Words, installed_version, plural
+from traces.explain.folding import folded
 
 __all__ = ["MutationReport"]
 
@@ -23,8 +24,8 @@ EQUIVALENT = (
 
 
 @dataclass(frozen=True)
-class MutationReport:
-    """A campaign as text and as JSON.
+class MutationReport(Result):
+    """A campaign.
 
     Attributes:
         campaign: what was checked.
@@ -35,6 +36,8 @@ class MutationReport:
     campaign: Campaign
     file: str
     request: Mapping[str, Any] | None = None
+
+    kind = "mutate"
 
     @property
     def exit_code(self) -> int:
@@ -59,9 +62,14 @@ class MutationReport:
         checked = f"{len(c.judged)} of {plural(c.possible, 'mutant')} checked, seed {c.seed}"
         return f"{cut}{checked}: {counts}{undecided}; {bounds}"
 
-    def text(self) -> str:
-        """The report as plain text."""
-        c, parts = self.campaign, [folded(self.sentence, others="  ")]
+    def said(self) -> Iterator[Verdict]:
+        for j in self.campaign.judged:
+            m = j.mutant
+            why = f"{one_line(m.before)} -> {one_line(m.after)}"
+            yield Verdict(f"{self.file}:{m.at}: {m.kind} in {m.inside}", j.outcome, j.depth, why)
+
+    def parts(self) -> Sequence[Part]:
+        c, parts = self.campaign, list[Part]([Words([self.sentence])])
         survivors = c.of(SURVIVES)
         if survivors:
             parts.append("no property notices\n" + "\n".join(self.shown(j) for j in survivors))
@@ -69,9 +77,7 @@ class MutationReport:
         if c.of(UNDECIDED):
             parts.append("undecided\n" + "\n".join(self.shown(j) for j in c.of(UNDECIDED)))
         by = Counter(j.by for j in c.of(NOTICED))
-        if by:
-            parts.append(aligned([("property", "notices"), *((n, str(k)) for n, k in by.most_common())], head=True))
-        return "\n\n".join(parts) + "\n"
+        return [*parts, *([Table([(n, str(k)) for n, k in by.most_common()], ("property", "notices"))] if by else [])]
 
     def shown(self, j: Judged) -> str:
         """A mutant with its line, what stood there and what stands there now."""

@@ -1,8 +1,8 @@
-"""What the bridge found, for a person and for a machine."""
+"""What the bridge found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from checker.refinement.failure import Failure
 from checker.refinement.generate import MARK
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
-from checker.report.report import NOT_REACHED, Report, plural
-from traces.explain.folding import aligned
+from checker.report.report import Report
+from checker.report.result import NOT_REACHED, Part, Result, Row, Table, Verdict, plural
+from traces.explain.folding import fitted
 
 if TYPE_CHECKING:
     from invariants.registry import Property
@@ -20,7 +21,7 @@ __all__ = ["RefinementReport"]
 
 
 @dataclass(frozen=True)
-class RefinementReport:
+class RefinementReport(Result):
     """An exploration of both protocols side by side.
 
     Attributes:
@@ -36,6 +37,12 @@ class RefinementReport:
     failures: Mapping[str, Failure] = field(default_factory=dict)
     path: str = ""
     trouble: str = ""
+
+    kind = "refine"
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [self.trouble] if self.trouble else []
 
     @cached_property
     def exit_code(self) -> int:
@@ -76,7 +83,7 @@ class RefinementReport:
         """The clauses and the axioms."""
         return [p for p in self.report.exploration.properties if p.name != REFINES]
 
-    def clause_rows(self) -> list[tuple[str, ...]]:
+    def clause_rows(self) -> list[Row]:
         """Each clause with its verdict; after a failure, those that broke."""
         shown = [p for p in self.judged if not self.failures or p.name in self.failures]
         return [(p.name.removeprefix(CLAUSE), self.verdict(p)) for p in shown]
@@ -85,31 +92,31 @@ class RefinementReport:
         """A clause's verdict with the depth it rests on."""
         return self.report.verdict_in_words(p).replace("witnessed", "hypotheses met").replace("premise", "hypotheses")
 
-    def figures(self) -> list[tuple[str, ...]]:
+    def figures(self) -> list[Row]:
         """The exploration's, and how many transitions were looked at."""
         return [(name, what) for name, what in self.report.figures() if name != "terminal states"]
 
-    def text(self) -> str:
-        """The report as plain aligned text."""
-        parts = [self.sentence]
+    def said(self) -> Iterator[Verdict]:
+        for p in self.judged:
+            f = self.failures.get(p.name)
+            at, why = (None, "") if f is None else (f.depth, f.sentence)
+            yield Verdict(p.name.removeprefix(CLAUSE), self.report.verdict(p), at, why)
+
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [fitted(self.sentence)]
         if self.failures:
             first, *others = self.failures.values()
-            parts.append(first.run.rstrip())
-            parts += ["\n".join(f"{f.sentence}" for f in others)] if others else []
+            parts.append(fitted(first.run.rstrip()))
+            parts += [fitted("\n".join(f"{f.sentence}" for f in others))] if others else []
         counts = [(name, f"{n:,}" if n else "never") for name, n in self.taken.items()]
-        parts += [aligned([("abstract action", "transitions"), *counts], right=1, head=True)] if counts else []
+        parts += [Table(counts, ("abstract action", "transitions"), right=1)] if counts else []
         rows = self.clause_rows()
-        parts += [aligned([("clause", "verdict"), *rows], head=True)] if rows else []
-        parts.append(aligned(self.figures()))
-        notes = []
-        if self.never:
-            notes.append(f"never taken within these bounds: {', '.join(self.never)}")
-        if self.path:
-            notes.append(f"the run is in {self.path} (zabcheck export {self.path} --to text)")
-        return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])]) + "\n"
+        parts += [Table(rows, ("clause", "verdict"))] if rows else []
+        notes = [f"never taken within these bounds: {', '.join(self.never)}"] if self.never else []
+        notes += [f"the run is in {self.path} (zabcheck export {self.path} --to text)"] if self.path else []
+        return [*parts, Table(self.figures()), *([fitted("\n".join(notes))] if notes else [])]
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON-able values."""
         said = self.report.as_json()
         keys = ("configuration", "derived", "limits", "coverage", "states", "cost", "engine")
         return {

@@ -1,16 +1,17 @@
-"""The report of an audit: for a person, for a machine (JSON, SARIF, JUnit)."""
+"""The report of an audit."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
-from checker.report import sarif
-from checker.report.junit import clean
-from checker.report.report import installed_version
+from checker.report import result
+from checker.report.result import ERROR, FAILURE, SKIPPED, Part, Place, Result, Rule, Verdict, installed_version
 from checker.report.sources import top_of
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES, TABLE
@@ -18,7 +19,7 @@ from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.server import Server
 
-__all__ = ["as_json", "as_junit", "as_sarif", "as_text", "finding_json", "sentence"]
+__all__ = ["AuditReport", "finding_text", "sentence"]
 
 FORMAT = 1
 WIDTH = 100
@@ -39,29 +40,118 @@ def sentence(audit: Audit) -> str:
 
 
 def wrapped(text: str, indent: str) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False) or [
         indent
     ]
 
 
-def as_text(audit: Audit) -> str:
-    """The verdict, the findings with all that there is to say, notes in a line each, and what cannot be concluded."""
-    lines = [sentence(audit)]
-    for s in audit.servers:
-        lines.append(f"  {s.name}: {server_line(s)}")
-    for f in audit.told(VIOLATION, WARN):
-        lines += ["", *finding_text(f)]
-    notes = audit.told(NOTE)
-    if notes:
-        lines += ["", "Notes: odd, and legitimate"]
-        for f in notes:
-            lines += wrapped(f"{f.code} {f'{f.place}: ' if f.place else ''}{f.sentence}", "  ")
-    lines += ["", f"Quorums: {audit.quorums}.", "Cannot be concluded:"]
-    for text in audit.open:
-        lines += wrapped(f"- {text}", "  ")
-    return "\n".join(lines)
+@dataclass(frozen=True)
+class AuditReport(Result):
+    """What an audit came to.
+
+    Attributes:
+        audit: it.
+    """
+
+    audit: Audit
+    request: Mapping[str, Any] | None = None
+
+    kind = "audit"
+    suites = "zabcheck audit"
+
+    @property
+    def sentence(self) -> str:
+        return sentence(self.audit)
+
+    @property
+    def exit_code(self) -> int:
+        return self.audit.code
+
+    @property
+    def title(self) -> str:
+        return self.suites
+
+    def parts(self) -> Sequence[Part]:
+        """The verdict, the findings with all that there is to say, notes in a line each, and what cannot be
+        concluded."""
+        audit = self.audit
+        parts = ["\n".join([self.sentence, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)])]
+        parts += ["\n".join(finding_text(f)) for f in audit.told(VIOLATION, WARN)]
+        if notes := audit.told(NOTE):
+            lines = ["Notes: odd, and legitimate"]
+            for f in notes:
+                lines += wrapped(f"{f.code} {f'{f.place}: ' if f.place else ''}{f.sentence}", "  ")
+            parts.append("\n".join(lines))
+        lines = [f"Quorums: {audit.quorums}.", "Cannot be concluded:"]
+        for text in audit.open:
+            lines += wrapped(f"- {text}", "  ")
+        return [*parts, "\n".join(lines)]
+
+    def said(self) -> Iterator[Verdict]:
+        """For each server each code that can be more than a note; what was not concluded is skipped."""
+        for name in [*(s.name for s in self.audit.servers), "ensemble"]:
+            for row in TABLE:
+                found = [f for f in self.audit.findings if f.code == row.code and (f.server or "ensemble") == name]
+                if not found and not row.clients.rstrip(".") not in ("", "None"):
+                    continue
+                grave = [f for f in found if f.severity != NOTE]
+                if not grave:
+                    yield Verdict(row.code, "OK", group=name)
+                    continue
+                ends = FAILURE if grave[0].severity == VIOLATION else SKIPPED
+                ends = ERROR if row.code == "UNREADABLE" else ends
+                message = f"{grave[0].place}: {grave[0].sentence}"
+                text = "\n".join("\n".join(finding_text(f)) for f in grave)
+                yield Verdict(
+                    row.code, grave[0].severity, None, message, text=text, ends=ends, message=message, group=name
+                )
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        return [
+            Rule(c.code, f"{c.what}.", " ".join(t for t in (c.concerns, c.clients, c.bugs, c.do) if t)) for c in TABLE
+        ]
+
+    @cached_property
+    def findings(self) -> Sequence[result.Finding]:
+        out = []
+        for f in self.audit.findings:
+            named = f.server or ", ".join(f.servers)
+            where = Place(path_of(self.audit, f), 0, f.offset if f.offset >= 0 else None, 0, named)
+            same = f"{f.code} {f.server} {f.file} {f.zxid}"
+            level, further = LEVELS[f.severity], finding_json(f)
+            out.append(result.Finding(f.code, level, f"{f.place}: {f.sentence}", [where], same=same, further=further))
+        return out
+
+    @property
+    def unanswered(self) -> Sequence[str]:
+        return [f"{f.place}: {f.sentence}" for f in self.audit.findings if f.code == "UNREADABLE"]
+
+    @property
+    def root(self) -> Path:
+        paths = [path for f in self.audit.findings if (path := path_of(self.audit, f)) is not None]
+        return top_of(*paths) if paths else Path()
+
+    def page(self) -> str:
+        from checker.report.audit_page import as_html
+
+        return as_html(self.audit, self.sentence)
+
+    def as_json(self) -> dict[str, Any]:
+        audit = self.audit
+        return {
+            "format": FORMAT,
+            "zabcheck": installed_version(),
+            "verdict": audit.verdict,
+            "sentence": self.sentence,
+            "exit_code": audit.code,
+            "request": self.request,
+            "quorums": audit.quorums,
+            "servers": [server_json(s, audit) for s in audit.servers],
+            "findings": [finding_json(f) for f in audit.told(VIOLATION, WARN)],
+            "notes": [finding_json(f) for f in audit.told(NOTE)],
+            "cannot_be_concluded": audit.open,
+        }
 
 
 def server_line(s: Server) -> str:
@@ -129,24 +219,6 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
     }
 
 
-def as_json(audit: Audit, line: bool = False, request: Mapping[str, Any] | None = None) -> str:
-    """Return the audit as JSON, in one line or in many, with the request that it answers."""
-    content = {
-        "format": FORMAT,
-        "zabcheck": installed_version(),
-        "verdict": audit.verdict,
-        "sentence": sentence(audit),
-        "exit_code": audit.code,
-        "request": request,
-        "quorums": audit.quorums,
-        "servers": [server_json(s, audit) for s in audit.servers],
-        "findings": [finding_json(f) for f in audit.told(VIOLATION, WARN)],
-        "notes": [finding_json(f) for f in audit.told(NOTE)],
-        "cannot_be_concluded": audit.open,
-    }
-    return json.dumps(content, indent=None if line else 1)
-
-
 def path_of(audit: Audit, f: Finding) -> Path | None:
     """Where a finding's file is."""
     for s in audit.servers:
@@ -157,54 +229,3 @@ def path_of(audit: Audit, f: Finding) -> Path | None:
                 return path
         return s.directory.folders[0] / f.file
     return None
-
-
-def as_sarif(audit: Audit) -> bytes:
-    rules = [
-        sarif.Rule(c.code, f"{c.what}.", " ".join(t for t in (c.concerns, c.clients, c.bugs, c.do) if t)) for c in TABLE
-    ]
-    found = []
-    for f in audit.findings:
-        where = sarif.Place(
-            path_of(audit, f), 0, f.offset if f.offset >= 0 else None, 0, f.server or ", ".join(f.servers)
-        )
-        same = f"{f.code} {f.server} {f.file} {f.zxid}"
-        found.append(
-            sarif.Finding(
-                f.code, LEVELS[f.severity], f"{f.place}: {f.sentence}", [where], same=same, further=finding_json(f)
-            )
-        )
-    trouble = [f"{f.place}: {f.sentence}" for f in audit.findings if f.code == "UNREADABLE"]
-    paths = [path for f in audit.findings if (path := path_of(audit, f)) is not None]
-    root = top_of(*paths) if paths else Path()
-    return sarif.sarif(found, rules, root, audit.code, trouble)
-
-
-def as_junit(audit: Audit) -> bytes:
-    """A test case for each server and code that can be more than a note; what was not concluded is skipped."""
-    root = ElementTree.Element("testsuites", name="zabcheck audit")
-    suite = ElementTree.SubElement(root, "testsuite", name="zabcheck audit")
-    counts = {"failures": 0, "errors": 0, "skipped": 0}
-    total = 0
-    for name in [*(s.name for s in audit.servers), "ensemble"]:
-        for row in TABLE:
-            found = [f for f in audit.findings if f.code == row.code and (f.server or "ensemble") == name]
-            if not found and not row.clients.rstrip(".") not in ("", "None"):
-                continue
-            total += 1
-            case = ElementTree.SubElement(suite, "testcase", classname=clean(name), name=row.code, time="0")
-            grave = [f for f in found if f.severity != NOTE]
-            if not grave:
-                continue
-            kind = "error" if row.code == "UNREADABLE" else "failure" if grave[0].severity == VIOLATION else "skipped"
-            counts[{"error": "errors", "failure": "failures", "skipped": "skipped"}[kind]] += 1
-            element = ElementTree.SubElement(case, kind, message=clean(f"{grave[0].place}: {grave[0].sentence}"))
-            element.text = clean("\n".join("\n".join(finding_text(f)) for f in grave))
-    for element in (root, suite):
-        element.set("tests", str(total))
-        for key in ("failures", "errors", "skipped"):
-            element.set(key, str(counts[key]))
-    ElementTree.SubElement(suite, "system-out").text = clean(sentence(audit))
-    ElementTree.indent(root)
-    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return document

@@ -6,7 +6,6 @@ import json
 from html import escape
 
 from checker.ending import plain
-from checker.report.audit import sentence
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES
 from traces.zookeeper.decode import zxid_text
@@ -33,11 +32,11 @@ def text(value: object) -> str:
     return escape(plain(str(value)))
 
 
-def as_html(audit: Audit) -> bytes:
-    """The page."""
+def as_html(audit: Audit, sentence: str) -> str:
+    """The page, with the verdict in a line above."""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><title>zabcheck audit</title>",
-        f"<style>{STYLE}</style><h1 class={audit.verdict}>{text(sentence(audit))}</h1>",
+        f"<style>{STYLE}</style><h1 class={audit.verdict}>{text(sentence)}</h1>",
         "<h2>Servers</h2>", timeline(audit),
         "<p>Bars are runs of transactions without a gap, coloured by epoch; light bars are proposals below a later "
         "snapshot. Diamonds are snapshots, triangles findings.</p>",
@@ -52,7 +51,7 @@ def as_html(audit: Audit) -> bytes:
     parts.append(f"<h2>Cannot be concluded</h2><p>Quorums: {text(audit.quorums)}.<ul>")
     parts += [f"<li>{text(said)}" for said in audit.open]
     parts.append("</ul></html>\n")
-    return "\n".join(parts).encode()
+    return "\n".join(parts)
 
 
 def article(f: Finding) -> str:

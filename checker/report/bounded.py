@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from checker.report.result import Counterexample, Part, Result, plural
 from zabspec.language.error_sites import met
 
 if TYPE_CHECKING:
-    from checker.report.report import Counterexample
     from checker.symbolic.bmc import Bounded
     from invariants.registry import Property
     from zabspec.model import Model
@@ -30,7 +30,7 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class BoundedReport:
+class BoundedReport(Result):
     """The answer.
 
     Attributes:
@@ -52,12 +52,14 @@ class BoundedReport:
     broken: Broken | None = None
     counterexample: Counterexample | None = None
 
+    kind = "bmc"
+
     def violated(self, broken: Broken, counterexample: Counterexample) -> BoundedReport:
         """Return the report of a run that violates properties."""
         return replace(self, broken=broken, counterexample=counterexample)
 
     @property
-    def code(self) -> int:
+    def exit_code(self) -> int:
         if self.counterexample is not None:
             return VIOLATED if self.counterexample.replayed and not self.counterexample.trouble else NO_VERDICT
         return NO_VERDICT if self.found.reason or self.found.left_range else HELD
@@ -74,11 +76,11 @@ class BoundedReport:
         f, spent = self.found, self.found.seconds[-1][1] if self.found.seconds else 0.0
         if self.broken is not None:
             names = ", ".join(p.name for p in self.broken.properties)
-            steps = "1 step" if self.broken.steps == 1 else f"{self.broken.steps} steps"
+            steps = plural(self.broken.steps, "step")
             among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
             beside = f"; in another run {met(f.left_range)}" if f.left_range else ""
             return f"VIOLATED: {names} after {steps} from {self.where}, {among}{beside}"
-        within = f"within {f.depth} steps" if f.depth != 1 else "within 1 step"
+        within = f"within {plural(f.depth, 'step')}"
         if f.reason:
             so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"
             return f"no verdict: {f.reason} before depth {self.asked_depth}; {so_far}"
@@ -86,7 +88,11 @@ class BoundedReport:
             return f"no verdict: {met(f.left_range)}; no other run violates a property {within}"
         return f"no violation {within} from {self.where}, {spent:.1f} s"
 
-    def text(self) -> str:
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [self.counterexample.trouble] if self.counterexample and self.counterexample.trouble else []
+
+    def parts(self) -> Sequence[Part]:
         from checker.report.report import bounds_of
         from traces.explain.folding import fitted
 
@@ -94,7 +100,7 @@ class BoundedReport:
         if self.counterexample is None:
             lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
             lines.append("A bounded answer: deeper runs were not looked at.")
-            if self.code == HELD:
+            if self.exit_code == HELD:
                 lines.append("In the runs that were, no value leaves its range.")
         else:
             lines += ["", self.counterexample.text.rstrip(), ""]
@@ -102,12 +108,12 @@ class BoundedReport:
                 lines.append(f"{len(self.broken.schedule)} steps replayed in the simulator, step by step equal")
             if self.counterexample.path:
                 lines.append(f"saved in {self.counterexample.path}")
-        return fitted("\n".join(lines))
+        return [fitted("\n".join(lines))]
 
     def as_json(self) -> dict[str, Any]:
         names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
         return {
-            "answer": names[self.code],
+            "answer": names[self.exit_code],
             "sentence": self.sentence,
             "request": self.request,
             "configuration": self.model.configuration.as_dict(),

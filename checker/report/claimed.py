@@ -3,29 +3,79 @@
 What an exploration measured (levels, counts, depths, why it ended) is an input: it is checked for what no exploration
 can come to. All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the
 code that writes reports, and has to be what the file says.
+A file has to keep the schema besides.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
 from checker.report.first_states import unlike_first_states
 from checker.report.impossible import impossible, unlike
-from checker.report.report import NO_VERDICT, VIOLATED, Counterexample, Report
+from checker.report.page import ReportError
+from checker.report.report import Report
+from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
 from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
+from traces.record.reading import strict_json
+from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import NUMBERED
 
-__all__ = ["contradiction"]
+__all__ = ["check", "contradiction", "read_report"]
 
 Claim = Mapping[str, Any]
+MOST_BYTES = 200_000_000
 NOT_DERIVED = ("zabcheck",)  # by which version the report was written
+
+
+def read_report(path: Path, again: bool = False) -> dict[str, Any]:
+    """Read the report in a file.
+
+    Args:
+        again: all of it is explored again anyway, so that its first states need not be.
+
+    Raises:
+        ReportError: there is none, or it contradicts itself.
+    """
+    from jsonschema import Draft202012Validator, validators
+
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, x: type(x) is int)  # 3.0 is none
+    validator = validators.extend(Draft202012Validator, type_checker=whole)
+    try:
+        report = strict_json(read_bytes(path, MOST_BYTES))
+    except OSError as problem:
+        raise ReportError(f"{path}: {problem.strerror}") from None
+    except ValueError as problem:
+        raise ReportError(f"{path} is not JSON: {problem}") from None
+    schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
+    wrong = next(iter(validator(schema).iter_errors(report)), None)
+    if wrong is not None:
+        where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
+        said = " ".join(wrong.message.split())
+        raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
+    check(report, str(path), again)
+    assert isinstance(report, dict)
+    return report
+
+
+def check(report: Mapping[str, Any], name: str, again: bool) -> None:
+    """Check that a report agrees with itself.
+
+    Raises:
+        ReportError: what it says does not follow from what it measured, or cannot have been measured.
+    """
+    wrong = contradiction(report, again)
+    if wrong:
+        raise ReportError(f"{name} contradicts itself: {wrong}")
 
 
 def contradiction(report: Claim, again: bool = False) -> str:

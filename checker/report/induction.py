@@ -1,19 +1,72 @@
-"""What an induction came to, for people and for machines."""
+"""What an induction came to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from checker.report.result import Part, Result
+from checker.report.result import Verdict as Said
 
 if TYPE_CHECKING:
     from checker.symbolic.pool import Outcome, Question, Verdict
 
-__all__ = ["answer_of", "as_object", "as_text", "conclusion", "counterexample", "proved_of", "verdict_text"]
+__all__ = ["InductionReport", "answer_of", "as_object", "as_text", "counterexample", "proved_of"]
 
 HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
 MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
 INSIDE = 78  # columns of what stands two farther in
 BROKEN = "violated"  # in a run, whatever was proved
 KEPT = "kept"  # a clause that the request names is proved, the others being assumed
+
+
+@dataclass(frozen=True)
+class InductionReport(Result):
+    """What z3 says of the clauses of an inductive invariant.
+
+    Attributes:
+        outcome: what was found of each clause, and what is taken for granted.
+    """
+
+    outcome: Outcome
+    request: Mapping[str, Any] | None = None
+
+    kind = "induct"
+
+    @property
+    def sentence(self) -> str:
+        if self.outcome.obstacles:
+            return f"nothing is proved: {self.outcome.obstacles[0]}"
+        broken = [v.name for v in self.said() if v.verdict in (BROKEN, "not inductive")]
+        return f"{answer_of(self.outcome)[0]}{': ' * bool(broken)}{', '.join(broken)}; {conclusion(self.outcome)}"
+
+    @property
+    def exit_code(self) -> int:
+        return answer_of(self.outcome)[1]
+
+    def said(self) -> Iterator[Said]:
+        for v in self.outcome.verdicts:
+            shown = "\n".join(counterexample(v)) if v.word == "not inductive" else ""
+            word = v.word if shown else verdict_text(v, self.outcome)
+            yield Said(v.clause.name, word, None, " ".join(v.clause.statement.split()), None, shown)
+
+    def parts(self) -> Sequence[Part]:
+        return [as_text(self.outcome)]
+
+    def as_json(self) -> dict[str, Any]:
+        return as_object(self.outcome, answer_of(self.outcome)[0]) | {"request": self.request}
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        """Why there is no verdict."""
+        if self.exit_code != NO_VERDICT:
+            return []
+        outcome, obstacles = self.outcome, self.outcome.obstacles
+        if outcome.unmet:
+            obstacles = [*obstacles, f"--require-witness: premise not reached for {', '.join(outcome.unmet)}"]
+        undecided = sum(v.word == "undecided" for v in outcome.verdicts)
+        return [f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided"]
 
 
 def answer_of(outcome: Outcome) -> tuple[str, int]:

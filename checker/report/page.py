@@ -1,8 +1,8 @@
 """A report as a page to attach to a pull request: verdicts, coverage, states per level, and each counterexample as a
 picture to walk through.
 
-It is made from the report's JSON, of this run or of a file. A file is a claim: it has to keep the schema and to agree
-with itself, and each counterexample in it is run again, and drawn from that run.
+It is made from the report's JSON, of this run or of a file, which `checker/report/claimed.py` has checked. Each
+counterexample in it is run again, and drawn from that run.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from invariants import properties_of, property_named
@@ -19,62 +17,16 @@ from traces import Trace, TraceError, build_trace, verify
 from traces.pictures.html import environment, shown
 from traces.pictures.markup import Attributes, tag, text
 from traces.pictures.svg import STYLE
-from traces.record.reading import strict_json
-from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 
-__all__ = ["ReportError", "page_of", "read_report"]
+__all__ = ["ReportError", "page_of"]
 
-MOST_BYTES = 200_000_000
 HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
 
 
 class ReportError(Exception):
     """There is no report, or it contradicts itself: one sentence says how."""
-
-
-def read_report(path: Path, again: bool = False) -> dict[str, Any]:
-    """Read the report in a file.
-
-    Args:
-        again: all of it is explored again anyway, so that its first states need not be.
-
-    Raises:
-        ReportError: there is none, or it contradicts itself.
-    """
-    from jsonschema import Draft202012Validator, validators
-
-    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, x: type(x) is int)  # 3.0 is none
-    validator = validators.extend(Draft202012Validator, type_checker=whole)
-    try:
-        report = strict_json(read_bytes(path, MOST_BYTES))
-    except OSError as problem:
-        raise ReportError(f"{path}: {problem.strerror}") from None
-    except ValueError as problem:
-        raise ReportError(f"{path} is not JSON: {problem}") from None
-    schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
-    wrong = next(iter(validator(schema).iter_errors(report)), None)
-    if wrong is not None:
-        where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
-        said = " ".join(wrong.message.split())
-        raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
-    check(report, str(path), again)
-    assert isinstance(report, dict)
-    return report
-
-
-def check(report: Mapping[str, Any], name: str, again: bool) -> None:
-    """Check that a report agrees with itself.
-
-    Raises:
-        ReportError: what it says does not follow from what it measured, or cannot have been measured.
-    """
-    from checker.report.claimed import contradiction
-
-    wrong = contradiction(report, again)
-    if wrong:
-        raise ReportError(f"{name} contradicts itself: {wrong}")
 
 
 def page_of(report: Mapping[str, Any]) -> str:

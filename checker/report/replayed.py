@@ -1,39 +1,68 @@
-"""A replay for people and for machines."""
+"""What a replay came to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from checker.report.result import Part, Result, Verdict
 from traces import Trace
 from traces.explain.folding import folded
 from traces.replay.replay import Replayed, happened
 
-__all__ = ["as_json", "as_text"]
+__all__ = ["ReplayResult"]
 
 
-def as_text(result: Replayed) -> str:
-    """Return a line for each step, the verdict and the digest."""
-    width = len(str(len(result.steps)))
-    lines = [folded(happened(step), f"{step.number:>{width}}  ") for step in result.steps]
-    return "\n".join(
-        [*lines, "", folded(result.sentence, others="  "), f"canonical dump at the end: sha256 {result.sha256}"]
-    )
+@dataclass(frozen=True)
+class ReplayResult(Result):
+    """A trace that the simulator took, step by step equal.
 
+    Attributes:
+        trace: it.
+        played: what the simulator did.
+        path: the file of the trace.
+        exit_code: that it replays; what it breaks was found by whoever made it.
+    """
 
-def as_json(path: Path, trace: Trace, result: Replayed, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the replay as JSON values."""
-    return {
-        "format": 1,
-        "trace": str(path),
-        "request": request,
-        "configuration": trace.configuration.as_dict(),
-        "replayed": True,
-        "sentence": result.sentence,
-        "property": result.property_name or None,
-        "breaks_at": len(result.steps) if result.property_name else None,
-        "lasso": None if result.lasso is None else result.lasso.as_dict(),
-        "steps": [happened(step) for step in result.steps],
-        "sha256": result.sha256,
-    }
+    trace: Trace
+    played: Replayed
+    path: str = ""
+    request: Mapping[str, Any] | None = None
+    exit_code: int = 0
+
+    kind = "replay"
+
+    @property
+    def sentence(self) -> str:
+        return self.played.sentence
+
+    def said(self) -> Iterator[Verdict]:
+        trace, steps = self.trace, self.played.steps
+        if trace.property_name:
+            yield Verdict(trace.property_name, "breaks at the last step and not before", len(steps))
+        if trace.lasso is not None:
+            yield Verdict(trace.lasso.goal, "is not reached: " + trace.lasso.sentence(len(steps)), None)
+
+    def parts(self) -> Sequence[Part]:
+        """A line for each step, the verdict and the digest."""
+        width = len(str(len(self.played.steps)))
+        lines = [folded(happened(step), f"{step.number:>{width}}  ") for step in self.played.steps]
+        ends = f"canonical dump at the end: sha256 {self.played.sha256}"
+        return ["\n".join(lines), f"{folded(self.sentence, others='  ')}\n{ends}"]
+
+    def as_json(self) -> dict[str, Any]:
+        result = self.played
+        return {
+            "format": 1,
+            "trace": self.path,
+            "request": self.request,
+            "configuration": self.trace.configuration.as_dict(),
+            "replayed": True,
+            "sentence": result.sentence,
+            "property": result.property_name or None,
+            "breaks_at": len(result.steps) if result.property_name else None,
+            "lasso": None if result.lasso is None else result.lasso.as_dict(),
+            "steps": [happened(step) for step in result.steps],
+            "sha256": result.sha256,
+        }

@@ -1,13 +1,12 @@
 """What an exploration found, for a person and for a machine.
 
-`Report` has the words: the verdict line, a verdict per property, and what they rest on. It is
-written as text (`text`: plain and aligned, for pipes and files), as tables (`show`, on a terminal)
-or as JSON (`as_json`, documented by `checker/report/schema/report.schema.json` and `docs/report.md`).
+`Report` has the words: the verdict line, a verdict per property, and what they rest on. Its
+JSON is documented by `checker/report/schema/report.schema.json` and `docs/report.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,8 +16,30 @@ from typing import TYPE_CHECKING, Any
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.report.promises import PAGE, promise_json, promise_text
+from checker.report.result import (
+    COLOURS,
+    ERROR,
+    EXIT_CODES,
+    FAILURE,
+    HOLDS,
+    NO_VERDICT,
+    NOT_REACHED,
+    SKIPPED,
+    VIOLATED,
+    Counterexample,
+    Part,
+    Result,
+    Row,
+    Table,
+    Verdict,
+    Words,
+    installed_version,
+    per,
+    plural,
+    some,
+)
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property
-from traces.explain.folding import aligned, folded, note
+from traces.explain.folding import folded
 from zabspec.authoring.unused import unused
 from zabspec.language.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
@@ -26,30 +47,15 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from checker.symbolic.extension import Z3Answer
-    from traces.record.trace import Trace
 
-__all__ = ["Counterexample", "Report", "bounds_of", "installed_version"]
+__all__ = ["Report", "bounds_of"]
 
 BOUNDS = " within these bounds"  # which the first line of a report names
 LARGE = 500_000  # distinct states from which on a report says that nothing was reduced
-MOST_NAMED = 4  # properties in a sentence
 FORMAT = 1
 
-HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
-
 NEVER_FALSE = "not put to the test: it can never be False"
-
-Row = tuple[str, ...]
-
-
-def installed_version() -> str:
-    """The version of the installed distribution."""
-    from importlib.metadata import version
-
-    return version("zabcheck")
 
 
 def bounds_of(c: Configuration) -> str:
@@ -66,31 +72,7 @@ def bounds_of(c: Configuration) -> str:
 
 
 @dataclass(frozen=True)
-class Counterexample:
-    """What became of one violation's trace.
-
-    Attributes:
-        text: the trace as a person reads it.
-        why: one sentence saying why the run cannot be.
-        path: the file it was saved in; empty: in none.
-        trouble: why it does not count, in a sentence: it did not replay, or was not saved.
-        replayed: whether the interpreted world reached the same violation, and the simulator too,
-            step by step equal.
-        digest: the sha256 of the simulator's canonical dump at the end of the replay.
-        trace: the trace; none: it could not be built.
-    """
-
-    text: str = ""
-    why: str = ""
-    path: str = ""
-    trouble: str = ""
-    replayed: bool = True
-    digest: str = ""
-    trace: Trace | None = None
-
-
-@dataclass(frozen=True)
-class Report:
+class Report(Result):
     """An exploration with the question that it answers.
 
     Attributes:
@@ -123,6 +105,8 @@ class Report:
     error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
     never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
     request: Mapping[str, Any] | None = None
+
+    kind = "explore"
 
     # --- verdicts ----------------------------------------------------------------------------------
 
@@ -227,7 +211,7 @@ class Report:
             return 3
         if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
             return 3
-        return {HOLDS: 0, NOT_REACHED: 3, VIOLATED: 1, NO_VERDICT: 3}[self.overall]
+        return EXIT_CODES[self.overall]
 
     @cached_property
     def bounds(self) -> str:
@@ -450,67 +434,71 @@ class Report:
 
     # --- as text -----------------------------------------------------------------------------------
 
-    def symbolic_rows(self) -> list[tuple[str, str]]:
-        """What z3 says of each property."""
-        return [(name, b.text) for name, b in self.symbolic.items()]
-
-    def text(self) -> str:
-        """The report as plain aligned text."""
-        r = self.exploration
-        parts = [folded(self.sentence, others="  "), *filter(None, [self.run_text()])]
+    def parts(self) -> Sequence[Part]:
+        r, reduced = self.exploration, " (reduced)"
+        parts: list[Part] = [Words([self.sentence], COLOURS[self.overall]), *filter(None, [self.run_text()])]
+        colours = [COLOURS[self.verdict(p)] for p in self.listed]
         rows = [(name, said.removesuffix(BOUNDS), *more) for name, said, *more in self.verdict_rows()]
-        parts.append(aligned([("property", "verdict", "source", "premise"), *rows], head=True))
+        parts.append(Table(rows, ("property", "verdict", "source", "premise"), colours=colours))
         if self.symbolic:
-            parts.append(aligned([("property", "asked of z3"), *self.symbolic_rows()], head=True))
-        parts.append(aligned(self.figures()))
-        parts.append(
-            f"states per level{' (reduced)' if r.narrowed else ''}, from depth 0\n"
-            + wrapped(f"{n:,}" for n in self.levels)
-        )
+            parts.append(Table([(name, b.text) for name, b in self.symbolic.items()], ("property", "asked of z3")))
+        parts.append(Table(self.figures()))
+        levels = folded("  ".join(f"{n:,}" for n in self.levels), "  ")
+        parts.append(f"states per level{reduced * r.narrowed}, from depth 0\n{levels}")
         if r.generated:
-            parts.append(f"transitions{self.taken}\n" + indented(aligned(self.count_rows(), right=1)))
-        if self.notes():
-            parts.append("\n".join(note(n) for n in self.notes()))
-        return "\n\n".join(parts) + "\n"
+            counts = self.count_rows()
+            colours = ["yellow" * (count == "never taken") for _, count in counts]
+            title = f"transitions{reduced * r.reduced}"
+            parts.append(Table(counts, ("step", title), title, 1, colours))
+        return [*parts, *([Words(self.notes())] if self.notes() else [])]
+
+    # --- for test reports, and drawn -----------------------------------------------------------------
+
+    def said(self) -> Iterator[Verdict]:
+        found = self.exploration
+        for p in self.listed:
+            broken, c = found.violations.get(p.name), self.counterexamples.get(p.name, Counterexample())
+            at = found.witnessed.get(p.name) if broken is None else broken.depth
+            yield Verdict(
+                p.name, self.verdict(p), at, c.trouble or c.why, c.trace, c.text, p.source, p.statement, p.premise,
+                *self.as_a_case(p),
+            )  # fmt: skip
+
+    def as_a_case(self, p: Property) -> tuple[str, str]:
+        """How a test report has a property, and what it says. A premise that was not reached, and a property left
+        unjudged because another broke first, are skipped. One without a verdict because the run was cut short, a
+        premise that had to be reached, or any where nothing was put to the test, is an error."""
+        verdict, words = self.verdict(p), self.verdict_in_words(p)
+        if verdict == VIOLATED:
+            return FAILURE, f"{words}: {p.statement}"
+        if verdict == NOT_REACHED:
+            lacking = p.name in self.unmet or self.overall == NOT_REACHED
+            return ERROR if lacking else SKIPPED, f"{words}: {p.premise}"
+        if verdict == NO_VERDICT:
+            ended = not self.cut_short and p.name not in self.exploration.violations
+            return SKIPPED if ended else ERROR, f"{words}; {self.sentence}"
+        return "", ""
 
     @property
-    def taken(self) -> str:
-        """What is said of transitions that were counted."""
-        return " (reduced)" if self.exploration.reduced else ""
+    def title(self) -> str:
+        return f"zabcheck {self.bounds}"
 
-    def show(self, console: Console) -> None:
-        """The report as tables on a terminal."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-        from rich.text import Text
+    @property
+    def seconds(self) -> float:
+        return self.exploration.seconds
 
-        colours = {HOLDS: "green", NOT_REACHED: "yellow", VIOLATED: "bold red", NO_VERDICT: "magenta"}
-        console.print(Text(self.sentence, style=colours[self.overall]))
-        if self.run_text():
-            console.print()
-            console.print(Text(self.run_text()))
-        verdicts = Table("property", "verdict", "source", "premise not reached", box=SIMPLE_HEAD)
-        for p, row in zip(self.listed, self.verdict_rows(), strict=True):
-            verdicts.add_row(row[0], Text(row[1], style=colours[self.verdict(p)]), *row[2:])
-        console.print(verdicts)
-        if self.symbolic:
-            console.print(Text(aligned([("property", "asked of z3"), *self.symbolic_rows()], head=True) + "\n"))
-        figures = Table(box=None, show_header=False)
-        for row in self.figures():
-            figures.add_row(*row)
-        console.print(figures)
-        console.print(
-            Text(f"\nstates per level{' (reduced)' if self.exploration.narrowed else ''}, from depth 0", style="bold")
-        )
-        console.print(Text(wrapped(f"{n:,}" for n in self.levels)))
-        if self.exploration.generated:
-            counts = Table("step", box=SIMPLE_HEAD)
-            counts.add_column(f"transitions{self.taken}", justify="right")
-            for name, count in self.count_rows():
-                counts.add_row(name, Text(count, style="yellow" if count == "never taken" else ""))
-            console.print(counts)
-        for said in self.notes():
-            console.print(Text(said))
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [c.trouble for c in self.counterexamples.values() if c.trouble]
+
+    def page(self) -> str:
+        from checker.errors import NoVerdict
+        from checker.report.page import ReportError, page_of
+
+        try:
+            return page_of(self.as_json())
+        except ReportError as problem:
+            raise NoVerdict(str(problem)) from None
 
     # --- as JSON -----------------------------------------------------------------------------------
 
@@ -633,35 +621,5 @@ def export_of(path: str) -> str:
     return f"zabcheck export {quote(path)} --to html --output {quote(page)}"
 
 
-def indented(text: str) -> str:
-    """Lines, set in by two blanks."""
-    return "\n".join(f"  {line}" for line in text.splitlines())
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    if count == 1:
-        return f"1 {noun}"
-    if noun.endswith("y"):
-        return f"{count} {noun[:-1]}ies"
-    return f"{count} {noun}{'es' if noun.endswith(('sh', 'ss')) else 's'}"
-
-
-def some(names: Sequence[str]) -> str:
-    """Names, of many the first."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
-
-
-def per(amount: float, of: float) -> float | None:
-    """A ratio; none where there is nothing to divide by."""
-    return amount / of if of else None
-
-
 def rate(states: int, seconds: float) -> str:
     return f"{states / seconds:,.0f}" if seconds else "-"
-
-
-def wrapped(items: Iterable[str]) -> str:
-    """Items in lines of readable length."""
-    return folded("  ".join(items), "  ")

@@ -1,25 +1,23 @@
-"""What a simulated run came to, and how it is told: `zabcheck simulate`."""
+"""What a simulated run came to: `zabcheck simulate`."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from checker.ending import HELD, VIOLATED, NoVerdict, hush, say
-from checker.output import table
+from checker.ending import HELD, VIOLATED
 from checker.output_files import write_file
-from checker.report.outputs import SimulationOutputs
+from checker.report import result
 from checker.report.progress import StatusLine
+from checker.report.result import Part, Result, Row, Table, plural
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
 from traces import TraceError, write_trace
 from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
 from traces.pictures import to_html
-from traces.record.events import Event, events_of, lines, role_name
+from traces.record.events import Event, events_of, role_name
 from traces.record.simulated import simulated_trace
 from zabspec.language.kinds import Kind
 from zabspec.language.notation import value_text
@@ -31,13 +29,22 @@ from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator
 __all__ = ["Simulation"]
 
 
-class Simulation:
+class Simulation(Result):
     """What a run came to.
+
+    Attributes:
+        shown: the cluster at the end is a part.
+        saved: where the first violation is saved as a trace, if there is one; None: nowhere.
 
     Raises:
         ConfigError, SimulationError: as for `play` and `judge`.
         TableError: it has too many proposals to be judged without what judges tables.
     """
+
+    kind = "simulate"
+    indent = 2
+    shown = False
+    saved: Path | None = None
 
     def __init__(
         self,
@@ -82,18 +89,20 @@ class Simulation:
             return simulator
 
     @property
-    def code(self) -> int:
+    def exit_code(self) -> int:
         return HELD if all(v.held for v, _ in self.verdicts) else VIOLATED
 
-    def write_files(self, outputs: SimulationOutputs) -> str:
-        """Write what was asked for; what went wrong."""
-        trouble = write_file(outputs.dump, self.bytes) if outputs.dump is not None else ""
-        if outputs.events is not None:
-            trouble = write_file(outputs.events, lines(self.events)) or trouble
-        wanted = outputs.trace is not None or outputs.page is not None
-        if wanted and self.code == VIOLATED:
-            trouble = self.write_run(outputs.trace, outputs.page) or trouble
-        return trouble
+    @property
+    def sentence(self) -> str:
+        broken = ", ".join(f"{v.of.name} at tick {v.broken_at}" for v, _ in self.verdicts if v.judged and not v.held)
+        verdict = f"{plural(len(self.verdicts), 'property')} judged, none violated"
+        if not self.verdicts:
+            verdict = "not judged (check=True does)"
+        return f"{f'VIOLATED: {broken}' if broken else verdict}; {self.summary()}; sha256 {self.sha256}"
+
+    def said(self) -> Iterator[result.Verdict]:
+        for v, why in self.verdicts:
+            yield result.Verdict(v.of.name, verdict_word(v), None if v.held or not v.judged else v.broken_at, why)
 
     def write_run(self, path: Path | None, page: Path | None) -> str:
         """Save, and draw, the run up to the violation that came first; what went wrong."""
@@ -106,27 +115,29 @@ class Simulation:
         except TraceError as problem:
             return f"the run cannot be told as a trace: {problem}"
 
-    def print(self, outputs: SimulationOutputs) -> int:
-        """Print the answer; returns the exit code."""
-        if outputs.as_json:
-            return say(json.dumps(self.as_json(outputs), indent=2), self.code)
-        if not outputs.show and not self.checked:
-            return print_digest(self.sha256)
-        code = say(f"sha256 {self.sha256}", self.code)
-        if outputs.show:
-            head: tuple[str, ...] = ("process", "role", "epochs", "last zxid", "committed", "history")
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [f"sha256 {self.sha256}"]
+        if self.shown:
+            head: Row = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:
                 head = ("process", *(f.name for f in self.fields))
-            code = max(code, show(head, self.rows()))
-            code = max(code, say(self.summary(), HELD))
-        if self.checked:
-            code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
-        if outputs.trace is not None:
-            what = "saved in" if self.code == VIOLATED else "nothing is violated, and nothing was saved in"
-            code = max(code, say(f"\n{what} {outputs.trace}", HELD))
-        return code
+            parts.append(Table(self.rows(), head, below=self.summary()))
+        parts += [self.table()] if self.checked else []
+        if self.saved is not None:
+            broken = self.exit_code == VIOLATED
+            what = "saved in" if broken else "nothing is violated, and nothing was saved in"
+            parts.append(f"{what} {self.saved}")
+        return parts
 
-    def rows(self) -> list[tuple[str, ...]]:
+    def table(self) -> Table:
+        """A row for each verdict."""
+        rows = [
+            (v.of.name, verdict_word(v) + ("" if v.held else f" at tick {v.broken_at}"), why)
+            for v, why in self.verdicts
+        ]
+        return Table(rows, ("property", "verdict", "why"))
+
+    def rows(self) -> list[Row]:
         """The cluster, a process a row."""
         if not self.protocol.declared.replicas:
             return [
@@ -172,8 +183,7 @@ class Simulation:
             for p, x in enumerate(self.processes)
         ]
 
-    def as_json(self, outputs: SimulationOutputs) -> dict[str, Any]:
-        """The answer for machines."""
+    def as_json(self) -> dict[str, Any]:
         s = self.state
         out: dict[str, Any] = {
             "run": asdict(self.run),
@@ -189,9 +199,9 @@ class Simulation:
             out["properties"] = [
                 {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.verdicts
             ]
-        if outputs.trace is not None:
-            out["trace"] = str(outputs.trace) if self.code == VIOLATED else None
-        return out | {"exit_code": self.code}
+        if self.saved is not None:
+            out["trace"] = str(self.saved) if self.exit_code == VIOLATED else None
+        return out | {"exit_code": self.exit_code}
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
@@ -240,28 +250,6 @@ def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
     return out
 
 
-def print_digest(sha256: str) -> int:
-    """The digest alone. The lab's program prints no newline after it; a terminal wants one.
-
-    Raises:
-        NoVerdict: it cannot be written.
-    """
-    try:
-        sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        hush()  # a reader that has gone away changes nothing
-    except OSError as problem:
-        hush()
-        raise NoVerdict(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
-    return HELD
-
-
-def show(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
-    """A table with an empty line before it where nothing sets it apart."""
-    return max(HELD if sys.stdout.isatty() else say("\n", HELD), table(head, rows))
-
-
 def own_text(kind: Kind, value: Any, axes: int) -> str:
     """A field of a process, over so many axes."""
     if axes:
@@ -298,11 +286,6 @@ def said_of(v: Verdict, why: str) -> dict[str, Any]:
     if not v.judged:
         return {"why": why}
     return {} if v.held else {"tick": v.broken_at, "why": why}
-
-
-def verdict_row(v: Verdict, why: str) -> tuple[str, str, str]:
-    at = "" if v.held else f" at tick {v.broken_at}"
-    return v.of.name, verdict_word(v) + at, why
 
 
 def reason(judged: Judged, run: Run, v: Verdict) -> str:

@@ -18,7 +18,7 @@ from checker.requests.saved import verified_trace
 
 if TYPE_CHECKING:
     from checker.report.bounded import BoundedReport, Broken
-    from checker.report.report import Counterexample
+    from checker.report.result import Counterexample
     from invariants.registry import Property
     from traces import Runner
     from zabspec.model import Configuration, Model

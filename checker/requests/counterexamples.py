@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
-    from checker.report.report import Counterexample
+    from checker.report.result import Counterexample
     from checker.requests.model import ModelRequest
     from checker.requests.request import Request
     from invariants.registry import Property
@@ -85,7 +85,7 @@ def counterexample_of(
     model: Model, prop: Property, schedule: Sequence[int], path: Path | None, request: Request | None = None
 ) -> Counterexample:
     """Return the trace of a schedule that violates a property, verified and saved as `verified_and_saved` does."""
-    from checker.report.report import Counterexample
+    from checker.report.result import Counterexample
     from traces import TraceError, build_trace
 
     try:
@@ -107,7 +107,7 @@ def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Requ
         path: where it is saved; None: nowhere.
         request: of which it is an answer, which the trace carries.
     """
-    from checker.report.report import Counterexample
+    from checker.report.result import Counterexample
     from traces import TraceError, to_text, verify, why, write_trace
     from traces.replay.replay import replay
 

@@ -16,6 +16,7 @@ from checker.requests.request import Request, at_least, seconds, solver_seed
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
+    from checker.report.induction import InductionReport
     from checker.symbolic.pool import Outcome, Question
     from invariants.inductive.argument import Argument
     from invariants.registry import Property
@@ -138,7 +139,7 @@ class InductRequest(Request):
         )
 
 
-def answer(request: InductRequest, progress: Progress | None = None, started: float | None = None) -> Outcome:
+def answer(request: InductRequest, progress: Progress | None = None, started: float | None = None) -> InductionReport:
     """Ask z3, and look for runs that meet the premises of the properties asked about.
 
     Args:
@@ -148,6 +149,7 @@ def answer(request: InductRequest, progress: Progress | None = None, started: fl
     Raises:
         RequestError: the request is wrong.
     """
+    from checker.report.induction import InductionReport
     from checker.symbolic.pool import run
 
     end = (time.perf_counter() if started is None else started) + request.time_limit
@@ -160,7 +162,7 @@ def answer(request: InductRequest, progress: Progress | None = None, started: fl
     outcome.required = tuple(required)
     if request.witness_states and properties:
         outcome.premises = premises_of(outcome, properties, request, end)
-    return outcome
+    return InductionReport(outcome, request.as_json())
 
 
 def premises_of(outcome: Outcome, properties: list[Property], request: InductRequest, end: float) -> Premises:

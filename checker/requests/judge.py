@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +13,7 @@ from checker.requests.model import near
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
+    from checker.report.judged import JudgedTable, JudgedUserTable
     from traces.judging.own import ObservationTotals
     from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
@@ -78,13 +80,14 @@ def own_source(table: Path, protocol: str) -> Source | None:
     return found
 
 
-def judge_user_table(request: JudgeRequest, source: Source) -> tuple[ObservationTotals, int]:
-    """Judge a table of a user protocol; return the result, and the exit code.
+def judge_user_table(request: JudgeRequest, source: Source) -> JudgedUserTable:
+    """Judge a table of a user protocol.
 
     Raises:
         RequestError: the request is wrong.
         NoVerdict: Spark failed.
     """
+    from checker.report.judged import JudgedUserTable
     from invariants import properties_of
     from traces.tables.table import TableError
 
@@ -102,7 +105,8 @@ def judge_user_table(request: JudgeRequest, source: Source) -> tuple[Observation
         raise RequestError(f"{request.table}: there is no run in this table")
     is_open = any(c["open"] for c in tally.counts.values()) and not request.allow_open
     judged = any(c["held"] + c["violated"] + c["premise not reached"] + c["open"] for c in tally.counts.values())
-    return tally, VIOLATED if tally.broken else NO_VERDICT if is_open or not judged else HELD
+    code = VIOLATED if tally.broken else NO_VERDICT if is_open or not judged else HELD
+    return JudgedUserTable(request.table, tally, code, request.as_json())
 
 
 def own_judged(table: Path, source: Source, request: JudgeRequest) -> ObservationTotals:
@@ -132,13 +136,14 @@ def own_judged(table: Path, source: Source, request: JudgeRequest) -> Observatio
             raise NoVerdict(str(problem)) from None
 
 
-def answer(request: JudgeRequest) -> tuple[Totals, list[str], int]:
-    """Judge a table; nothing is printed. What was found, of which properties, and the exit code.
+def answer(request: JudgeRequest) -> JudgedTable:
+    """Judge a table; nothing is printed.
 
     Raises:
         RequestError: the question was wrong.
         NoVerdict: Spark failed.
     """
+    from checker.report.judged import JudgedTable
     from traces.tables.table import TableError, check_arrow
 
     table = Path(request.table)
@@ -157,10 +162,10 @@ def answer(request: JudgeRequest) -> tuple[Totals, list[str], int]:
         tally = judged(units, request)
     except TableError as problem:
         raise RequestError(str(problem)) from None
-    asked = [p.name for p in JUDGED if not request.properties or p.name in request.properties]
+    asked = tuple(p.name for p in JUDGED if not request.properties or p.name in request.properties)
     unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
     code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) else HELD
-    return tally, asked, code
+    return JudgedTable(request.table, tally, asked, code, request.as_json())
 
 
 def check_names(names: tuple[str, ...], known: list[str]) -> None:
@@ -214,6 +219,6 @@ def judged(units: list[Unit], request: JudgeRequest) -> Totals:
             raise NoVerdict(str(problem)) from None
 
 
-def any_is(tally: Totals, asked: list[str], words: tuple[str, ...]) -> bool:
+def any_is(tally: Totals, asked: Sequence[str], words: tuple[str, ...]) -> bool:
     """Whether any of these is said of a property in any run."""
     return any(tally.count(name, word) for name in asked for word in words)

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
 
 from checker.errors import RequestError
-from checker.requests.audit import AuditRequest
-from checker.requests.bmc import BmcRequest
-from checker.requests.conformance import ConformanceRequest
-from checker.requests.exploration import ExploreRequest
-from checker.requests.export import ExportRequest
-from checker.requests.export_model import ExportModelRequest
-from checker.requests.induct import InductRequest
-from checker.requests.judge import JudgeRequest
-from checker.requests.live import LiveRequest
-from checker.requests.matrix import MatrixRequest
-from checker.requests.minimise import MinimiseRequest
-from checker.requests.mutate import MutateRequest
-from checker.requests.plan import PlanRequest
-from checker.requests.prove import ProveRequest
-from checker.requests.quorums import QuorumsRequest
-from checker.requests.realise import RealiseRequest
-from checker.requests.reenact import ReenactRequest
-from checker.requests.refine import RefineRequest
-from checker.requests.replay import ReplayRequest
 from checker.requests.request import Request
-from checker.requests.residue import ResidueRequest
-from checker.requests.search import SearchRequest
-from checker.requests.simulate import SimulateRequest
-from checker.requests.sweep import SweepRequest
-from checker.requests.zookeeper import ZookeeperRequest
 
-__all__ = ["KINDS", "from_json"]
+__all__ = ["KINDS", "from_json", "modules"]
 
-KINDS: Mapping[str, type[Request]] = {
-    kind.kind: kind
-    for kind in (
-        ExploreRequest, LiveRequest, SearchRequest, MutateRequest, SimulateRequest, ReplayRequest, JudgeRequest,
-        InductRequest, BmcRequest, RefineRequest, AuditRequest, MinimiseRequest, ExportRequest, ExportModelRequest,
-        RealiseRequest, QuorumsRequest, ProveRequest, PlanRequest, SweepRequest, ReenactRequest, ConformanceRequest,
-        ZookeeperRequest, MatrixRequest, ResidueRequest,
-    )
-}  # fmt: skip
+FIRST = ("explore", "live", "search", "mutate", "simulate")  # in sentences
+ABOVE = ("keywords", "kinds")  # which know every kind
+
+
+def modules() -> list[str]:
+    """Return the modules of this folder, in which every request lies."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+    return [f"{__package__}.{name}" for name in names if name not in ABOVE]
+
+
+def requests() -> Iterator[type[Request]]:
+    """Yield the classes of this folder that have a kind."""
+    for name in modules():
+        for value in vars(import_module(name)).values():
+            if isinstance(value, type) and issubclass(value, Request) and value.kind and value.__module__ == name:
+                yield value
+
+
+def rank(kind: type[Request]) -> tuple[int, str]:
+    """Return where a kind stands among others."""
+    return FIRST.index(kind.kind) if kind.kind in FIRST else len(FIRST), kind.kind
+
+
+KINDS: Mapping[str, type[Request]] = {each.kind: each for each in sorted(requests(), key=rank)}
 
 
 def from_json(given: object) -> Request:

@@ -208,7 +208,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
     from itertools import chain, islice
 
     from checker.live.report import Starving
-    from checker.report.report import Counterexample
+    from checker.report.result import Counterexample
     from traces import TraceError, to_text, write_trace
 
     goal, first = waits.goal, None

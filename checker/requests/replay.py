@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.saved import TraceRequest
+from checker.requests.saved import TraceRequest, check_carried
 
 if TYPE_CHECKING:
+    from checker.report.replayed import ReplayResult
     from traces import Trace
     from traces.replay.replay import Replayed
 
@@ -33,20 +34,24 @@ class ReplayRequest(TraceRequest):
         from traces import TraceError, read_trace
 
         try:
-            return read_trace(Path(self.trace))
+            trace = read_trace(Path(self.trace))
         except TraceError as problem:
             raise RequestError(str(problem)) from None
+        check_carried(trace, self.trace)
+        return trace
 
 
-def answer(request: ReplayRequest) -> tuple[Trace, Replayed]:
-    """Replay a saved trace; return it, and what the simulator did.
+def answer(request: ReplayRequest) -> ReplayResult:
+    """Replay a saved trace.
 
     Raises:
         RequestError: it is no trace, or not what its schedule does.
         NoVerdict: the explorer confirms the trace, and the simulator does not.
     """
+    from checker.report.replayed import ReplayResult
+
     trace = request.read()
-    return trace, replayed(trace, request.trace)
+    return ReplayResult(trace, replayed(trace, request.trace), request.trace, request.as_json())
 
 
 def replayed(trace: Trace, what: str) -> Replayed:

@@ -1,22 +1,19 @@
-"""What a search came to, for people and for machines. It never says that a property holds."""
+"""What a search came to. It never says that a property holds."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from checker.report.promises import promise_json
-from checker.report.report import bounds_of, plural
+from checker.report.report import bounds_of
+from checker.report.result import Counterexample, Part, Result, Row, Table, Verdict, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
-from traces.explain.folding import aligned
 from zabspec.language.error_sites import met
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
-
-if TYPE_CHECKING:
-    from checker.report.report import Counterexample
 
 __all__ = ["SearchReport", "Shortened"]
 
@@ -47,7 +44,7 @@ class Shortened:
 
 
 @dataclass(frozen=True)
-class SearchReport:
+class SearchReport(Result):
     """A search with the question that it was asked.
 
     Attributes:
@@ -61,6 +58,18 @@ class SearchReport:
     violations: Mapping[str, Shortened]
     most: int
     request: Mapping[str, Any] | None = None
+
+    kind = "search"
+
+    @property
+    def exit_code(self) -> int:
+        """1: a violation was found and written down; 3: no verdict, whatever was walked."""
+        runs = [v.counterexample for v in self.violations.values()]
+        return 1 if runs and all(c.replayed and not c.trouble for c in runs) else 3
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [v.counterexample.trouble for v in self.violations.values() if v.counterexample.trouble]
 
     @property
     def sentence(self) -> str:
@@ -114,9 +123,9 @@ class SearchReport:
             out.append(f"{name}: {again}{short}{kept}")
         return out
 
-    def counts(self) -> list[tuple[str, str]]:
+    def counts(self) -> list[Row]:
         w = self.walked
-        rows = [(name, f"{n:,}") for name, n in w.step_counts.items() if n]
+        rows: list[Row] = [(name, f"{n:,}") for name, n in w.step_counts.items() if n]
         return rows + [(name, f"{n:,}") for name, n in self.kinds.items()]
 
     @property
@@ -128,19 +137,21 @@ class SearchReport:
                 out[NUMBERED[k].called] = out.get(NUMBERED[k].called, 0) + n
         return out
 
-    def text(self) -> str:
-        parts = [textwrap.fill(self.sentence, WIDTH, break_on_hyphens=False)]
-        for v in self.violations.values():
-            parts += [v.counterexample.text.rstrip()] if v.counterexample.text else []
+    def said(self) -> Iterator[Verdict]:
+        for p in self.walked.properties:
+            v = self.violations.get(p.name)
+            c = v.counterexample if v is not None else Counterexample()
+            word = "violated" if v is not None and c.replayed else "no verdict"
+            at = None if v is None else v.steps
+            yield Verdict(p.name, word, at, c.trouble or c.why, c.trace, c.text, p.source, p.statement, p.premise)
+
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [textwrap.fill(self.sentence, WIDTH, break_on_hyphens=False)]
+        parts += [v.counterexample.text.rstrip() for v in self.violations.values() if v.counterexample.text]
         parts.append("\n".join(folded(*row) for row in self.figures()))
-        parts.append(
-            "\n".join(
-                textwrap.fill(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for note in self.notes()
-            )
-        )
-        if self.walked.steps:
-            parts.append("steps taken\n" + textwrap.indent(aligned([*self.counts()], right=1), "  "))
-        return "\n\n".join(parts) + "\n"
+        notes = (textwrap.fill(n, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for n in self.notes())
+        parts.append("\n".join(notes))
+        return [*parts, *([Table(self.counts(), title="steps taken", right=1)] if self.walked.steps else [])]
 
     def as_json(self) -> dict[str, Any]:
         w = self.walked

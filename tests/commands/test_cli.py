@@ -21,8 +21,8 @@ from click.testing import Result
 from checker.cli import main
 from checker.explore import breadth_first
 from checker.explore.compiled import Compiled
-from checker.report.junit import clean
-from checker.report.report import plural
+from checker.report.formats.junit import clean
+from checker.report.result import plural
 from invariants import PROPERTIES
 from tests.commands.running import BROKEN, TINY, interrupted, run
 from tests.patience import HANG, ticking

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from checker.ci.changed import lines_that_differ
 from checker.cli import main
 from checker.commands.init import START
-from checker.report.sarif import Finding, Place, Rule, sarif
+from checker.report.formats.sarif import sarif
+from checker.report.result import Finding, Place, Rule
 from checker.report.sources import from_top, top_of
 from tests.report.sarif_schema import validator
 

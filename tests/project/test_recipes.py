@@ -24,7 +24,7 @@ PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
 BLOCK = re.compile(r"<!-- recipe (\w+): (.*?) -->\n```\w+\n(.*?)```", re.DOTALL)
 PLACE = re.compile(r'(\S+), (?:new|(before|after) "(.*)")')
 # How many files of code a change of each kind touches at most.
-MOST_FILES = {"property": 1, "variant": 2, "protocol": 0, "fault": 5}
+MOST_FILES = {"property": 1, "variant": 2, "protocol": 0, "fault": 5, "format": 1, "command": 2}
 
 
 def parts(recipe: str) -> tuple[list[tuple[str, str, str, str]], list[str], list[str]]:
@@ -64,6 +64,7 @@ def follow(tmp_path: Path) -> Callable[[str], Path]:
             path = tmp_path / file
             path.write_text(edited(path.read_text(), side, mark, what) if side else what)
         assert len({file for file, *_ in edits}) <= MOST_FILES[recipe]
+        (tmp_path / "zoo.cfg").write_text("".join(f"server.{k}=a:1:2\n" for k in (1, 2, 3)))
         told = "".join(run(tmp_path, line) for line in commands)
         assert commands
         for line in says:
@@ -88,7 +89,7 @@ def run(folder: Path, line: str) -> str:
 
 
 @pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize("recipe", ["property", "variant", "protocol"])
+@pytest.mark.parametrize("recipe", ["property", "variant", "protocol", "format", "command"])
 def test_a_recipe_works_as_it_is_written(recipe: str, follow: Callable[[str], Path]) -> None:
     follow(recipe)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jsonschema import Draft4Validator  # type: ignore[import-untyped]
 
-from checker.report.sarif import SCHEMA
+from checker.report.formats.sarif import SCHEMA
 
 
 @cache

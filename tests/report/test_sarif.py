@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema.exceptions import ValidationError  # type: ignore[import-untyped]
 
-from checker.report.sarif import Finding, Place, Rule, sarif
+from checker.report.formats.sarif import sarif
+from checker.report.result import Finding, Place, Rule
 from tests.report.sarif_schema import validator
 
 ROOT = Path("/sources")

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.errors import RequestError
-from checker.report.page import ReportError, check
-from checker.requests import bmc, explore, live, minimise, rerun, search
+from checker.report.claimed import check
+from checker.report.page import ReportError
+from checker.requests import bmc, explore, live, minimise, replay, rerun, search
 from checker.requests.bmc import BmcRequest
 from checker.requests.explore import ExploreRequest
 from checker.requests.kinds import from_json
@@ -24,6 +25,7 @@ from checker.requests.plan import PlanRequest
 from checker.requests.quorums import QuorumsRequest
 from checker.requests.realise import RealiseRequest
 from checker.requests.replay import ReplayRequest
+from checker.requests.saved import verified_trace
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import SimulateRequest
 from traces import TraceError, read_trace, verify
@@ -129,3 +131,38 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
     assert rerun.differences(old) == []
     with pytest.raises(ReportError):
         check(report | {"sentence": "holds"}, "run.json", True)
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
+    content = json.loads(violated[1].read_text())
+    given = ExploreRequest.from_json(content["request"])
+    path = tmp_path / "other.trace.json"
+
+    def read(request: dict[str, Any]) -> Any:
+        path.write_text(json.dumps(content | {"request": request}))
+        return verified_trace(path)
+
+    assert from_json(read(given.as_json()).request) == given
+    assert read(replace(given, properties=()).as_json())
+    assert read(SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json())
+    assert read(MinimiseRequest("run.trace.json").as_json())
+    for other, sentence in (
+        (replace(given, model=replace(TINY, nodes=3)).as_json(), "of another configuration, with another nodes"),
+        (replace(given, model=replace(TINY, variant="")).as_json(), "of another configuration, with another variant"),
+        (replace(given, model=LOSSY).as_json(), "of another configuration"),
+        (replace(given, properties=("agreement",)).as_json(), "of other properties than durability"),
+        (SimulateRequest(protocol="zab", nodes=2).as_json(), "of another configuration, with another variant"),
+        (SearchRequest(replace(TINY, nodes=1), how="random").as_json(), "with another nodes"),
+        (SearchRequest(replace(TINY, txns=0), how="random").as_json(), "with another txns"),
+        (PlanRequest().as_json(), "none that makes traces"),
+        ({}, "none that makes traces"),
+        ({"kind": "explore"}, "the request in it is none"),
+        ({"kind": "explore", "model": {"nodes": "two"}}, "the request in it is none"),
+        ({"kind": "explore", "model": {"protocol": "none-such"}}, "the request in it is none"),
+        (given.as_json() | {"properties": "durability"}, "of other properties"),
+    ):
+        with pytest.raises(RequestError, match=sentence):
+            read(other)
+        with pytest.raises(RequestError, match=sentence):
+            replay.answer(ReplayRequest(str(path)))

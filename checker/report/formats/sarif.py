@@ -1,7 +1,7 @@
 """Findings as SARIF 2.1.0, the format in which analysers tell code hosts and editors what they found and where.
 
-One writer for every command: it knows rules, results and places, and nothing of protocols or logs. The numbers of
-sections below are those of the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+The numbers of sections below are those of the OASIS standard "Static Analysis Results Interchange Format (SARIF)
+Version 2.1.0".
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+from checker.report.formats.format import Format
+from checker.report.result import Finding, Place, Result, Rule, installed_version
 from checker.report.sources import from_top
 
-__all__ = ["SCHEMA", "Finding", "Place", "Rule", "sarif"]
+__all__ = ["FORMAT", "SCHEMA", "as_sarif", "sarif"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"  # what code hosts take for the top of the repository
@@ -26,75 +27,15 @@ MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~]")  # what Markdown would read as anyt
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What can be found (3.49).
-
-    Attributes:
-        name: its identifier, as `agreement`.
-        summary: it in one sentence.
-        statement: all that there is to say of it.
-        help: what to do about a result.
-    """
-
-    name: str
-    summary: str
-    statement: str = ""
-    help: str = ""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something is (3.28): a line of a text, bytes of a file that is none, or what has only a name.
-
-    Attributes:
-        path: the file; None: it is in none.
-        line: of a text, from 1; 0: the whole file.
-        offset: of a file of bytes, from 0.
-        length: how many bytes from there; 0: not known.
-        named: what it is called without its file, as the name of a handler, or of a server.
-        says: what is to be seen there.
-    """
-
-    path: Path | None = None
-    line: int = 0
-    offset: int | None = None
-    length: int = 0
-    named: str = ""
-    says: str = ""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One result (3.27).
-
-    Attributes:
-        rule: the name of its rule.
-        level: `error`, `warning`, `note` or `none`.
-        says: the sentence.
-        places: where: what is to be mended.
-        steps: the places that lead there, in order (3.36); they are related, too.
-        same: what stays as it is from run to run, so that a host knows a finding again; empty: rule and place tell.
-        accepted: why it is known and let pass; empty: it is not (3.35).
-        further: anything else, as JSON.
-        related: places that belong to it, and are not to be mended (3.27.22).
-    """
-
-    rule: str
-    level: str
-    says: str
-    places: Sequence[Place] = ()
-    steps: Sequence[Place] = ()
-    same: str = ""
-    accepted: str = ""
-    further: Mapping[str, Any] = field(default_factory=dict)
-    related: Sequence[Place] = ()
+def as_sarif(result: Result) -> bytes:
+    """Return the document of a result."""
+    return sarif(result.findings, result.rules, result.root, result.exit_code, result.unanswered)
 
 
 def sarif(
     findings: Sequence[Finding], rules: Sequence[Rule], root: Path, code: int, trouble: Sequence[str] = ()
 ) -> bytes:
-    """The document: one run of zabcheck.
+    """Return the document: one run of zabcheck.
 
     Args:
         findings: in the order in which they are to be read.
@@ -106,8 +47,6 @@ def sarif(
     Raises:
         ValueError: a finding has a rule or a level that there is not.
     """
-    from checker.report.report import installed_version
-
     places = {rule.name: k for k, rule in enumerate(rules)}
     for finding in findings:
         if finding.rule not in places or finding.level not in LEVELS:
@@ -145,7 +84,7 @@ def result(finding: Finding, rule: int, root: Path) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": finding.level,
-        "message": message(finding.says),
+        "message": message(f"{finding.of}: {finding.says}" if finding.of else finding.says),
     }
     if finding.level == "none":
         out["kind"] = "informational"  # 3.27.10: a failure has a level
@@ -199,3 +138,6 @@ def message(text: str) -> dict[str, str]:
 def readable(text: str) -> str:
     """The text without halves of characters, which no encoding has; never empty, which the format does not allow."""
     return SURROGATES.sub("\ufffd", text) or "-"
+
+
+FORMAT = Format("sarif", "Also write the findings as SARIF 2.1.0.", as_sarif, ("check", "audit"))

@@ -5,17 +5,34 @@ The forms are those of "Workflow commands for GitHub Actions".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from checker.report.sarif import Place
+from checker.report.result import Place, Result
 from checker.report.sources import from_top, top_of
 
-__all__ = ["LARGEST_DIAGRAM", "annotation", "cell", "diagram", "summary_file"]
+__all__ = ["LARGEST_DIAGRAM", "annotation", "annotation_lines", "cell", "diagram", "summary_file"]
 
 LARGEST_DIAGRAM = 45_000  # characters: Mermaid refuses more than 50,000 (its maxTextSize)
 IN_DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))
+
+
+def annotation_lines(result: Result) -> list[str]:
+    """Return a line for each finding: a notice for what is let pass; and one for each warning."""
+    out = []
+    for f in result.findings:
+        level = "notice" if f.accepted else f.level
+        says = f"{f.says} (Let pass {f.accepted}.)" if f.accepted else f.says
+        where = nearest([*f.places, *f.steps[::-1], *f.related], result.root)
+        out.append(annotation(level, f"{f.of}: {f.what or f.rule}", says, where, result.root))
+    return out + [annotation("warning", title, says) for title, says in result.notices]
+
+
+def nearest(where: Sequence[Place], root: Path) -> Place | None:
+    """Return the first of some places that lies below the root: the handler, if the text is of this repository."""
+    below = (p for p in where if p.path is not None and from_top(p.path, root) is not None)
+    return next(below, next(iter(where), None))
 
 
 def annotation(level: str, title: str, says: str, place: Place | None = None, root: Path | None = None) -> str:

@@ -1,0 +1,36 @@
+"""The summary of a step of GitHub Actions: what became of a matrix, in Markdown."""
+
+from __future__ import annotations
+
+from checker.ci.judging import DIFFERS, KNOWN, UNDECIDED
+from checker.ci.result import HEAD, CheckResult, counterexample, statement_of
+from checker.report.formats.github import cell, diagram
+
+__all__ = ["summary"]
+
+LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
+
+
+def summary(result: CheckResult) -> str:
+    """The summary of a step, in Markdown: the sentence, the table, and of each new violation why, and its picture."""
+    from traces import to_mermaid
+
+    lines = [f"## zabcheck: {cell(result.sentence)}", "", f"| {' | '.join(HEAD)} |"]
+    lines += ["|" + "---|" * len(HEAD)]
+    lines += [f"| {' | '.join(cell(c) for c in row)} |" for row in result.rows()]
+    out = "\n".join(lines) + "\n"
+    for o in result.of(DIFFERS, UNDECIDED, KNOWN):
+        parts = [f"\n### {cell(o.check.name)}: {o.status}\n\n{cell(statement_of(o.check))}\n"]
+        for d in o.differences:
+            c = counterexample(o, d)
+            parts.append(f"\n- {cell(d.says)}" + (f" (let pass {cell(d.known)})" if d.known else "") + "\n")
+            if c is not None and c.why:
+                parts.append(f"\n{cell(c.why)}\n")
+            if c is not None and c.trace is not None and not d.known:
+                parts.append(f"\n{diagram(to_mermaid(c.trace))}")
+        parts += [f"\n- {cell(reason)}\n" for reason in o.reasons]
+        out += "".join(parts)
+    data = out.encode()
+    if len(data) <= LARGEST_SUMMARY:
+        return out
+    return data[:LARGEST_SUMMARY].decode(errors="ignore") + "\n\n(There is more than GitHub takes.)\n"

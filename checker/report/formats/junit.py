@@ -1,0 +1,45 @@
+"""JUnit files, as continuous integration reads them: a test case for each verdict."""
+
+from __future__ import annotations
+
+from checker.report.formats.format import Format
+from checker.report.result import ERROR, FAILURE, SKIPPED, Result
+from traces.pictures.markup import FORBIDDEN
+
+__all__ = ["FORMAT", "clean", "junit_xml"]
+
+
+def junit_xml(result: Result) -> bytes:
+    """Return the document. A violation is a failure with its trace; a verdict that is none because the run was cut
+    short is an error, so that it does not look like a success."""
+    from xml.etree import ElementTree
+
+    cases, seconds = list(result.said()), result.seconds
+    root = ElementTree.Element("testsuites", name=result.suites)
+    suite = ElementTree.SubElement(root, "testsuite", name=clean(result.title))
+    if seconds is not None:
+        suite.set("time", f"{seconds:.3f}")
+    for c in cases:
+        spent = f"{c.seconds:.3f}" if c.seconds else "0"
+        case = ElementTree.SubElement(suite, "testcase", classname=clean(c.group), name=clean(c.name), time=spent)
+        if c.ends:
+            element = ElementTree.SubElement(case, c.ends, message=clean(" ".join(c.message.split())))
+            element.text = clean(c.text) or None
+    ends = [c.ends for c in cases]
+    counts = {"tests": len(cases), "failures": ends.count(FAILURE), "errors": ends.count(ERROR)}
+    skipped = {"skipped": ends.count(SKIPPED)}
+    for element, totals in ((root, counts | (skipped if seconds is None else {})), (suite, counts | skipped)):
+        for key, count in totals.items():
+            element.set(key, str(count))
+    ElementTree.SubElement(suite, "system-out").text = clean(result.sentence)
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
+
+
+def clean(text: str) -> str:
+    """Return the text without what XML cannot hold."""
+    return FORBIDDEN.sub("?", text)
+
+
+FORMAT = Format("junit", "Also write a JUnit report.", junit_xml, ("explore", "check", "audit"))

@@ -1,0 +1,25 @@
+"""The formats that are files beside stdout: found by lying in this folder."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from checker.report.formats.format import Format
+
+__all__ = ["formats_of", "modules"]
+
+
+def modules() -> list[str]:
+    """Return the modules of this folder that may have a format."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+    return [f"{__package__}.{name}" for name in names if name not in ("format", "registry")]
+
+
+@cache
+def formats_of(kind: str) -> dict[str, Format]:
+    """Return the formats that results of a kind are written in, by name."""
+    made = [import_module(name) for name in modules()]
+    found: list[Format] = [module.FORMAT for module in made if hasattr(module, "FORMAT")]
+    return {each.name: each for each in found if not each.kinds or kind in each.kinds}
