@@ -15,11 +15,13 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.report.result import HOLDS, NO_VERDICT, NOT_REACHED, VIOLATED
 from invariants import PROPERTIES, property_named
 from tests.copies import copy_of
 from traces import Runner, Step, Trace, headline, state_json, verify
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import WORLDS
 from zabspec.worlds import steps
 from zabspec.worlds.steps import BUDGETS, KINDS
 
@@ -61,7 +63,7 @@ def test_every_command_that_explores_has_a_flag_for_every_budget() -> None:
         assert {f"--{name.replace('_', '-')}" for name in BUDGETS} <= flags
 
 
-def test_the_schema_of_reports_has_every_budget(request: pytest.FixtureRequest) -> None:
+def test_the_schema_of_reports_has_every_budget_and_network(request: pytest.FixtureRequest) -> None:
     """`pytest --rewrite` writes them into it."""
     whole = json.loads(SCHEMA.read_text())
     part = whole["properties"]["configuration"]
@@ -69,11 +71,20 @@ def test_the_schema_of_reports_has_every_budget(request: pytest.FixtureRequest) 
     budgets = {n: {"type": "integer", "description": b.help(False), "minimum": 0} for n, b in BUDGETS.items()}
     sometimes = ["promises"]  # there only where it is false
     wanted = {n: budgets.get(n) or part["properties"][n] for n in [*names, *sometimes]}
+    networks = dict.fromkeys(network for world in WORLDS.values() for network in world.networks)
+    wanted["network"] = {"enum": [*networks], "description": part["properties"]["network"]["description"]}
     if request.config.getoption("--rewrite"):
         part["properties"], part["required"] = wanted, names
         SCHEMA.write_text(json.dumps(whole, indent=2) + "\n")
     assert part["properties"] == wanted
     assert part["required"] == names
+
+
+def test_the_schemas_of_reports_have_the_words_of_verdicts() -> None:
+    wanted = [HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT]
+    assert json.loads(SCHEMA.read_text())["$defs"]["verdict"]["enum"] == wanted
+    live = json.loads(SCHEMA.with_name("live.schema.json").read_text())["properties"]
+    assert live["verdict"]["enum"] == live["goals"]["items"]["properties"]["verdict"]["enum"] == wanted
 
 
 RESTLESS = """
