@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.common import PATH, PROTOCOL_HELP, Subcommand, at_least, budget_options, seconds
 from checker.commands.page_option import HTML, check_page, draw
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.commands.requested import model_request, trace_of
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
 from checker.requests.bmc import BmcRequest, answer
+
+if TYPE_CHECKING:
+    from checker.report.bounded import BoundedReport
 
 __all__ = ["bmc"]
 
@@ -72,13 +75,12 @@ Examples:
 )
 @click.option("--query-limit", type=float, callback=seconds, metavar="SECONDS", help="Time limit of each query.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the solver.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
 @SMT2
 @HTML
-@format_options("bmc")
-def bmc(**flags: Any) -> int:
+@published("bmc")
+def bmc(**flags: Any) -> tuple[BoundedReport, list[str]]:
     """Ask z3 whether some run of at most K steps breaks a property.
 
     Exit codes: 0 none does, 1 one was found and written down, 2 the question was wrong, 3 no verdict.
@@ -86,11 +88,10 @@ def bmc(**flags: Any) -> int:
     started = time.perf_counter()
     request = request_of_flags(**flags)
     check_page(flags["page"], [flags["trace"]])
-    files = files_of("bmc", flags, trace=flags["trace"], html=flags["page"])
     with queries_into(flags["smt2"]), StatusLine() as status:
         report = answer(request, line(status), started)
-    code, found = publish(report, flags["as_json"], files), report.counterexample
-    return max(code, draw(flags["page"], found.trace if found else None))
+    found = report.counterexample
+    return report, [draw(flags["page"], found.trace if found else None)]
 
 
 def request_of_flags(**flags: Any) -> BmcRequest:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.common import PATH, Subcommand, at_least, budget_options
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
 from checker.requests.refine import USUAL, RefineRequest, answer
 from checker.terminal import TerminalWatch
+
+if TYPE_CHECKING:
+    from checker.refinement.report import RefinementReport
 
 __all__ = ["bridge"]
 
@@ -43,10 +46,9 @@ Examples:
     help="Give up at so much memory, for example 4G; the machine's if not given.",
 )
 @SMT2
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
-@format_options("refine")
-def bridge(**flags: Any) -> int:
+@published("refine")
+def bridge(**flags: Any) -> RefinementReport:
     """Check that every step of zab is a step of abstract ZAB, which `zabcheck prove` proves safe.
 
     Both are explored side by side: each transition must be an abstract action whose guard holds, or change nothing
@@ -58,7 +60,5 @@ def bridge(**flags: Any) -> int:
     budgets = {name: flags[name] for name in USUAL}
     named = {"budgets": budgets, "symmetry": not flags["no_symmetry"], "trace": str(flags["trace"] or "")}
     request = RefineRequest(**(values | named))
-    files = files_of("refine", flags, trace=flags["trace"])
     with queries_into(flags["smt2"], NO_QUERIES):
-        report = answer(request, TerminalWatch())
-    return publish(report, flags["as_json"], files)
+        return answer(request, TerminalWatch())

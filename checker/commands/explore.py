@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from checker.commands.common import NO_VERDICT
 from checker.commands.page_option import check_page, draw
-from checker.commands.publishing import files_of, publish
+from checker.commands.publishing import complain_of, files_of, publish
 from checker.commands.requested import requested
 from checker.requests import explore as exploring
 from checker.requests import live, mutate, search
@@ -32,5 +33,6 @@ def explore(**flags: Any) -> int:
         check_page(flags["html"], [trace])
         report = search.answer(request, watch)
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
-        return max(publish(report, as_json, files), draw(flags["html"], shown))
+        code = publish(report, as_json, files)
+        return NO_VERDICT if complain_of([draw(flags["html"], shown)]) else code
     return publish(exploring.answer(request, watch), as_json, files)

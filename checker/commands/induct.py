@@ -18,11 +18,11 @@ from checker.commands.common import (
     budget_options,
     seconds,
 )
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
-from checker.report.result import Part, StatedResult
+from checker.report.result import Part, Result, StatedResult
 from checker.requests.induct import InductRequest, answer, argument, sorted_out
 from checker.requests.ready import make_ready
 
@@ -75,9 +75,8 @@ NOT_INDUCTIVE = 1
 @click.option("--depth", type=int, callback=at_least(0), help="With --confirm: how deep; to exhaustion if not given.")
 @click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
 @SMT2
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-@format_options("induct")
-def induct(**flags: Any) -> int:
+@published("induct")
+def induct(**flags: Any) -> Result:
     """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
     reachable or not. What is then holds at every depth. What is not need not be violated: a
     counterexample to induction is two states and one step, and nothing says that the first is reachable.
@@ -89,15 +88,13 @@ def induct(**flags: Any) -> int:
     """
     started = time.perf_counter()
     request = request_of_flags(**flags)
-    files, as_json = files_of("induct", flags), flags["as_json"]
     if flags["listed"]:
-        return publish(listing(request), as_json, files)
+        return listing(request)
     refuse_contradictions(request, flags["confirm"], flags["depth"])
     if flags["confirm"]:
-        return publish(confirm(request, flags["depth"]), as_json, files)
+        return confirm(request, flags["depth"])
     with queries_into(flags["smt2"]), StatusLine() as line:
-        found = answer(request, Line(line), started)
-    return publish(found, as_json, files)
+        return answer(request, Line(line), started)
 
 
 def request_of_flags(**flags: Any) -> InductRequest:

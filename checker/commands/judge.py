@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,14 @@ import click
 
 from checker.commands.common import (
     INPUT_OR_FOLDER,
-    NO_VERDICT,
     PATH,
     Subcommand,
     at_least,
     check_writable,
-    complain,
     write_file,
 )
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
+from checker.report.result import Result
 from checker.requests.judge import JudgeRequest, answer, judge_user_table, own_source
 
 __all__ = ["judge"]
@@ -44,9 +42,8 @@ Examples:
 @click.option("--threads", type=int, callback=at_least(1), help="plain: cores to use; all if not given.")
 @click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-@format_options("judge")
-def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str, ...], **flags: Any) -> int:
+@published("judge", "The answer as JSON.")
+def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags: Any) -> tuple[Result, list[str]]:
     """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
 
     A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
@@ -55,20 +52,13 @@ def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str,
 
     Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
     """
-    files = files_of("judge", flags, violations=violations)
-    values = {f.name: flags[f.name] for f in fields(JudgeRequest) if f.name in flags}
-    request = JudgeRequest(str(table), properties=names, **values)
+    request = JudgeRequest(str(table), properties=names, **flags)
     source = own_source(table, request.protocol)
     if violations is not None:
         check_writable(violations, "--violations")
         if violations.resolve().is_relative_to(table.resolve()):
             raise click.UsageError(f"--violations {violations} would write into the table that is judged")
     found = answer(request) if source is None else judge_user_table(request, source)
-    trouble = ""
-    if violations is not None:
-        trouble = write_file(violations, "".join(json.dumps(v) + "\n" for v in found.broken).encode())
-    code = publish(found, as_json, files)
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
+    if violations is None:
+        return found, []
+    return found, [write_file(violations, "".join(json.dumps(v) + "\n" for v in found.broken).encode())]

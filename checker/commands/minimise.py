@@ -9,7 +9,7 @@ import click
 
 from checker.commands.common import INPUT, PATH, Subcommand
 from checker.commands.page_option import HTML, check_page, draw
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.report.progress import StatusLine
 from checker.report.result import StatedResult
 from checker.requests.minimise import MinimiseRequest, Shortened, answer
@@ -29,11 +29,8 @@ __all__ = ["minimise"]
     help="How long to look for a shorter one by exploring what is left of the question.",
 )
 @HTML
-@click.option("--json", "as_json", is_flag=True, help="What was done, as JSON.")
-@format_options("minimise")
-def minimise(
-    trace: Path, output: Path | None, search: float, page: Path | None, as_json: bool, **formats: Path | None
-) -> int:
+@published("minimise", "What was done, as JSON.")
+def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, list[str]]:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
@@ -42,10 +39,9 @@ def minimise(
     """
     request = MinimiseRequest(str(trace), str(output or ""), search)
     check_page(page, [trace, request.target])
-    files = files_of("minimise", formats, output=request.target, html=page)
     with StatusLine() as status:
         found = answer(request, line(status))
-    return max(draw(page, found.trace), publish(result_of(request, found), as_json, files))
+    return result_of(request, found), [draw(page, found.trace)]
 
 
 def result_of(request: MinimiseRequest, found: Shortened) -> StatedResult:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.common import Subcommand
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.report.result import StatedResult
 from checker.requests.plan import PlanRequest, answer
 
@@ -60,27 +59,16 @@ def quantity(units: dict[str, int], example: str) -> Any:
     show_default=True,
     help="Operations not yet delivered at any time, 1 to 1000.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-@format_options("plan")
-def plan(
-    servers: int,
-    latency: int,
-    disk: str,
-    forced_write: int | None,
-    size: int,
-    outstanding: int,
-    as_json: bool,
-    **formats: Path | None,
-) -> int:
+@published("plan", "The answer as JSON.")
+def plan(servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int) -> StatedResult:
     """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
 
     A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
     """
-    files = files_of("plan", formats)
     request = PlanRequest(servers, latency, disk, forced_write, size, outstanding)
     setting, found = answer(request)
     content = {"request": request.as_json()} | as_dict(setting, found)
-    return publish(StatedResult(content=content, text=[text(setting, found)], kind="plan"), as_json, files)
+    return StatedResult(content=content, text=[text(setting, found)], kind="plan")
 
 
 def ms(nanoseconds: float) -> str:

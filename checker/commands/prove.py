@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Subcommand, say
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
 from checker.report.result import StatedResult, plural
@@ -35,29 +35,21 @@ __all__ = ["prove"]
     help="With --mutant: let z3 look for a violation, instead of showing the one that is known.",
 )  # fmt: skip
 @SMT2
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-@format_options("prove")
+@published("prove")
 def prove(
-    mutant: str,
-    seeds: tuple[int, ...],
-    query_limit: float,
-    search: float | None,
-    smt2: Path | None,
-    as_json: bool,
-    **formats: Path | None,
-) -> int:
+    mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None
+) -> StatedResult | int:
     """Prove abstract ZAB safe for any number of processes and any length.
 
     Exit codes: 0 proved, 1 a mutant breaks a property, 2 the question was wrong, 3 no verdict.
     """
     request = ProveRequest(mutant, seeds, query_limit, search)
-    files = files_of("prove", formats)
     with queries_into(smt2):
         if mutant == "list":
             return listing()
         with StatusLine() as status:
             found = answer(request, partial(show, status))
-        return publish(proved(request, found) if isinstance(found, list) else broken(request, found), as_json, files)
+        return proved(request, found) if isinstance(found, list) else broken(request, found)
 
 
 def listing() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from checker.report.formats import json_text, terminal
 from checker.report.formats.registry import formats_of
 from checker.report.result import Result
 
-__all__ = ["complain_of", "files_of", "format_options", "publish"]
+__all__ = ["complain_of", "files_of", "format_options", "publish", "published"]
 
 
 def format_options(kind: str) -> Callable[[Any], Any]:
@@ -59,6 +60,29 @@ def publish(result: Result, as_json: bool = False, files: Mapping[str, Path] | N
     complain_of(result.troubles)
     wrong = [write_file(path, formats[name].render(result)) for name, path in (files or {}).items()]
     return NO_VERDICT if complain_of(wrong) else code
+
+
+def published(kind: str, of_json: str = "The report as JSON.") -> Callable[[Any], Any]:
+    """Return what makes a command of a function that returns a result: it adds `--json` and the flags of the formats.
+
+    The function returns the result; or also, why something else could not be written, sentences that may be empty; or
+    an exit code, if it has written what there is.
+    """
+
+    def add(answered: Callable[..., Result | tuple[Result, Sequence[str]] | int]) -> Any:
+        @wraps(answered)
+        def command(*args: Any, as_json: bool, **flags: Any) -> int:
+            files = files_of(kind, {name: flags.pop(name) for name in formats_of(kind)})
+            found = answered(*args, **flags)
+            if isinstance(found, int):
+                return found
+            result, wrong = found if isinstance(found, tuple) else (found, ())
+            code = publish(result, as_json, files)
+            return NO_VERDICT if complain_of(wrong) else code
+
+        return click.option("--json", "as_json", is_flag=True, help=of_json)(format_options(kind)(command))
+
+    return add
 
 
 def complain_of(sentences: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from checker.commands.common import INPUT, Subcommand
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.report.result import StatedResult
 from checker.requests.quorums import QuorumsRequest, answer
 
@@ -22,19 +22,17 @@ __all__ = ["quorums"]
     "--query-limit", type=float, default=10.0, show_default=True, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-@format_options("quorums")
-def quorums(config: Path, seed: int, query_limit: float, as_json: bool, **formats: Path | None) -> int:
+@published("quorums")
+def quorums(config: Path, seed: int, query_limit: float) -> StatedResult:
     """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
 
     CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
     many crashes the ensemble survives, and proves what is needed of zxids as 64-bit words.
     """
-    files = files_of("quorums", formats)
     request = QuorumsRequest(str(config), seed, query_limit)
     found = answer(request)
     report = {"request": request.as_json()} | found.as_json()
-    return publish(StatedResult(verdict(report), found.code, report, [text(report)], kind="quorums"), as_json, files)
+    return StatedResult(verdict(report), found.code, report, [text(report)], kind="quorums")
 
 
 def text(report: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands.common import INPUT, NO_VERDICT, Subcommand
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.report.progress import StatusLine
 from checker.report.result import StatedResult
 from checker.requests.realise import RealiseRequest, answer
@@ -33,16 +33,12 @@ __all__ = ["realise"]
     help="Give up after so long.",
 )
 @click.option("--threads", type=int, help="Cores to use; all if not given.")
-@click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
-@format_options("realise")
-def realise(
-    trace: Path, attempts: int, limit: float, threads: int | None, as_json: bool, **formats: Path | None
-) -> int:
+@published("realise", "What was found, as JSON.")
+def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> StatedResult:
     """Look for a seed and flags of the simulator that break the same property without a script.
 
     Prints the command that shows it. Ends with 3 if no run that was tried does.
     """
-    files = files_of("realise", formats)
     request = RealiseRequest(str(trace), attempts, limit, threads)
     with StatusLine() as status:
         given, found = answer(request, partial(begun, status))
@@ -52,9 +48,7 @@ def realise(
         lost = any(step.word.row.spends == "power_losses" for step in given.steps)
         more = "; a plain run loses no power, as the counterexample does" if lost else ""
         said = f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}"
-        troubles = [said] * (not as_json)
-        stated = StatedResult(said, NO_VERDICT, content, troubles=troubles, kind="realise", indent=None)
-        return publish(stated, as_json, files)
+        return StatedResult(said, NO_VERDICT, content, troubles=[said], kind="realise", indent=None)
     from traces.shorten.realise import command_line
 
     command = command_line(found.run)
@@ -64,7 +58,7 @@ def realise(
     }  # fmt: skip
     text = [f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried"]
     sentence = f"{name} breaks at tick {found.tick} by: {command}"
-    return publish(StatedResult(sentence, content=content, text=text, kind="realise"), as_json, files)
+    return StatedResult(sentence, content=content, text=text, kind="realise")
 
 
 def begun(status: StatusLine, trace: Trace) -> None:

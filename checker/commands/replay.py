@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from checker.commands.common import INPUT, Subcommand
 from checker.commands.page_option import HTML, check_page, draw
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.requests.replay import ReplayRequest, answer
+
+if TYPE_CHECKING:
+    from checker.report.replayed import ReplayResult
 
 __all__ = ["replay"]
 
@@ -17,9 +21,8 @@ __all__ = ["replay"]
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)
 @HTML
-@click.option("--json", "as_json", is_flag=True, help="What was replayed, as JSON.")
-@format_options("replay")
-def replay(trace: Path, page: Path | None, as_json: bool, **formats: Path | None) -> int:
+@published("replay", "What was replayed, as JSON.")
+def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, list[str]]:
     """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
     trace says happens, and compare every step with the recorded one.
 
@@ -28,6 +31,5 @@ def replay(trace: Path, page: Path | None, as_json: bool, **formats: Path | None
     with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
     """
     check_page(page, [trace])
-    files = files_of("replay", formats, html=page)
     found = answer(ReplayRequest(str(trace)))
-    return max(draw(page, found.trace), publish(found, as_json, files))
+    return found, [draw(page, found.trace)]

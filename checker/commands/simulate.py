@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,25 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["request_of_flags", "simulate"]
 
 
-@dataclass(frozen=True)
-class SimulationOutputs:
-    """What a simulated run is written to.
-
-    Attributes:
-        dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
-        trace: the first violation, as a trace; page: drawn.
-        show: stdout has the cluster as it is at the end.
-        as_json: stdout has JSON.
-    """
-
-    dump: Path | None = None
-    events: Path | None = None
-    table: Path | None = None
-    trace: Path | None = None
-    page: Path | None = None
-    show: bool = False
-    as_json: bool = False
-
+WRITTEN = ("dump", "events", "table", "trace")  # files besides the page
 
 EXAMPLES = """\b
 Examples:
@@ -114,36 +97,44 @@ def simulate(**flags: Any) -> int:
     3 the run has no end.
     """
     request = request_of_flags(**flags)
-    outputs = SimulationOutputs(**{f.name: flags[f.name] for f in fields(SimulationOutputs)})
+    outputs: dict[str, Path | None] = {name: flags[name] for name in (*WRITTEN, "page")}
     check_outputs(outputs, request)
-    files = files_of(
-        "simulate", flags, **{n: flags[n] for n in ("dump", "events", "table", "trace")}, html=outputs.page
-    )
+    others = {name: outputs[name] for name in WRITTEN}
+    files, as_json = files_of("simulate", flags, **others, html=outputs["page"]), flags["as_json"]
     try:
-        simulation = answer(request, listen=outputs.events is not None)
+        simulation = answer(request, listen=outputs["events"] is not None)
     except RuntimeErrorMet as found:
-        return publish(error_of(found), outputs.as_json, files)
-    wrong = write_files(simulation, outputs)
-    if outputs.as_json or outputs.show or request.check or files:
-        simulation.shown, simulation.saved = outputs.show, outputs.trace
-        code = publish(simulation, outputs.as_json, files)
+        return publish(error_of(found), as_json, files)
+    wrong = write_files(simulation, **outputs)
+    if as_json or flags["show"] or request.check or files:
+        simulation.shown, simulation.saved = flags["show"], outputs["trace"]
+        code = publish(simulation, as_json, files)
     else:
         code = print_digest(simulation.sha256)
     return NO_VERDICT if complain_of(wrong) else code
 
 
-def write_files(simulation: Simulation, outputs: SimulationOutputs) -> list[str]:
-    """Write what is asked for beside stdout; return what went wrong."""
+def write_files(
+    simulation: Simulation,
+    dump: Path | None,
+    events: Path | None,
+    table: Path | None,
+    trace: Path | None,
+    page: Path | None,
+) -> list[str]:
+    """Write what is asked for beside stdout; return what went wrong.
+
+    Args:
+        dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
+        trace: the first violation, as a trace; page: drawn.
+    """
     from traces.record.events import lines
 
-    wrong = []
-    if outputs.dump is not None:
-        wrong.append(write_file(outputs.dump, simulation.bytes))
-    if outputs.events is not None:
-        wrong.append(write_file(outputs.events, lines(simulation.events)))
-    if simulation.exit_code == VIOLATED and (outputs.trace is not None or outputs.page is not None):
-        wrong.append(simulation.write_run(outputs.trace, outputs.page))
-    return [*wrong, write_table(simulation.run, outputs.table) if outputs.table is not None else ""]
+    wrong = [write_file(dump, simulation.bytes)] if dump is not None else []
+    wrong += [write_file(events, lines(simulation.events))] if events is not None else []
+    if simulation.exit_code == VIOLATED and (trace is not None or page is not None):
+        wrong.append(simulation.write_run(trace, page))
+    return [*wrong, write_table(simulation.run, table) if table is not None else ""]
 
 
 def print_digest(sha256: str) -> int:
@@ -191,28 +182,24 @@ def error_of(found: RuntimeErrorMet) -> StatedResult:
     return StatedResult(head, VIOLATED, content, text, kind="simulate")
 
 
-def check_outputs(outputs: SimulationOutputs, request: SimulateRequest) -> None:
+def check_outputs(outputs: Mapping[str, Path | None], request: SimulateRequest) -> None:
     """Check what the run is written to, before it is run.
 
     Raises:
         UsageError: a file cannot be written, two are one, or the request does not make what is written.
     """
+    given = {name: path for name in WRITTEN if (path := outputs[name]) is not None}
     for option in ("events", "table"):
-        if getattr(outputs, option) is not None and request.engine == "compiled":
+        if option in given and request.engine == "compiled":
             raise click.UsageError(f"--{option} listens to --engine interpret; compiled code tells nothing")
-    given = [option for option in ("dump", "events", "table", "trace") if getattr(outputs, option) is not None]
-    for option in given:
-        check_writable(getattr(outputs, option), f"--{option}", regular=option in ("table", "trace"))
-    for k, option in enumerate(given):
-        for other in given[:k]:
-            if getattr(outputs, option) == getattr(outputs, other):
-                raise click.UsageError(f"--{other} and --{option} name the same file")
-    check_page(outputs.page, [getattr(outputs, option) for option in given])
-    if outputs.page is not None and not request.check:
+    for option, path in given.items():
+        check_writable(path, f"--{option}", regular=option in ("table", "trace"))
+    check_page(outputs["page"], list(given.values()))
+    if outputs["page"] is not None and not request.check:
         raise click.UsageError("--html draws what --check finds, and --check is not given")
-    if outputs.trace is not None and not request.check:
+    if "trace" in given and not request.check:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
-    if outputs.table is not None:
+    if "table" in given:
         check_table(request.run())
 
 

@@ -7,14 +7,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands.common import INPUT_OR_FOLDER, Subcommand
-from checker.commands.publishing import files_of, format_options, publish
+from checker.commands.publishing import published
 from checker.report.result import Part, StatedResult, Table
 from checker.requests.sweep import Bar, SweepRequest, Swept, answer
 
@@ -88,9 +87,8 @@ WORDS, NUMBERS = Listed(), Listed(int)
 @click.option(
     "--master", default="local[*]", show_default=True, metavar="URL", help="Where it runs, as Spark names it."
 )
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-@format_options("sweep")
-def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
+@published("sweep", "The answer as JSON.")
+def sweep(folder: Path, master: str, **flags: Any) -> StatedResult:
     """Run every configuration of a grid in the simulator and judge it by every property of histories.
 
     FOLDER takes a table of all runs and a report. What is finished is not run again: the same
@@ -98,14 +96,11 @@ def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
 
     Exit codes: 0 nothing broke; 1 something did; 2 the question was wrong; 3 it is not finished.
     """
-    request = SweepRequest(
-        str(folder), master=master, **{f.name: v for f in fields(SweepRequest) if (v := flags.get(f.name)) is not None}
-    )
-    files = files_of("sweep", flags)
+    request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
     with progress() as bar:
         swept = answer(request, bar, run_of_command)
     content = {"request": request.as_json()} | as_json_of(swept)
-    return publish(StatedResult(content["verdict"], swept.code, content, parts_of(swept), kind="sweep"), as_json, files)
+    return StatedResult(content["verdict"], swept.code, content, parts_of(swept), kind="sweep")
 
 
 def run_of_command(command: str) -> Run:

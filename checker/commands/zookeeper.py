@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import Subcommand, table
+from checker.commands.common import Subcommand
+from checker.commands.publishing import publish
 from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.report.result import StatedResult, Table, installed_version
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
 from checker.requests.zookeeper import ZookeeperRequest, answer
@@ -75,18 +76,29 @@ def rows(request: ZookeeperRequest) -> int:
             click.echo(to_text(one.without.trace))
         if request.issues:
             click.echo(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n"))
-    table(
-        ("bug", "release", "breaks", "steps", "states", "seconds", "its fix", "with it", "states", "published", "row"),
-        [told(one) for one in asked],
-    )
     undecided = [one for one in asked if one.undecided]
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
     found = sum(one.found for one in asked)
     more = f"; {len(undecided)} came to no verdict" if undecided else ""
-    click.echo(f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}")
-    if not request.split:
-        click.echo(f"{merged_by_promise()}; --split has each step by itself")
-    return VIOLATED if changed else NO_VERDICT if undecided else HELD
+    sentence = f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}"
+    merged = "" if request.split else f"\n{merged_by_promise()}; --split has each step by itself"
+    head = (
+        "bug",
+        "release",
+        "breaks",
+        "steps",
+        "states",
+        "seconds",
+        "its fix",
+        "with it",
+        "states",
+        "published",
+        "row",
+    )
+    code = VIOLATED if changed else NO_VERDICT if undecided else HELD
+    return publish(
+        StatedResult(sentence, code, text=[Table([told(one) for one in asked], head, below=sentence + merged)])
+    )
 
 
 def whole_matrix(request: MatrixRequest) -> int:
@@ -100,12 +112,12 @@ def whole_matrix(request: MatrixRequest) -> int:
         )
     cells = matrix.known(request)
     head, *rows = told(cells)
-    table(head, rows)
     known = sum(not c.trouble for c in cells.values())
     hours = sum(c.seconds for c in cells.values()) / 3600
-    click.echo(f"{known} of {len(rows) * (len(head) - 2)} cells are known, in {hours:.2f} hours of a core")
-    click.echo(merged_by_promise())
-    return HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
+    there = len(rows) * (len(head) - 2)
+    sentence = f"{known} of {there} cells are known, in {hours:.2f} hours of a core"
+    text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
+    return publish(StatedResult(sentence, HELD if known == there else NO_VERDICT, text=text))
 
 
 def whole_residue(request: ResidueRequest, as_json: bool) -> int:
@@ -114,7 +126,6 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
     Raises:
         RequestError: there is no such release.
     """
-    from checker.report.result import installed_version
     from checker.requests import residue
     from checker.zookeeper.residue import LINES, repairs_of
 
@@ -126,8 +137,10 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
     changed = [one for one in found if not one.as_recorded and not one.trouble]
     undecided = [one for one in found if one.trouble]
     code = VIOLATED if changed else NO_VERDICT if undecided else HELD
-    if as_json:
-        lines = [
+    content = {
+        "zabcheck": installed_version(), "request": request.as_json(), "release": release,
+        "merged_by_promise": merged_by_promise(),
+        "lines": [
             {
                 "repairs": repairs_of(x.line, release),
                 "budget": dict(zip(("elections", "proposals", "crashes", "losses"), x.line.budget, strict=True)),
@@ -135,26 +148,20 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
                 "cpu_seconds": round(x.seconds, 1), "trouble": x.trouble, "as_recorded": x.as_recorded,
             }
             for x in found
-        ]  # fmt: skip
-        answer = {
-            "zabcheck": installed_version(), "request": request.as_json(), "release": release,
-            "merged_by_promise": merged_by_promise(), "lines": lines, "exit_code": code,
-        }  # fmt: skip
-        click.echo(json.dumps(answer, indent=1))
-        return code
-    table(
-        ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "what is left", "line"),
-        [
-            (
-                x.line.words, ", ".join(map(str, x.line.budget)), f"{x.states:,}", f"{x.seconds:.1f}", x.says,
-                "as recorded" if x.as_recorded else "no verdict" if x.trouble else "CHANGED",
-            )
-            for x in found
         ],
-    )  # fmt: skip
-    click.echo(f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed")
-    click.echo(merged_by_promise())
-    return code
+        "exit_code": code,
+    }  # fmt: skip
+    rows = [
+        (
+            x.line.words, ", ".join(map(str, x.line.budget)), f"{x.states:,}", f"{x.seconds:.1f}", x.says,
+            "as recorded" if x.as_recorded else "no verdict" if x.trouble else "CHANGED",
+        )
+        for x in found
+    ]  # fmt: skip
+    head = ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "what is left", "line")
+    sentence = f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed"
+    text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
+    return publish(StatedResult(sentence, code, content, text), as_json)
 
 
 def merged_by_promise() -> str:

@@ -1,5 +1,6 @@
-"""Reports: what an engine returned, as text, JSON, HTML, SARIF or JUnit XML.
+"""Reports: what came of a request.
 
-Start with `report.py`, the report of an exploration: the verdict line, a verdict for each property, the exit code.
-`schema/` has the JSON schemas, `templates/` the pages.
+Start with `result.py`, the model. A file for each kind of result makes one: `report.py` of an exploration, which has
+the verdict line, a verdict for each property and the exit code. `formats/` writes them, `claimed.py` checks what was
+written. `schema/` has the JSON schemas, `templates/` the pages.
 """

@@ -108,9 +108,7 @@ class AuditReport(Result):
 
     @property
     def rules(self) -> Sequence[Rule]:
-        return [
-            Rule(c.code, f"{c.what}.", " ".join(t for t in (c.concerns, c.clients, c.bugs, c.do) if t)) for c in TABLE
-        ]
+        return [Rule(c.code, f"{c.what}.", " ".join(value for _, value in c.advice)) for c in TABLE]
 
     @cached_property
     def findings(self) -> Sequence[result.Finding]:
@@ -168,14 +166,8 @@ def finding_text(f: Finding) -> list[str]:
     for name, value in f.evidence.items():
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines += wrapped(f"{name}: {said}", "    ")
-    for name, value in (
-        ("concerns", row.concerns),
-        ("clients", row.clients),
-        ("known bugs", row.bugs),
-        ("to do", row.do),
-    ):
-        if value:
-            lines += wrapped(f"{name}: {value}", "  ")
+    for name, value in row.advice:
+        lines += wrapped(f"{name}: {value}", "  ")
     return lines
 
 

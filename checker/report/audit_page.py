@@ -58,14 +58,7 @@ def article(f: Finding) -> str:
     row = CODES[f.code]
     said = [f"<article class={f.severity}><h3>{text(f.severity)} {text(f.code)}: {text(f.place)}</h3>"]
     said.append(f"<p>{text(f.sentence)}<p>{text(row.what)}.<dl>")
-    for name, value in (
-        ("Concerns", row.concerns),
-        ("Clients", row.clients),
-        ("Known bugs", row.bugs),
-        ("To do", row.do),
-    ):
-        if value:
-            said.append(f"<dt>{name}<dd>{text(value)}")
+    said += [f"<dt>{name.capitalize()}<dd>{text(value)}" for name, value in row.advice]
     said.append("</dl>")
     if f.evidence:
         said.append(f"<pre>{text(json.dumps(f.evidence, indent=1, ensure_ascii=False))}</pre>")

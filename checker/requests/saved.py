@@ -116,4 +116,8 @@ def configuration_of(given: Mapping[str, object]) -> Configuration | None:
         from checker.requests.refine import RefineRequest
 
         return RefineRequest.from_json(given).exploration().model.configuration()
+    if given["kind"] == "explore":
+        from checker.requests.exploration import ExploreRequest
+
+        return ExploreRequest.from_json(given).model.configuration()
     return ModelRequest.from_json(given.get("model")).configuration()

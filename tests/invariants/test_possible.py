@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import invariants.inductive.impossible as golden
-from checker.commands.induct import publish
-from checker.requests.induct import InductRequest
+from checker.commands.publishing import publish
+from checker.report.induction import InductionReport
 from checker.symbolic.enabledness import EPOCHS, Possible, Taken, pattern
 from checker.symbolic.induction import Induction, Move
 from checker.symbolic.pool import Outcome, Question, Verdict, clause_named
@@ -230,7 +230,7 @@ def outcome_told(
 ) -> tuple[int, str]:
     taken = Taken("abcast(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=frozenset(Model(ONE).program.steps), **more)
     outcome = Outcome(Question(ONE, ("links",), alone=alone), [Verdict(clause_named("links"))], [taken])
-    code = publish(InductRequest(), outcome, as_json)
+    code = publish(InductionReport(outcome), as_json)
     return code, capsys.readouterr().out
 
 

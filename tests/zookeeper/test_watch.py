@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import as_json
+from checker.report.audit import AuditReport
 from tests.zookeeper.test_findings import TXNS, healthy
 from tests.zookeeper.written import (
     HEAD,
@@ -33,6 +33,10 @@ from traces.zookeeper.server import find_directory
 
 LIVE = history((1, 40), (2, 60), (3, 80))
 OTHERS = digested([*LIVE[:30], *(Txn(t.zxid, *create(f"/other{k}")) for k, t in enumerate(LIVE[30:]))])
+
+
+def as_json(found: Audit) -> object:
+    return AuditReport(found).as_json()
 
 
 def looked_again(folders: list[Path], before: Audit | None) -> Audit:

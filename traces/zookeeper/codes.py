@@ -27,6 +27,14 @@ class Code:
     bugs: str = ""
     do: str = ""
 
+    @property
+    def advice(self) -> list[tuple[str, str]]:
+        """All that there is to say of it, each with its name."""
+        given = (
+            ("concerns", self.concerns), ("clients", self.clients), ("known bugs", self.bugs), ("to do", self.do),
+        )  # fmt: skip
+        return [(name, value) for name, value in given if value]
+
 
 COPY = "Keep a copy of the directory as it is before anything else."
 RESYNC = (

@@ -1,0 +1,108 @@
+"""Formats know results and no kind: each writes what any result has, and nothing of it becomes markup or an order."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from xml.etree import ElementTree
+
+import click
+import pytest
+
+from checker.commands.publishing import files_of
+from checker.report.formats import json_text, registry
+from checker.report.formats.format import Format
+from checker.report.formats.html import page_of_parts
+from checker.report.formats.junit import junit_xml
+from checker.report.formats.terminal import plain_text, show
+from checker.report.result import ERROR, FAILURE, StatedResult, Table, Verdict, Words
+
+HOSTILE = "<script>&\x1b[31m\x00</pre>"
+RESULT = StatedResult(
+    f"it is {HOSTILE}",
+    1,
+    {"of": HOSTILE},
+    [
+        Words([f"it is {HOSTILE}"], "bold red"),
+        Table([("agreement", HOSTILE), ("prefix", "holds")], ("property", "verdict"), colours=("red", "green")),
+        Table([("states", "12"), ("steps", "7")], title="counts", right=1),
+        Table([("p0", "LEADING")], ("process", "role"), above="so it began", below="so it ended"),
+    ],
+    verdicts=(
+        Verdict("agreement", "violated", 3, ends=FAILURE, message=HOSTILE, text=HOSTILE),
+        Verdict("prefix", "no verdict", ends=ERROR, message="cut short"),
+        Verdict("integrity", "holds"),
+    ),
+)
+
+
+def every_format() -> list[Format]:
+    """All that lie in the folder, whatever kinds they take."""
+    modules = [import_module(name) for name in registry.modules()]
+    return [module.FORMAT for module in modules if hasattr(module, "FORMAT")]
+
+
+def test_every_format_writes_any_result() -> None:
+    assert {"html", "junit", "sarif"} <= {each.name for each in every_format()}
+    for each in every_format():
+        assert each.render(RESULT)
+        assert each.render(StatedResult("nothing"))
+
+
+def test_a_format_takes_the_kinds_that_it_names_and_no_other() -> None:
+    assert set(registry.formats_of("explore")) >= {"html", "junit"}
+    assert "sarif" not in registry.formats_of("explore")
+    assert set(registry.formats_of("plan")) == {each.name for each in every_format() if not each.kinds}
+
+
+def test_a_test_report_counts_how_cases_end() -> None:
+    suite = ElementTree.fromstring(junit_xml(RESULT))[0]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "1", "1", "0"]
+    assert [[part.tag for part in case] for case in suite.iter("testcase")] == [["failure"], ["error"], []]
+    assert suite.get("time") is None
+
+
+def test_nothing_of_a_result_becomes_markup() -> None:
+    page = page_of_parts(RESULT)
+    assert "<script>" not in page
+    assert "\x1b" not in page
+    assert page.count("</pre>") == 4
+    assert "&lt;script&gt;" in page
+
+
+def test_plain_text_has_titles_and_what_stands_beside_a_table() -> None:
+    text = plain_text(RESULT)
+    assert "counts\n  states  12\n  steps    7\n" in text
+    assert "so it began\nprocess  role\np0       LEADING\nso it ended\n" in text
+
+
+def test_a_terminal_gets_tables_and_obeys_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert show(RESULT) == 1
+    shown = capsys.readouterr().out
+    assert "\x1b[31m" not in shown.replace("\\x1b[31m", "")
+    assert "\x00" not in shown
+    assert "\\x1b" in shown
+    for words in ("property", "states", "so it began", "so it ended", "LEADING", "─"):
+        assert words in shown
+
+
+def test_json_is_set_in_as_a_result_says(capsys: pytest.CaptureFixture[str]) -> None:
+    for indent, lines in ((None, 1), (1, 3)):
+        assert json_text.show(StatedResult("", 3, {"a": 1}, indent=indent)) == 3
+        out = capsys.readouterr().out
+        assert json.loads(out) == {"a": 1}
+        assert len(out.splitlines()) == lines
+
+
+def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
+    one, other = tmp_path / "a", tmp_path / "b"
+    assert files_of("explore", {"junit": one, "html": other, "sarif": one}) == {"junit": one, "html": other}
+    with pytest.raises(click.UsageError, match="--html and --junit name the same file"):
+        files_of("explore", {"junit": one, "html": one})
+    with pytest.raises(click.UsageError, match="--trace and --junit name the same file"):
+        files_of("explore", {"junit": one}, trace=one)
