@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from checker.plain_text import plain
 from checker.report.formats.format import Format
 from checker.report.formats.terminal import text_of
@@ -23,6 +21,8 @@ def as_html(result: Result) -> bytes:
 
 def page_of_parts(result: Result) -> str:
     """Return a page that has the parts of a result as text."""
+    from html import escape
+
     title = escape(plain(result.sentence))
     blocks = "\n".join(f"<pre>{escape(plain(text_of(part)))}</pre>" for part in result.parts())
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>"

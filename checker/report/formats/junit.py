@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from checker.report.formats.format import Format
 from checker.report.result import ERROR, FAILURE, SKIPPED, Result
-from traces.pictures.markup import FORBIDDEN
 
 __all__ = ["FORMAT", "clean", "junit_xml"]
 
@@ -39,6 +38,8 @@ def junit_xml(result: Result) -> bytes:
 
 def clean(text: str) -> str:
     """Return the text without what XML cannot hold."""
+    from traces.pictures.markup import FORBIDDEN
+
     return FORBIDDEN.sub("?", text)
 
 

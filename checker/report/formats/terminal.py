@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from checker.ending import HELD, say
 from checker.plain_text import plain
 from checker.report.result import Part, Result, Row, Table, Words
-from traces.explain.folding import aligned, note
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -29,6 +28,8 @@ def listed(parts: Sequence[Part]) -> str:
 
 def text_of(part: Part) -> str:
     """Return a part as plain text: of a table the title above rows that are set in, or the head above rows."""
+    from traces.explain.folding import aligned, note
+
     if isinstance(part, str):
         return part
     if isinstance(part, Words):
