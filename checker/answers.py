@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import Result, Verdict
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Explored", "Inductive", "Judged", "Replayed", "Simulated", "Verdict"]
 
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
-COLOURS = {HELD: "#1a7f37", VIOLATED: "#cf222e", NO_VERDICT: "#8250df"}
+HELD = 0
 
 
 class Answered:
@@ -79,24 +77,10 @@ class Answered:
         return f"<{type(self).__name__}: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        """The answer for a notebook: the sentence, a row for each verdict, and the first counterexample."""
-        rows = [(v.name, v.verdict, "" if v.at is None else str(v.at), v.why) for v in self.verdicts.values()]
-        shown = next((v.text for v in self.verdicts.values() if v.text), "")
-        parts = [f'<p style="color:{COLOURS[self.exit_code]}"><b>{escape(self.sentence)}</b></p>']
-        parts += [html_table(("property", "verdict", "at", "why"), rows)] if rows else []
-        parts += [f"<details><summary>counterexample</summary><pre>{escape(shown)}</pre></details>"] if shown else []
-        return "\n".join(parts)
+        """The answer for a notebook."""
+        from checker.report.formats.notebook import as_html
 
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose cells are text; columns that are empty in every row are left out."""
-    kept = [k for k in range(len(head)) if any(row[k] for row in rows)]
-
-    def line(tag: str, cells: Sequence[str]) -> str:
-        style = ' style="text-align:left"'
-        return "<tr>" + "".join(f"<{tag}{style}>{escape(cells[k])}</{tag}>" for k in kept) + "</tr>"
-
-    return "\n".join(["<table>", line("th", head), *(line("td", row) for row in rows), "</table>"])
+        return as_html(self._result)
 
 
 class Explored(Answered):
