@@ -88,7 +88,7 @@ Examples:
     "--network",
     default="",
     metavar="NAME",
-    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
+    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option(
     "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."

@@ -50,7 +50,9 @@ Examples:
 @click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options()
 @click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
-@click.option("--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered.")
+@click.option(
+    "--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo."
+)
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
 @click.option(

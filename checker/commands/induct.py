@@ -42,7 +42,12 @@ NOT_INDUCTIVE = 1
 @click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 @click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
 @budget_options(note="above 0 is any number of them")
-@click.option("--network", default="", metavar="NAME", help="Of your own: datagrams, ordered, fifo.")
+@click.option(
+    "--network",
+    default="",
+    metavar="NAME",
+    help="Of a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
+)
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; 2 if not given.")
 @click.option(
     "--channel", type=int, callback=at_least(1),

@@ -57,7 +57,7 @@ Examples:
     "--network",
     default="",
     metavar="NAME",
-    help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
+    help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option("--oracle", default="", metavar="NAME", help="zab: lab, the lab's election; else the seed names leaders.")
 @click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")

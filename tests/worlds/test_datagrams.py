@@ -46,6 +46,7 @@ from zabspec.language.program import Program
 from zabspec.language.schema import Layout
 from zabspec.model import Configuration
 from zabspec.protocols import db19_variants
+from zabspec.worlds.over_datagrams import WORLD as OVER_DATAGRAMS
 from zabspec.worlds.steps import ABCAST, CRASH, DROP, ELECTION_TIMEOUT, HEARTBEAT, RECEIVE, RECOVER, REPEAT
 
 JUDGED = judged("db19")
@@ -524,6 +525,36 @@ def test_what_is_overtaken_on_an_ordered_network_is_lost() -> None:
     names["take_out"](s, place, False, True)
     left = sorted((m.source, m.target, m.new_epoch, m.ahead) for m in s.in_flight)
     assert left == [(0, 1, 3, 0), (0, 2, 2, 0), (1, 0, 4, 0)]
+
+
+def receipts(names: Any, s: StateView) -> Counter[bytes]:
+    """Which messages can be received in a state, each without how many are ahead of it."""
+    out = [0] * 512
+    names["enabled"](s, out)
+    places = [out[k] & 255 for k in range(1, out[0] + 1) if out[k] >> 24 & 255 == RECEIVE]
+    for m in s.in_flight:
+        m.ahead = 0
+    return Counter(bag_of(s)[place] for place in places)
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("network", list(OVER_DATAGRAMS.networks))
+def test_where_a_message_waits_for_another_the_bag_says_so(network: str) -> None:
+    """Stuttering receipts may be left out only where the message may as well stay: what can be received without it
+    can be received beside it. A network on which that is not so, and whose bag does not say `blocks`, would have
+    searches leave out states."""
+    configuration = lab(nodes=3, txns=1, timeouts=2, crashes=0, heartbeats=1, network=network)
+    names, layout = python_names(configuration), model(configuration).program.layout
+    waits = False
+    for data in visited(configuration):
+        here = StateView(layout, data)
+        beside = receipts(names, StateView(layout, data))
+        for place in range(len(here.in_flight)):
+            if here.in_flight[place].ahead == 0:
+                without = StateView(layout, data)
+                names["take_out"](without, place, False, False)
+                waits = waits or bool(receipts(names, without) - beside)
+    assert waits == (not derive.may_stutter(layout))
 
 
 @pytest.mark.parametrize("configuration", [WALKED[0], dataclasses.replace(WALKED[0], network="ordered")], ids=name)
