@@ -15,20 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from zabspec.abstract.logic import (
-    ATTEMPT,
-    COUNTER,
-    EPOCH,
-    HISTORY,
-    PROCESS,
-    QUORUM,
-    Expression,
-    constant,
-    exists,
-    forall,
-    function,
-    implies,
+    ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Expression, constant, exists, forall, function, implies,
     relation,
-)
+)  # fmt: skip
 
 P, Q, A, H, E, N = PROCESS, QUORUM, ATTEMPT, HISTORY, EPOCH, COUNTER
 
