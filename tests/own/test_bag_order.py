@@ -12,6 +12,7 @@ from checker.cli import main
 from checker.commands.init import START
 from checker.explore.symmetry import check_language
 from invariants import properties_of
+from tests.sources import never
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 
@@ -253,7 +254,8 @@ def same_place(before: State, event: State, after: State) -> bool:
 
 # --- bags of one's own ------------------------------------------------------------------------------
 
-OWN = '''"""A pool of numbers."""
+OWN = (
+    '''"""A pool of numbers."""
 
 from __future__ import annotations
 
@@ -318,17 +320,11 @@ def anything(s: State) -> bool:
     return True
 
 
-@safety(witness=anything)
-def small(s: State) -> bool:
-    """Nobody sees three."""
-    for p in range(s.NODES):
-        if s.seen[p] == 3:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, types=types, messages=messages, nodes=2)
 '''
+    + never("small", "s.seen[p] == 3", "Nobody sees three.", "anything")
+    + """PROTOCOL = declare(__name__, state=state, types=types, messages=messages, nodes=2)
+"""
+)
 MINE = "for k in range(len(s.pool[p])):"
 HANDLERS = {
     "first": (["s.seen[p] = s.pool[p][0]"], "the number 0 is no place"),
