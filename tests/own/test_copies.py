@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.result import Limits
 from invariants import properties_of
+from tests.commands.running import TINY
 from tests.copies import copy_of
 from tests.second.reference import world_of
 from tests.sources import never, some
@@ -77,20 +79,7 @@ def test_a_trace_of_a_copy_says_which_source_it_is_of(tmp_path: Path) -> None:
     path = Path(copied)
     path.write_text(path.read_text().replace("s.MAJORITY", "1"))
     assert len({PROTOCOLS[copied].text.digest, ""}) == 2
-    flags = (
-        "--nodes",
-        "2",
-        "--txns",
-        "1",
-        "--timeouts",
-        "2",
-        "--crashes",
-        "0",
-        "--losses",
-        "0",
-        "--no-trace",
-        "--json",
-    )
+    flags = shlex.split("--nodes 2 --txns 1 --timeouts 2 --crashes 0 --losses 0 --no-trace --json")
     done = CliRunner().invoke(main, ["--protocol", copied, *flags])
     assert done.exit_code == 1, done.output
     verdicts = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
@@ -267,20 +256,7 @@ from zabcheck.language import safety
 def test_replicas_are_judged_by_the_papers_and_by_their_own_file(tmp_path: Path) -> None:
     """Explored and simulated alike; a property of its own is looked at after each event of a tick."""
     copied = copy_of("zab", tmp_path, CLAIMS)
-    flags = (
-        "--nodes",
-        "2",
-        "--txns",
-        "1",
-        "--timeouts",
-        "0",
-        "--crashes",
-        "0",
-        "--losses",
-        "0",
-        "--no-trace",
-        "--json",
-    )
+    flags = (*TINY, "--no-trace", "--json")
     done = CliRunner().invoke(main, ["--protocol", copied, *flags, "--keep-going"])
     assert done.exit_code == 1, done.output
     verdicts = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}

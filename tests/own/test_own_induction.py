@@ -30,16 +30,9 @@ ALONE = TEXT[: TEXT.index(WHY)] + TEXT[TEXT.index(VARIANT) :]  # its property, a
 
 
 @pytest.fixture
-def written(tmp_path: Path):
-    """Writes a text, with one piece of it replaced by another."""
-
-    def write(old: str = "", new: str = "", text: str = TEXT) -> str:
-        assert old in text
-        path = tmp_path / "tpc.py"
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        return str(path)
-
-    return write
+def written(written):
+    """The path as a word of a command."""
+    return lambda *pieces, **text: str(written(*pieces, **text))
 
 
 def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams", **more: int) -> Outcome:
