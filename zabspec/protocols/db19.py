@@ -25,13 +25,9 @@ from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, sen
 # The roles, in the order of the dump's bytes; DOWN while crashed, which the lab does not have.
 LOOKING, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 
-NewEpoch = MessageName("NewEpoch")
-AckEpoch = MessageName("AckEpoch")
-NewLeader = MessageName("NewLeader")
-AckLeader = MessageName("AckLeader")
-Propose = MessageName("Propose")
-Ack = MessageName("Ack")
-Commit = MessageName("Commit")
+NewEpoch, AckEpoch = MessageName("NewEpoch"), MessageName("AckEpoch")
+NewLeader, AckLeader = MessageName("NewLeader"), MessageName("AckLeader")
+Propose, Ack, Commit = MessageName("Propose"), MessageName("Ack"), MessageName("Commit")
 
 
 # --- the state of a node, and what it sends ------------------------------------------------------
