@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import (
     HELD,
     NO_VERDICT,
-    PROTOCOL_HELP,
     Subcommand,
     at_least,
     budget_options,
@@ -37,10 +37,10 @@ NOT_INDUCTIVE = 1
 
 
 @click.command(cls=Subcommand)
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@shared.PROTOCOL
 @click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
-@click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
-@click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+@shared.NODES
+@shared.TXNS
 @budget_options(note="above 0 is any number of them")
 @click.option(
     "--network",
@@ -85,7 +85,7 @@ NOT_INDUCTIVE = 1
 @click.option("--depth", type=int, callback=at_least(0), help="With --confirm: how deep; to exhaustion if not given.")
 @click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
 @SMT2
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@shared.REPORT_JSON
 def induct(**flags: Any) -> int:
     """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
     reachable or not. What is then holds at every depth. What is not need not be violated: a

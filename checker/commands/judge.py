@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import (
     INPUT_OR_FOLDER,
     NO_VERDICT,
@@ -40,7 +41,7 @@ Examples:
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("table", type=INPUT_OR_FOLDER)
 @click.option("--protocol", default="", metavar="NAME", help="Of a table of your own protocol: where its text is now.")
-@click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@shared.PROPERTY
 @click.option(
     "--engine", metavar="NAME", help="plain (this process alone), or spark; if not given, spark for large tables."
 )
@@ -48,7 +49,7 @@ Examples:
 @click.option("--threads", type=int, callback=at_least(1), help="plain: cores to use; all if not given.")
 @click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@shared.ANSWER_JSON
 def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str, ...], **flags: Any) -> int:
     """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import HELD, Subcommand, say
 from checker.requests.plan import PlanRequest, answer
 
@@ -58,7 +59,7 @@ def quantity(units: dict[str, int], example: str) -> Any:
     show_default=True,
     help="Operations not yet delivered at any time, 1 to 1000.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@shared.ANSWER_JSON
 def plan(
     servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int, as_json: bool
 ) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Subcommand, complain, say, tell
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -34,7 +35,7 @@ __all__ = ["prove"]
     help="With --mutant: let z3 look for a violation, instead of showing the one that is known.",
 )  # fmt: skip
 @SMT2
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@shared.REPORT_JSON
 def prove(
     mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None, as_json: bool
 ) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import INPUT, Subcommand, say
 from checker.requests.quorums import QuorumsRequest, answer
 
@@ -21,7 +22,7 @@ __all__ = ["quorums"]
     "--query-limit", type=float, default=10.0, show_default=True, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@shared.REPORT_JSON
 def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import HELD, INPUT_OR_FOLDER, Subcommand, say, table, tell
 from checker.requests.sweep import Bar, SweepRequest, Swept, answer
 
@@ -89,7 +90,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
 @click.option(
     "--master", default="local[*]", show_default=True, metavar="URL", help="Where it runs, as Spark names it."
 )
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@shared.ANSWER_JSON
 def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
     """Run every configuration of a grid in the simulator and judge it by every property of histories.
 

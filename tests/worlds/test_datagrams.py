@@ -21,7 +21,17 @@ from checker.explore.result import Exploration, Limits
 from checker.explore.stuttering import stutters
 from invariants.registry import STEP
 from tests.histories import DatagramWalk
-from tests.models import compiled, import_text, judged, model, much, python_names, python_successors
+from tests.models import (
+    compiled,
+    import_text,
+    judged,
+    model,
+    much,
+    packed_and_back,
+    possible,
+    python_names,
+    python_successors,
+)
 from traces import Runner
 from zabspec.language import (
     NODE,
@@ -209,17 +219,10 @@ def test_the_same_message_twice_does_not_cancel_out() -> None:
 @pytest.mark.parametrize("configuration", WALKED, ids=name)
 def test_a_packed_state_with_a_bag_unpacks_to_itself(configuration: Configuration) -> None:
     code = compiled(configuration)
-    limit, longest = code.numbers["PACKED_LIMIT"], 0
+    longest = 0
     seen: dict[bytes, bytes] = {}
     for data in visited(configuration):
-        out = ctypes.create_string_buffer(b"\xa5" * (limit + 64), limit + 64)
-        size = code.pack_state(code.state(data), out)
-        assert 0 < size < limit
-        assert out.raw[size + 8 :] == b"\xa5" * (limit + 64 - size - 8)
-        back = ctypes.create_string_buffer(b"\x5a" * code.layout.total, code.layout.total)
-        assert code.unpack_state(out, back) == size
-        assert back.raw[: code.layout.size] == data
-        assert seen.setdefault(out.raw[:size], data) == data
+        assert seen.setdefault(packed_and_back(code, data), data) == data
         longest = max(longest, len(StateView(code.layout, data).in_flight))
     assert longest > 4
 
@@ -443,9 +446,7 @@ class Wire:
 
     def step(self) -> bool:
         """One random step; what is new in the bag was sent in it."""
-        out: dict[int, int] = {}
-        self.names["enabled"](self.s, out)
-        words = [out[k] for k in range(1, out[0] + 1)]
+        words = possible(self.names, self.s)
         if not words:
             return False
         weights = [1.0 if w >> 24 in (RECEIVE, ABCAST) else 0.15 for w in words]
@@ -497,8 +498,8 @@ def in_turn(sent: list[tuple[int, bytes]], received: list[bytes]) -> bool:
     for k, body in enumerate(received):
         moments[k] = {when for when, other in sent if other == body}
     at = -1
-    for possible in moments:
-        later = [when for when in possible if when >= at]
+    for heard in moments:
+        later = [when for when in heard if when >= at]
         if not later:
             return False
         at = min(later)
