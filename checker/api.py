@@ -28,14 +28,10 @@ AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
 Names = Sequence[str | Property]
 
 
-class Exploring(TypedDict, total=False):
-    """Options of an exploration; `zabcheck --help` says what each means.
-
-    `budgets` has those that a protocol declares itself, and any other by its name.
-    """
+class Sizes(TypedDict, total=False):
+    """Which configuration of a protocol; `budgets` has those that it declares itself, and any other by its name."""
 
     variant: str
-    repair: str
     nodes: int
     txns: int
     timeouts: int
@@ -47,9 +43,15 @@ class Exploring(TypedDict, total=False):
     duplicates: int
     heartbeats: int
     budgets: Mapping[str, int]
-    start: str
     max_epoch: int
     channel: int
+
+
+class Exploring(Sizes, total=False):
+    """Options of an exploration; `zabcheck --help` says what each means."""
+
+    repair: str
+    start: str
     depth: int
     properties: Names
     require_witness: bool | Sequence[str]
@@ -103,26 +105,9 @@ class Judging(TypedDict, total=False):
     allow_open: bool
 
 
-class Inducting(TypedDict, total=False):
-    """Options of an induction; `zabcheck induct --help` says what each means. Budgets above 0 are any number.
+class Inducting(Sizes, total=False):
+    """Options of an induction; `zabcheck induct --help` says what each means. Budgets above 0 are any number."""
 
-    `budgets` gives budgets that the protocol declares itself, by name.
-    """
-
-    variant: str
-    nodes: int
-    txns: int
-    timeouts: int
-    crashes: int
-    losses: int
-    partitions: int
-    drops: int
-    duplicates: int
-    heartbeats: int
-    budgets: Mapping[str, int]
-    network: str
-    max_epoch: int
-    channel: int
     clauses: Names
     assume: Names
     without: Names

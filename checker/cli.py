@@ -15,7 +15,8 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, PATH, PROTOCOL_HELP, Commands, at_least, budget_options, seconds, size
+from checker.commands import shared_options as shared
+from checker.commands.common import HELD, Commands, at_least, budget_options, seconds
 from checker.commands.explore import explore
 from checker.commands.publishing import format_options
 
@@ -72,37 +73,37 @@ Examples:
     epilog=EXAMPLES,
     context_settings={"max_content_width": 110},
 )
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@shared.PROTOCOL
 @click.option(
     "--variant",
     default="",
     metavar="NAMES",
     help="The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
 )
-@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
-@click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
-@click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
+@shared.REPAIR
+@shared.RELEASE
+@shared.NODES_OR_DECLARED
 @click.option("--txns", type=int, help="Transactions that may be abcast (2).")
 @budget_options()
-@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
+@shared.START
 @click.option(
     "--network",
     default="",
     metavar="NAME",
-    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
+    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option(
     "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."
 )
-@click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
+@shared.CHANNEL
 @click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
-@click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@shared.PROPERTY
 @click.option(
     "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
     help="No verdict (3) where the premise of these properties, or of any, is not reached.",
 )  # fmt: skip
 @click.option("--keep-going", is_flag=True, help="Go on past violations: the shortest for every property.")
-@click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
+@shared.NO_SYMMETRY
 @click.option(
     "--reduction",
     type=click.Choice(["auto", "stuttering", "none"]),
@@ -141,23 +142,18 @@ Examples:
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), help="With --search and --mutate: what is drawn follows from it."
 )
-@click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
-@click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
-@click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long.")
-@click.option(
-    "--memory-limit",
-    callback=size,
-    metavar="SIZE",
-    help="Give up at so much memory, for example 4G; the machine's if not given.",
-)
+@shared.THREADS
+@shared.STATES
+@shared.TIME_LIMIT
+@shared.MEMORY_LIMIT
 @click.option(
     "--symbolic", type=float, callback=seconds, metavar="SECONDS",
     help="Also ask z3, for so long: is a property inductive, or bounded to how many steps?",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@shared.REPORT_JSON
 @format_options("explore")
-@click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
-@click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
+@shared.TRACE
+@shared.NO_TRACE
 @click.version_option(package_name="zabcheck", prog_name="zabcheck")
 @click.pass_context
 def main(ctx: click.Context, /, **options: Any) -> int:

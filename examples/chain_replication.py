@@ -9,23 +9,9 @@ The chain gives processes an order, so the exploration runs without symmetry and
 from __future__ import annotations
 
 from zabcheck.language import (
-    Int,
-    Message,
-    MessageName,
-    Node,
-    Seq,
-    State,
-    Variant,
-    action,
-    broken,
-    declare,
-    ghost,
-    observation,
-    receives,
-    safety,
-    send,
-    stored,
-)
+    Int, Message, MessageName, Node, Seq, State, Variant, action, broken, declare, ghost, observation, receives, safety,
+    send, stored,
+)  # fmt: skip
 
 UPDATE, ACK = MessageName("UPDATE"), MessageName("ACK")
 

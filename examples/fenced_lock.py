@@ -9,27 +9,9 @@ Process 0 keeps the lock and process 1 the data; the others are clients.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    OneOf,
-    Seq,
-    State,
-    Variant,
-    action,
-    broken,
-    declare,
-    ghost,
-    observation,
-    receives,
-    safety,
-    send,
-    stored,
-    volatile,
-)
+    NOBODY, Int, Message, MessageName, Node, NodeId, OneOf, Seq, State, Variant, action, broken, declare, ghost,
+    observation, receives, safety, send, stored, volatile,
+)  # fmt: skip
 
 SERVER, STORE = 0, 1  # who keeps the lock, and who keeps the data
 FREE, WAITING, HOLDING = range(3)

@@ -9,26 +9,9 @@ Time is a field of the environment that a step of its own moves on, as often as 
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    Processes,
-    State,
-    Variant,
-    action,
-    broken,
-    declare,
-    environment,
-    environment_step,
-    receives,
-    safety,
-    send,
-    stored,
-    volatile,
-)
+    NOBODY, Int, Message, MessageName, Node, NodeId, Processes, State, Variant, action, broken, declare, environment,
+    environment_step, receives, safety, send, stored, volatile,
+)  # fmt: skip
 
 LEASE = 2
 

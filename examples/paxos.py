@@ -14,30 +14,8 @@ slot, without waiting for the one before. That is safe as consensus, and keeps n
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    Processes,
-    Seq,
-    State,
-    Txn,
-    Variant,
-    abcast,
-    abdeliver,
-    accept,
-    action,
-    declare,
-    end_leadership,
-    end_pass,
-    forget,
-    receives,
-    send,
-    step,
-    stored,
-    volatile,
+    Bool, Int, Message, MessageName, Node, NodeId, Processes, Seq, State, Txn, Variant, abcast, abdeliver, accept,
+    action, declare, end_leadership, end_pass, forget, receives, send, step, stored, volatile,
 )  # fmt: skip
 
 PREPARE, PROMISE = MessageName("PREPARE"), MessageName("PROMISE")

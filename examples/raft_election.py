@@ -8,29 +8,9 @@ zabcheck --protocol raft_election.py --variant forgetful     a vote does not sur
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY,
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    OneOf,
-    Processes,
-    State,
-    Variant,
-    action,
-    broken,
-    declare,
-    forget,
-    ghost,
-    observation,
-    receives,
-    safety,
-    send,
-    stored,
-    volatile,
-)
+    NOBODY, Bool, Int, Message, MessageName, Node, NodeId, OneOf, Processes, State, Variant, action, broken, declare,
+    forget, ghost, observation, receives, safety, send, stored, volatile,
+)  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
 REQUEST_VOTE, VOTE, HEARTBEAT = MessageName("REQUEST_VOTE"), MessageName("VOTE"), MessageName("HEARTBEAT")

@@ -9,25 +9,9 @@ The ring gives processes an order, so the exploration runs without symmetry and 
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE,
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    State,
-    Variant,
-    action,
-    broken,
-    declare,
-    ghost,
-    observation,
-    receives,
-    safety,
-    send,
-    stored,
-    volatile,
-)
+    NODE, Bool, Int, Message, MessageName, Node, State, Variant, action, broken, declare, ghost, observation, receives,
+    safety, send, stored, volatile,
+)  # fmt: skip
 
 TOKEN = MessageName("TOKEN")
 

@@ -17,6 +17,7 @@ from invariants import PROPERTIES
 from invariants.binding import bound
 from invariants.registry import HISTORY, Property
 from tests.definitions import OF_HISTORIES, Row, Story
+from tests.models import possible
 from zabspec.language.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
@@ -411,9 +412,7 @@ class DatagramWalk(Recorder):
 
     def step(self) -> bool:
         """One random step; False when there is none, or a value would leave its range."""
-        out: dict[int, int] = {}
-        self.names["enabled"](self.state, out)
-        words = [out[k] for k in range(1, out[0] + 1)]
+        words = possible(self.names, self.state)
         if not words:
             return False
         word = self.random.choices(words, [self.WEIGHTS.get(w >> 24, 1.0) for w in words])[0]

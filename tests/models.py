@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import operator
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -77,16 +78,35 @@ def python_successors(configuration: Configuration, data: bytes) -> Iterator[tup
     """What `Compiled.next_states` gives, from the CPython world: step words with their choices, each with the state
     after it, scratch included."""
     names, layout = python_names(configuration), model(configuration).program.layout
-    out = [0] * 512
-    names["enabled"](StateView(layout, data), out)
-    for k in range(1, out[0] + 1):
+    for word in possible(names, StateView(layout, data)):
         choice, choices = 0, 1
         while choice < choices:
             after = StateView(layout, data)
-            names["apply"](after, out[k] | choice << 32)
+            names["apply"](after, word | choice << 32)
             choices = max(choices, after.choices)
-            yield out[k] | choice << 32, bytes(after.buffer)
+            yield word | choice << 32, bytes(after.buffer)
             choice += 1
+
+
+def packed_and_back(code: Compiled, data: bytes) -> bytes:
+    """Pack a state, in no more room than a word beyond its end, and unpack it to the same; the packed bytes."""
+    limit, layout = code.numbers["PACKED_LIMIT"], code.layout
+    out = ctypes.create_string_buffer(b"\xa5" * (limit + 64), limit + 64)
+    size = code.pack_state(code.state(data), out)
+    assert 0 < size < limit
+    assert out.raw[size + 8 :] == b"\xa5" * (limit + 64 - size - 8)
+    back = ctypes.create_string_buffer(b"\x5a" * layout.total, layout.total)
+    assert code.unpack_state(out, back) == size
+    assert back.raw[: layout.size] == data
+    assert back.raw[layout.size :] == b"\x5a" * (layout.total - layout.size), "scratch is left alone"
+    return out.raw[:size]
+
+
+def possible(names: Mapping[str, Callable[..., object]], state: StateView) -> list[int]:
+    """The steps that are possible in a state of the CPython world."""
+    out = [0] * 512
+    names["enabled"](state, out)
+    return out[1 : out[0] + 1]
 
 
 def walk(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import PATH, PROTOCOL_HELP, Subcommand, at_least, budget_options, seconds
+from checker.commands import shared_options as shared
+from checker.commands.common import Subcommand, at_least, budget_options, seconds
 from checker.commands.page_option import HTML, check_page, draw
 from checker.commands.publishing import published
 from checker.commands.requested import model_request, trace_of
@@ -46,16 +47,18 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
-@click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
-@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
-@click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
-@click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+@shared.PROTOCOL
+@shared.VARIANT
+@shared.REPAIR
+@shared.NODES
+@shared.TXNS
 @budget_options()
-@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
-@click.option("--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered.")
+@shared.START
+@click.option(
+    "--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo."
+)
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
-@click.option("--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given.")
+@shared.CHANNEL
 @click.option(
     "--depth",
     required=True,
@@ -65,7 +68,7 @@ Examples:
     help="How deep: all runs of K steps, and some longer ones.",
 )
 @click.option("--from", "source", metavar="TRACE[:STEP]", help="Start from a state of a saved trace; its last.")
-@click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@shared.PROPERTY
 @click.option(
     "--every", default=4, show_default=True, callback=at_least(1), metavar="N",
     help="Ask once in so many steps, and at the end; 1 finds what takes fewest rounds.",
@@ -75,8 +78,8 @@ Examples:
 )
 @click.option("--query-limit", type=float, callback=seconds, metavar="SECONDS", help="Time limit of each query.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the solver.")
-@click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
-@click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
+@shared.TRACE
+@shared.NO_TRACE
 @SMT2
 @HTML
 @published("bmc")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import PATH, Subcommand, at_least, budget_options
-from checker.commands.common import seconds as in_seconds
-from checker.commands.common import size as in_bytes
 from checker.commands.publishing import published
 from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
 from checker.requests.refine import USUAL, RefineRequest, answer
@@ -35,16 +34,11 @@ Examples:
 @budget_options(USUAL)
 @click.option("--depth", type=int, callback=at_least(1), help="How many steps deep; to exhaustion if not given.")
 @click.option("--keep-going", is_flag=True, help="Go on past failures: the shortest run for everything that fails.")
-@click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
-@click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
-@click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
-@click.option("--time-limit", type=float, callback=in_seconds, metavar="SECONDS", help="Give up after so long.")
-@click.option(
-    "--memory-limit",
-    callback=in_bytes,
-    metavar="SIZE",
-    help="Give up at so much memory, for example 4G; the machine's if not given.",
-)
+@shared.NO_SYMMETRY
+@shared.THREADS
+@shared.STATES
+@shared.TIME_LIMIT
+@shared.MEMORY_LIMIT
 @SMT2
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
 @published("refine")

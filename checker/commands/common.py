@@ -70,6 +70,7 @@ __all__ = [
 
 
 FOLDER = Path(__file__).parent  # of subcommands
+MARK = "\n@click.command("  # a file that has it has a command of its name
 
 
 class Commands(click.Group):
@@ -86,9 +87,8 @@ class Commands(click.Group):
         self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        files = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
-        others = [name for stem in files if (name := stem.replace("_", "-")) not in self.lazy]
-        return [*self.lazy, *(name for name in others if self.get_command(ctx, name) is not None)]
+        there = (path for path in sorted(FOLDER.glob("[a-z]*.py")) if path.stem not in self.lazy.values())
+        return [*self.lazy, *(path.stem.replace("_", "-") for path in there if MARK in path.read_text("utf-8"))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = cmd_name.replace("-", "_")

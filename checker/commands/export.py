@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, INPUT, PATH, PROTOCOL_HELP, Subcommand, budget_options, say
+from checker.commands import shared_options as shared
+from checker.commands.common import HELD, INPUT, PATH, Subcommand, budget_options, say
 from checker.commands.requested import model_request
 from checker.requests.export import FORMATS, ExportRequest, answer
 from checker.requests.export_model import ExportModelRequest
@@ -41,13 +42,13 @@ def refuse_model_options() -> None:
 @click.option("--to", "form", required=True, metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
 @click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
 @click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
-@click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
-@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
-@click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
-@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
-@click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
-@click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+@shared.PROTOCOL
+@shared.VARIANT
+@shared.REPAIR
+@shared.RELEASE
+@shared.START
+@shared.NODES
+@shared.TXNS
 @budget_options()
 @click.option("--network", default="", metavar="NAME", help="As `zabcheck` takes it.")
 @click.option("--max-epoch", type=int, help="Largest epoch; derived if not given.")

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import (
     HELD,
     NO_VERDICT,
-    PROTOCOL_HELP,
     Subcommand,
     at_least,
     budget_options,
@@ -32,12 +32,17 @@ NOT_INDUCTIVE = 1
 
 
 @click.command(cls=Subcommand)
-@click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@shared.PROTOCOL
 @click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
-@click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
-@click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+@shared.NODES
+@shared.TXNS
 @budget_options(note="above 0 is any number of them")
-@click.option("--network", default="", metavar="NAME", help="Of your own: datagrams, ordered, fifo.")
+@click.option(
+    "--network",
+    default="",
+    metavar="NAME",
+    help="Of a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
+)
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; 2 if not given.")
 @click.option(
     "--channel", type=int, callback=at_least(1),

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import (
     INPUT_OR_FOLDER,
     PATH,
@@ -34,7 +35,7 @@ Examples:
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("table", type=INPUT_OR_FOLDER)
 @click.option("--protocol", default="", metavar="NAME", help="Of a table of your own protocol: where its text is now.")
-@click.option("--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable).")
+@shared.PROPERTY
 @click.option(
     "--engine", metavar="NAME", help="plain (this process alone), or spark; if not given, spark for large tables."
 )

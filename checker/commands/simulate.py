@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import (
     HELD,
     NO_VERDICT,
@@ -52,20 +53,20 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.option("--seed", default=42, show_default=True, help="What delays and deadlines are drawn from; 64 bits.")
-@click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
+@shared.NODES_OR_DECLARED
 @click.option("--rounds", default=1000, show_default=True, help="Ticks.")
 @click.option("--proposals", type=int, help="Proposals, spread evenly over the ticks (5).")
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
 @click.option("--protocol", default="db19", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
-@click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
+@shared.START
 @click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
-@click.option("--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b.")
-@click.option("--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b.")
+@shared.VARIANT
+@shared.REPAIR
 @click.option(
     "--network",
     default="",
     metavar="NAME",
-    help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered.",
+    help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option("--oracle", default="", metavar="NAME", help="zab: lab, the lab's election; else the seed names leaders.")
 @click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")
@@ -85,7 +86,7 @@ Examples:
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
 @HTML
 @click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@shared.ANSWER_JSON
 @format_options("simulate")
 def simulate(**flags: Any) -> int:
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.

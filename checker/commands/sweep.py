@@ -66,7 +66,10 @@ WORDS, NUMBERS = Listed(), Listed(int)
 @click.option("--protocol", type=WORDS, metavar="LIST", help="db19 (the default), zab.")
 @click.option("--variant", type=WORDS, metavar="LIST", help="Variants; `none`: the protocol itself.")
 @click.option(
-    "--network", type=WORDS, metavar="LIST", help="zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered."
+    "--network",
+    type=WORDS,
+    metavar="LIST",
+    help="zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option("--oracle", type=WORDS, metavar="LIST", help="zab: lab; `none`: the seed names leaders.")
 @click.option("--nodes", type=NUMBERS, metavar="LIST", help="Processes (3).")

@@ -18,15 +18,8 @@ from checker.explore.probing import probe
 from zabspec.language import structs
 from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import (
-    as_bytes,
-    copy_bytes,
-    load_half,
-    load_short,
-    load_word,
-    state_at,
-    store_word,
-    words_at,
-)
+    as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_word, words_at,
+)  # fmt: skip
 from zabspec.language.wrapping import mulhi, shr
 
 REPLACES = ("settle",)  # of the explorer's kernel

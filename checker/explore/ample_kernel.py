@@ -12,16 +12,8 @@ they share of the state being expanded.
 from __future__ import annotations
 
 from checker.explore.interface import (
-    AMPLE_AT,
-    NODES,
-    SLEEP_AT,
-    ample_changed,
-    is_ample,
-    is_free,
-    remaining_work,
-    steps_commute,
-    visible_changed,
-)
+    AMPLE_AT, NODES, SLEEP_AT, ample_changed, is_ample, is_free, remaining_work, steps_commute, visible_changed,
+)  # fmt: skip
 from checker.explore.kernel import R_APART
 from checker.explore.sleep_kernel import ASLEEP
 from zabspec.language.lang import Bytes, State, Words

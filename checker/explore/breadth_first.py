@@ -261,15 +261,7 @@ class Explorer:
         return result
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
-        r = self.result
-        if r.stopped or r.error or (r.violations and not keep_going):
-            return True
-        if not any(g.count for g in level):
-            r.complete = True
-            r.levels.pop()
-            r.raw_levels.pop()
-            return True
-        return self.limits.depth is not None and r.depth >= self.limits.depth
+        return self.result.finished(any(g.count for g in level), keep_going, self.limits.depth)
 
     def first_level(self) -> list[LevelGroup]:
         """The initial state, judged and put in the table."""

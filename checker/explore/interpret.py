@@ -99,15 +99,7 @@ class Interpreter:
         return r
 
     def finished(self, level: list[bytes], keep_going: bool) -> bool:
-        r = self.result
-        if r.stopped or r.error or (r.violations and not keep_going):
-            return True
-        if not level:
-            r.complete = True
-            r.levels.pop()
-            r.raw_levels.pop()
-            return True
-        return self.limits.depth is not None and r.depth >= self.limits.depth
+        return self.result.finished(bool(level), keep_going, self.limits.depth)
 
     def first_level(self) -> list[bytes]:
         """The initial state, judged and put in the set."""

@@ -20,61 +20,17 @@ is imported from `checker/explore/interface.py`, which states the contract of ea
 from __future__ import annotations
 
 from checker.explore.interface import (
-    COLOUR_AT,
-    HEADER,
-    IMAGE_AT,
-    MARGIN,
-    META_AT,
-    NODES,
-    PROPERTIES,
-    QUIET_AT,
-    RENAMINGS,
-    RING_AT,
-    SPARE_AT,
-    STEPS_AT,
-    SYMMETRY,
-    TERMINALS,
-    TOTAL,
-    abstract_ghosts,
-    ample_suffices,
-    apply,
-    canonical,
-    choose_ample,
-    enabled,
-    extend_sleep_set,
-    hash_state,
-    is_asleep,
-    judge,
-    judge_step,
-    judged_after,
-    note_ample_step,
-    observed_changed,
-    pack,
-    permute,
-    read_sleep_set,
-    step_class,
-    stutters,
-    unpack,
-    what_changed,
-    witness,
-    witness_step,
-    write_sleep_set,
-)
+    COLOUR_AT, HEADER, IMAGE_AT, MARGIN, META_AT, NODES, PROPERTIES, QUIET_AT, RENAMINGS, RING_AT, SPARE_AT, STEPS_AT,
+    SYMMETRY, TERMINALS, TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled,
+    extend_sleep_set, hash_state, is_asleep, judge, judge_step, judged_after, note_ample_step, observed_changed, pack,
+    permute, read_sleep_set, step_class, stutters, unpack, what_changed, witness, witness_step, write_sleep_set,
+)  # fmt: skip
 from checker.explore.probing import probe
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import (
-    as_bytes,
-    copy_bytes,
-    load_half,
-    load_short,
-    load_word,
-    state_at,
-    store_half,
-    store_short,
-    store_word,
-    words_at,
-)
+    as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_half, store_short, store_word, words_at,
+)  # fmt: skip
 from zabspec.language.wrapping import count_bits, mulhi, prefetch, shr
 
 GROUPS = 16

@@ -96,6 +96,23 @@ class Exploration:
         n = self.distinct
         return min(1.0, n * (n - 1) / 2 / 2.0**self.fingerprint_bits)
 
+    def finished(self, more: bool, keep_going: bool, most: int | None) -> bool:
+        """Whether nothing is to be expanded any more.
+
+        Args:
+            more: the last level has states.
+            keep_going: a violation does not end it.
+            most: levels deep; None: any number.
+        """
+        if self.stopped or self.error or (self.violations and not keep_going):
+            return True
+        if not more:
+            self.complete = True
+            self.levels.pop()
+            self.raw_levels.pop()
+            return True
+        return most is not None and self.depth >= most
+
     def add_first(self, first: Exploration) -> None:
         """Add what a full search had found before this one, which leaves out states: premises met earlier, steps
         taken, and how deep it went."""

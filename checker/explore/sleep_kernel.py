@@ -14,38 +14,15 @@ The hooks that it replaces are declared, with their contracts, in `checker/explo
 from __future__ import annotations
 
 from checker.explore.interface import (
-    CASES,
-    COLOUR_AT,
-    HEADER,
-    HEADS_AT,
-    MOST_STEPS,
-    NODES,
-    NOTED_AT,
-    PERM_STRIDE,
-    RELATION_AT,
-    SLEEP_AT,
-    STEPS_AT,
-    SYMMETRY,
-    class_of_step,
-    may_change_ample,
-    sees_step,
-    steps_commute,
-)
+    CASES, COLOUR_AT, HEADER, HEADS_AT, MOST_STEPS, NODES, NOTED_AT, PERM_STRIDE, RELATION_AT, SLEEP_AT, STEPS_AT,
+    SYMMETRY, class_of_step, may_change_ample, sees_step, steps_commute,
+)  # fmt: skip
 from checker.explore.kernel import GROUPS, MOST, MOST_PROPERTIES, RAW, note_broken, states_of_orbit
 from checker.explore.probing import probe
 from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import (
-    as_bytes,
-    copy_bytes,
-    load_half,
-    load_short,
-    load_word,
-    state_at,
-    store_half,
-    store_short,
-    store_word,
-    words_at,
-)
+    as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_half, store_short, store_word, words_at,
+)  # fmt: skip
 from zabspec.language.wrapping import mulhi, prefetch
 
 MOST_ASLEEP = 8  # steps that sleep in a state; more are taken although they need not be

@@ -9,35 +9,10 @@ What the program, `zabspec/live/` and `checker/live/code.py` bind is imported fr
 from __future__ import annotations
 
 from checker.explore.interface import (
-    BEATS,
-    EXACT,
-    GIVES_UP,
-    MOST_STEPS,
-    NODES,
-    PACKED_LIMIT,
-    RECEIPTS,
-    RING_AT,
-    STEPS_AT,
-    TOTAL,
-    apply,
-    bytes_of,
-    class_of,
-    enabled,
-    forget_budgets,
-    hash_state,
-    pack,
-    stable_beat,
-    stable_beat_due,
-    stable_beats,
-    stable_begins,
-    stable_give_up,
-    stable_gives_up,
-    stable_lasts,
-    stable_takes,
-    stable_waits,
-    unpack,
-    waits_of,
-)
+    BEATS, EXACT, GIVES_UP, MOST_STEPS, NODES, PACKED_LIMIT, RECEIPTS, RING_AT, STEPS_AT, TOTAL, apply, bytes_of,
+    class_of, enabled, forget_budgets, hash_state, pack, stable_beat, stable_beat_due, stable_beats, stable_begins,
+    stable_give_up, stable_gives_up, stable_lasts, stable_takes, stable_waits, unpack, waits_of,
+)  # fmt: skip
 from checker.explore.kernel import renamed
 from checker.live.graph import CLASS_AT, PLACE_AT, UNFAIR, Graph, probe_nodes
 from zabspec.language.lang import Bytes, Node, State, Words

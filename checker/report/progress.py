@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from checker.explore.memory import resident_bytes
-from checker.explore.result import Exploration
 
 if TYPE_CHECKING:
     from rich.status import Status
+
+    from checker.explore.result import Exploration
 
 __all__ = ["ProgressLine", "StatusLine"]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.model import ModelRequest, protocol_named
+from checker.requests.bounded import BoundedRequest
+from checker.requests.model import protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Request, at_least, flag, seconds
+from checker.requests.request import flag, seconds
 
 if TYPE_CHECKING:
-    from checker.explore.result import Limits
     from invariants.registry import Property
     from zabspec.model import Configuration
 
@@ -23,12 +23,10 @@ FINGERPRINTS = (64, 128)
 
 
 @dataclass(frozen=True)
-class ExploreRequest(Request):
+class ExploreRequest(BoundedRequest):
     """A breadth-first exploration.
 
     Attributes:
-        model: what is explored.
-        depth: how many steps deep; None: to exhaustion.
         properties: names; none: all that are checked by default.
         require_witness: names of properties whose premise has to be reached, or `all`.
         keep_going: explore on past a violation, for the shortest run to a violation of each property.
@@ -36,8 +34,6 @@ class ExploreRequest(Request):
         reduction: what may be left out: `auto`, all that verdicts do not need; `stuttering`, stuttering receipts alone;
             `none`, nothing.
         engine: `compiled`, `interpret` or `spark`.
-        threads: None: all cores.
-        max_states, time_limit (seconds), memory_limit (bytes): where to give up.
         symbolic: seconds for which z3 is asked about properties that were not violated; None: not at all.
         master, fingerprint (bits): of Spark.
         checkpoint, resume: the folder that keeps levels, and whether to resume from it.
@@ -46,18 +42,12 @@ class ExploreRequest(Request):
 
     kind: ClassVar[str] = "explore"
 
-    model: ModelRequest = field(default_factory=ModelRequest)
-    depth: int | None = None
     properties: tuple[str, ...] = ()
     require_witness: tuple[str, ...] = ()
     keep_going: bool = False
     symmetry: bool = True
     reduction: str = "auto"
     engine: str = "compiled"
-    threads: int | None = None
-    max_states: int | None = None
-    time_limit: float | None = None
-    memory_limit: int | None = None
     symbolic: float | None = None
     master: str = ""
     checkpoint: str = ""
@@ -72,9 +62,8 @@ class ExploreRequest(Request):
             raise RequestError(f"there is no reduction {self.reduction!r}; there are {', '.join(REDUCTIONS)}")
         if self.fingerprint not in (None, *FINGERPRINTS):
             raise RequestError(f"--fingerprint is 64 or 128, not {self.fingerprint}")
-        at_least(self, 0, "depth")
-        at_least(self, 1, "threads", "max_states", "memory_limit")
-        seconds(self, "time_limit", "symbolic")
+        super().validate()
+        seconds(self, "symbolic")
         self.refuse_contradictions()
 
     def refuse_contradictions(self) -> None:
@@ -101,13 +90,6 @@ class ExploreRequest(Request):
     def every_step(self) -> bool:
         """Whether the exploration takes every step, stuttering receipts among them."""
         return self.reduction == "none"
-
-    @property
-    def limits(self) -> Limits:
-        """Where to stop."""
-        from checker.explore.result import Limits
-
-        return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)
 
     def checks(self) -> tuple[list[Property], Configuration]:
         """Return the properties to check, and the configuration to explore.

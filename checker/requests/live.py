@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
 from checker.output_files import check_writable
+from checker.requests.bounded import BoundedRequest
 from checker.requests.counterexamples import trace_path
-from checker.requests.model import ModelRequest, check_initial, near, protocol_named
-from checker.requests.request import Request, at_least, seconds
+from checker.requests.model import check_initial, near, protocol_named
 from checker.requests.running import out_of_time
 from checker.requests.watch import Watch
 
@@ -35,40 +35,21 @@ MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up whom it
 
 
 @dataclass(frozen=True)
-class LiveRequest(Request):
+class LiveRequest(BoundedRequest):
     """A check of progress properties: from a chosen moment on there are no faults; does a fair run starve anybody?
 
     Attributes:
-        model: what is checked.
         depth: steps of the phase with faults; None: to exhaustion.
         goals: names of progress properties; none: all.
-        symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as of an exploration.
+        symmetry: as of an exploration.
         trace: where the first starving run is saved; empty: a file named for it; None: nowhere.
     """
 
     kind: ClassVar[str] = "live"
 
-    model: ModelRequest = field(default_factory=ModelRequest)
-    depth: int | None = None
     goals: tuple[str, ...] = ()
     symmetry: bool = True
-    threads: int | None = None
-    max_states: int | None = None
-    time_limit: float | None = None
-    memory_limit: int | None = None
     trace: str | None = None
-
-    def validate(self) -> None:
-        at_least(self, 0, "depth")
-        at_least(self, 1, "threads", "max_states", "memory_limit")
-        seconds(self, "time_limit")
-
-    @property
-    def limits(self) -> Limits:
-        """Where to stop."""
-        from checker.explore.result import Limits
-
-        return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)
 
     def checks(self) -> tuple[list[ProgressProperty], Configuration]:
         """Return the progress properties to check, and the configuration.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.model import ModelRequest, check_initial, protocol_named
+from checker.requests.bounded import BoundedRequest
+from checker.requests.model import check_initial, protocol_named
 from checker.requests.properties import chosen_properties
-from checker.requests.request import Request, at_least, seconds
+from checker.requests.request import at_least
 from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
@@ -18,33 +19,25 @@ __all__ = ["MutateRequest", "answer"]
 
 
 @dataclass(frozen=True)
-class MutateRequest(Request):
+class MutateRequest(BoundedRequest):
     """Mutants of a user protocol, each explored.
 
     Attributes:
-        model: the protocol, which is a file, and its bounds.
+        model: the protocol, which is a file, and its bounds; the other bounds are of each exploration.
         number: of mutants.
         seed: which mutants are drawn.
         properties: names; none: all that are checked by default.
-        depth, max_states, time_limit (seconds), memory_limit (bytes), threads: of the explorations.
     """
 
     kind: ClassVar[str] = "mutate"
 
-    model: ModelRequest = field(default_factory=ModelRequest)
     number: int = 1
     seed: int = 0
     properties: tuple[str, ...] = ()
-    depth: int | None = None
-    max_states: int | None = None
-    time_limit: float | None = None
-    memory_limit: int | None = None
-    threads: int | None = None
 
     def validate(self) -> None:
-        at_least(self, 0, "depth")
-        at_least(self, 1, "number", "threads", "max_states", "memory_limit")
-        seconds(self, "time_limit")
+        super().validate()
+        at_least(self, 1, "number")
 
 
 def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport:

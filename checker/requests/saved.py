@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from checker.errors import RequestError
 from checker.requests.model import ModelRequest
 from checker.requests.request import Request
-from invariants.registry import NO_RUNTIME_ERROR
-from zabspec.language import LanguageError
-from zabspec.model import ConfigError, Configuration
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from traces import Trace
+    from zabspec.model import Configuration
 
 __all__ = ["TraceRequest", "check_carried", "verified_trace"]
 
@@ -76,6 +74,10 @@ def check_carried(trace: Trace, name: str) -> None:
     Raises:
         RequestError: it is none that makes traces, or of something else.
     """
+    from invariants.registry import NO_RUNTIME_ERROR
+    from zabspec.language import LanguageError
+    from zabspec.model import ConfigError
+
     given = trace.request
     if given is None:
         return
@@ -109,6 +111,7 @@ def configuration_of(given: Mapping[str, object]) -> Configuration | None:
         return None
     if given["kind"] == "simulate":
         from checker.requests.simulate import SimulateRequest
+        from zabspec.model import Configuration
 
         run = SimulateRequest.from_json(given).run()
         return Configuration(run.protocol, run.variant, run.nodes, network=run.network, start=run.start)

@@ -10,23 +10,9 @@ What the program binds is imported from `checker/explore/interface.py`.
 from __future__ import annotations
 
 from checker.explore.interface import (
-    COLOUR_AT,
-    NODES,
-    QUIET_AT,
-    RING_AT,
-    SPARE_AT,
-    STEPS_AT,
-    TOTAL,
-    apply,
-    enabled,
-    judge,
-    judge_step,
-    judged_after,
-    observed_changed,
-    what_changed,
-    witness,
-    witness_step,
-)
+    COLOUR_AT, NODES, QUIET_AT, RING_AT, SPARE_AT, STEPS_AT, TOTAL, apply, enabled, judge, judge_step, judged_after,
+    observed_changed, what_changed, witness, witness_step,
+)  # fmt: skip
 from checker.explore.kernel import asked_of, judge_alone
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words

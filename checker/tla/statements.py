@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from checker.tla.env import ROOT, Env, Next, Operator, Untranslatable, Ways, Word, walk
@@ -20,7 +20,6 @@ __all__ = ["Statements"]
 SHORT = 24  # characters of a value that is written again rather than named
 
 
-@dataclass
 class Known(t.Expr):
     """An expression that is translated already."""
 

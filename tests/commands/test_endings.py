@@ -16,11 +16,11 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from checker import ending, signals
-from checker.cli import main
 from checker.commands import common
+from tests.commands.running import BROKEN, TINY, run
 from tests.patience import HANG
 from traces.record.reading import strict_json
 from traces.tables import recorded
@@ -28,8 +28,6 @@ from zabspec.files import read_bytes
 from zabspec.model import ConfigError, Configuration
 from zabspec.protocols.registry import PROTOCOLS, Parts, Sizes
 
-TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
-BROKEN = (*TINY, "--variant", "small-quorum")
 # as the installed script does it
 SCRIPT = "import sys\nfrom checker.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
 
@@ -45,12 +43,6 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     path = tmp_path_factory.mktemp("bin") / "zabcheck"
     path.write_text(SCRIPT)
     return [sys.executable, str(path)]
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def fails(monkeypatch: pytest.MonkeyPatch, problem: BaseException) -> Result:

@@ -16,11 +16,12 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from checker import ending
 from checker.cli import main
 from checker.commands.common import InputPath
+from tests.commands import running
+from tests.commands.running import run
 from tests.fuzz import ends
 from tests.fuzz.running import Outcome, Setting
 from tests.fuzz.truth import SENTENCE
@@ -30,19 +31,13 @@ from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_s
 from zabspec.room import need_room
 
 TOP = Path(__file__).parents[2]
-TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--no-trace")
+TINY = (*running.TINY, "--no-trace")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 # --- the walk --------------------------------------------------------------------------------------

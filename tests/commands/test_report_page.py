@@ -252,20 +252,7 @@ HONEST = {
     "one property": (*TINY, "--property", "total-order"),
     "broken": BROKEN,
     "datagrams": ("--protocol", "db19", "--nodes", "2", "--txns", "1", "--timeouts", "1", "--network", "ordered"),
-    "ladis": (
-        "--protocol",
-        "ladis",
-        "--nodes",
-        "2",
-        "--txns",
-        "1",
-        "--timeouts",
-        "0",
-        "--crashes",
-        "0",
-        "--losses",
-        "0",
-    ),
+    "ladis": ("--protocol", "ladis", *TINY),
 }
 
 

@@ -21,6 +21,7 @@ from invariants import PROPERTIES, properties_of, property_named
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
 from tests.models import CONFIGURATIONS
+from tests.sources import never, some
 from zabspec.language.lang import Node, State
 from zabspec.model import Configuration, Model
 
@@ -290,7 +291,8 @@ def test_the_last_property_with_a_bit_is_judged_and_one_more_refused() -> None:
         Compiled(model, [*many, sound, broken], True)
 
 
-UPS = '''"""Processes go up."""
+UPS = (
+    '''"""Processes go up."""
 
 from __future__ import annotations
 
@@ -315,25 +317,12 @@ def rest(s: State, p: Node) -> None:
     pass
 
 
-def somebody(s: State) -> bool:
-    """Somebody is up."""
-    for p in range(s.NODES):
-        if s.level[p] > 0:
-            return True
-    return False
-
-
-@safety(witness=somebody)
-def low(s: State) -> bool:
-    """Nobody is at 2."""
-    for p in range(s.NODES):
-        if s.level[p] == 2:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, nodes=2)
 '''
+    + some("somebody", "s.level[p] > 0", "Somebody is up.")
+    + never("low", "s.level[p] == 2", "Nobody is at 2.", "somebody")
+    + """PROTOCOL = declare(__name__, state=state, nodes=2)
+"""
+)
 
 
 class Knowing(Model):

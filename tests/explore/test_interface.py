@@ -120,15 +120,19 @@ def test_every_kernel_is_bound(kind: type[Compiled]) -> None:
         typed(kind)
 
 
-def test_a_name_that_nothing_is_bound_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "sees_step", interface.sees_step, raising=False)
-    with pytest.raises(WrongBinding, match=r"^sees_step is imported by checker.explore.kernel, and nothing is bound"):
-        Compiled(Model(SMALL), JUDGED, False)
-
-
-def test_a_constant_that_nothing_is_bound_to_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "CASES", interface.CASES, raising=False)
-    with pytest.raises(WrongBinding, match=r"^CASES is imported by checker.explore.kernel, and nothing is bound"):
+@pytest.mark.parametrize(
+    ("name", "imported", "said"),
+    [
+        ("sees_step", interface.sees_step, "sees_step is imported by checker.explore.kernel, and nothing is bound"),
+        ("CASES", interface.CASES, "CASES is imported by checker.explore.kernel, and nothing is bound"),
+        ("unpacked", interface.unpack, "unpacked of checker.explore.kernel is declared under another name$"),
+    ],
+)
+def test_a_name_that_nothing_is_bound_to_is_refused(
+    name: str, imported: object, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, name, imported, raising=False)
+    with pytest.raises(WrongBinding, match=f"^{said}"):
         Compiled(Model(SMALL), JUDGED, False)
 
 
@@ -168,12 +172,6 @@ def test_a_hook_with_another_signature_is_refused(monkeypatch: pytest.MonkeyPatc
     stutters.__module__ = kernel.__name__
     monkeypatch.setattr(kernel, "stutters", stutters)
     with pytest.raises(WrongBinding, match=r"^stutters is declared as \(State, State\) -> bool, and bound to"):
-        Compiled(Model(SMALL), JUDGED, False)
-
-
-def test_a_name_under_another_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "unpacked", interface.unpack, raising=False)
-    with pytest.raises(WrongBinding, match=r"^unpacked of checker.explore.kernel is declared under another name$"):
         Compiled(Model(SMALL), JUDGED, False)
 
 

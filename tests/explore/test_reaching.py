@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.reaching import TRIED, Tried, reaching
 from checker.explore.result import Exploration, Limits
 from checker.report.report import Report
 from invariants import PROPERTIES
+from tests.commands.running import TINY, run
 from tests.models import compiled, judged
 from zabspec.model import Configuration
 
-TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
 LITERAL = "invariant-5-literal"
 # those that take a moment; with ZABCHECK_EVERY all of them
 EVERY = [t for tried in TRIED.values() for t in tried()]
@@ -32,12 +31,6 @@ SOME = [t for t in EVERY if os.environ.get("ZABCHECK_EVERY") or t.configuration.
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def verdicts(result: Result) -> dict[str, str]:

@@ -17,7 +17,7 @@ from invariants import MODULES, PROPERTIES, binding, property_named
 from invariants.registry import STEP, Property
 from tests.histories import Synthetic, Txn, model_of
 from tests.models import DEFAULT, OwnVariant, python_names
-from tests.protocols.paper_run import Run, proposed
+from tests.protocols.paper_run import Run, gathered, proposed
 from zabspec.history import accept
 from zabspec.language.lang import Node, State
 from zabspec.language.reference import StateView
@@ -433,27 +433,15 @@ def initial_history_accepted() -> tuple[Run, Altered]:
     return run, stepped(run, lambda: run.follower(2))
 
 
-def about_to_choose() -> Run:
-    """Process 1 has the ACK-E of 2, and is about to take its own, with [1.1, 1.2]."""
-    run = Run().establish(0, 1)
-    run.abcast(0)
-    run.abcast(0)
-    run.settle(0, 1)
-    run.time_out(0)
-    run.follower_learns(1)
-    run.gather(1, 2)
-    return run
-
-
 def history_offered() -> tuple[Run, Altered]:
     """Process 1 sends ACK-E(1, [1.1, 1.2])."""
-    run = about_to_choose()
+    run = gathered()
     return run, stepped(run, lambda: run.follower(1))
 
 
 def history_chosen() -> tuple[Run, Altered]:
     """Process 1 chooses the [1.1, 1.2] that it was offered, and sends NEWLEADER to itself and 2."""
-    run = about_to_choose()
+    run = gathered()
     run.follower(1)
     run.follower(2)
     run.leader(1, 2)

@@ -3,25 +3,9 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE,
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    Processes,
-    Record,
-    Seq,
-    State,
-    action,
-    declare,
-    environment,
-    ghost,
-    receives,
-    stored,
-    volatile,
-)
+    NODE, Bool, Int, Message, MessageName, Node, NodeId, Processes, Record, Seq, State, action, declare, environment,
+    ghost, receives, stored, volatile,
+)  # fmt: skip
 
 PLAIN, NAMED, LONG = MessageName("PLAIN"), MessageName("NAMED"), MessageName("LONG")
 

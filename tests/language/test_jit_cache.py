@@ -30,28 +30,6 @@ TINY = Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0)
 PROPERTY = PROPERTIES[:1]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder of the test's own (which does not exist yet)."""
-    path = tmp_path / "cache"
-    monkeypatch.setenv("ZABCHECK_CACHE", str(path))
-    return path
-
-
-@pytest.fixture
-def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows by the assembly of everything that is compiled."""
-    done: list[str] = []
-    original = jit.compile_text
-
-    def counted(assembly: str, thorough: bool = True) -> bytes:
-        done.append(assembly)
-        return original(assembly, thorough)
-
-    monkeypatch.setattr(jit, "compile_text", counted)
-    return done
-
-
 def explored(configuration: Configuration = TINY) -> tuple[list[int], int, list[str], list[str]]:
     """What an exploration shows, and what was kept beside the code."""
     code = Compiled(Model(configuration), PROPERTY, False)

@@ -19,7 +19,7 @@ from checker.search.code import SearchCode
 from checker.search.search import Search
 from tests.models import DEFAULT
 from tests.patience import HANG
-from zabspec.language import jit, tiered
+from zabspec.language import tiered
 from zabspec.language.tiered import TieredCode
 from zabspec.model import Configuration, Model
 from zabspec.simulator.plan import Run
@@ -28,28 +28,6 @@ from zabspec.simulator.run import Simulator, rooms
 SMALL = Configuration(nodes=2, txns=1, timeouts=1, crashes=1, losses=0)
 OF_THE_MACHINE = ("seconds", "cpu_seconds", "compile_seconds", "memory", "engine", "properties")
 NEVER, AT_ONCE = 1e9, 0.0
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder of the test's own."""
-    path = tmp_path / "cache"
-    monkeypatch.setenv("ZABCHECK_CACHE", str(path))
-    return path
-
-
-@pytest.fixture
-def ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Grows by each compilation: whether it was thorough."""
-    done: list[bool] = []
-    original = jit.compile_text
-
-    def counted(assembly: str, thorough: bool = True) -> bytes:
-        done.append(thorough)
-        return original(assembly, thorough)
-
-    monkeypatch.setattr(jit, "compile_text", counted)
-    return done
 
 
 def numbers(text: str, key: str = "key") -> TieredCode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from checker.cli import main
 from checker.commands.init import START
 from checker.explore.symmetry import check_language
 from invariants import properties_of
+from tests.sources import never
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 
+Write = Callable[[Path, list[str]], Path]
 TEXT = START.read_text(encoding="utf-8")
 MARK = "PROTOCOL = declare("
 HELPERS = '''
@@ -208,18 +211,6 @@ def test_every_engine_refuses_it_with_its_line(tmp_path: Path, name: str, engine
     assert [line[:4] for line in ran.stderr.splitlines()[1:]] == ["    "] * 2, "the line of the source, and a caret"
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_depends_on_the_order_is_refused(tmp_path: Path, name: str) -> None:
-    body, why = REFUSED[name]
-    with pytest.raises(LanguageError, match=why):
-        typed(written(tmp_path, body))
-
-
-@pytest.mark.parametrize("name", TAKEN)
-def test_what_does_not_is_accepted(tmp_path: Path, name: str) -> None:
-    typed(written(tmp_path, TAKEN[name]))
-
-
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_what_is_accepted_is_judged_alike(tmp_path: Path, engine: str) -> None:
@@ -253,7 +244,8 @@ def same_place(before: State, event: State, after: State) -> bool:
 
 # --- bags of one's own ------------------------------------------------------------------------------
 
-OWN = '''"""A pool of numbers."""
+OWN = (
+    '''"""A pool of numbers."""
 
 from __future__ import annotations
 
@@ -318,17 +310,11 @@ def anything(s: State) -> bool:
     return True
 
 
-@safety(witness=anything)
-def small(s: State) -> bool:
-    """Nobody sees three."""
-    for p in range(s.NODES):
-        if s.seen[p] == 3:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, types=types, messages=messages, nodes=2)
 '''
+    + never("small", "s.seen[p] == 3", "Nobody sees three.", "anything")
+    + """PROTOCOL = declare(__name__, state=state, types=types, messages=messages, nodes=2)
+"""
+)
 MINE = "for k in range(len(s.pool[p])):"
 HANDLERS = {
     "first": (["s.seen[p] = s.pool[p][0]"], "the number 0 is no place"),
@@ -369,16 +355,27 @@ def pool(tmp_path: Path, body: list[str]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", HANDLERS)
-def test_a_handler_may_not_depend_on_the_order_of_a_bag(tmp_path: Path, name: str) -> None:
-    body, why = HANDLERS[name]
+@pytest.mark.parametrize(
+    ("write", "body", "why"),
+    [
+        *(pytest.param(written, *case, id=name) for name, case in REFUSED.items()),
+        *(pytest.param(pool, *case, id=f"handler-{name}") for name, case in HANDLERS.items()),
+    ],
+)
+def test_what_depends_on_the_order_of_a_bag_is_refused(tmp_path: Path, write: Write, body: list[str], why: str) -> None:
     with pytest.raises(LanguageError, match=why):
-        typed(pool(tmp_path, body))
+        typed(write(tmp_path, body))
 
 
-@pytest.mark.parametrize("name", ALLOWED)
-def test_a_handler_may_look_into_a_bag(tmp_path: Path, name: str) -> None:
-    typed(pool(tmp_path, ALLOWED[name]))
+@pytest.mark.parametrize(
+    ("write", "body"),
+    [
+        *(pytest.param(written, body, id=name) for name, body in TAKEN.items()),
+        *(pytest.param(pool, body, id=f"handler-{name}") for name, body in ALLOWED.items()),
+    ],
+)
+def test_what_does_not_depend_on_it_is_accepted(tmp_path: Path, write: Write, body: list[str]) -> None:
+    typed(write(tmp_path, body))
 
 
 @pytest.mark.slow(seconds=2)

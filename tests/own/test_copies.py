@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.result import Limits
 from invariants import properties_of
+from tests.commands.running import TINY
 from tests.copies import copy_of
 from tests.second.reference import world_of
+from tests.sources import never, some
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
@@ -76,20 +79,7 @@ def test_a_trace_of_a_copy_says_which_source_it_is_of(tmp_path: Path) -> None:
     path = Path(copied)
     path.write_text(path.read_text().replace("s.MAJORITY", "1"))
     assert len({PROTOCOLS[copied].text.digest, ""}) == 2
-    flags = (
-        "--nodes",
-        "2",
-        "--txns",
-        "1",
-        "--timeouts",
-        "2",
-        "--crashes",
-        "0",
-        "--losses",
-        "0",
-        "--no-trace",
-        "--json",
-    )
+    flags = shlex.split("--nodes 2 --txns 1 --timeouts 2 --crashes 0 --losses 0 --no-trace --json")
     done = CliRunner().invoke(main, ["--protocol", copied, *flags])
     assert done.exit_code == 1, done.output
     verdicts = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}
@@ -107,7 +97,8 @@ def test_a_copy_is_simulated_as_the_protocol_is(tmp_path: Path) -> None:
         assert digests[0] == digests[1], name
 
 
-OWN_DOWN = '''"""Processes that keep by themselves which are down."""
+OWN_DOWN = (
+    '''"""Processes that keep by themselves which are down."""
 
 from __future__ import annotations
 
@@ -137,25 +128,17 @@ def act(s: State, p: Node) -> None:
     s.done[p] = 1
 
 
-def some_is_down(s: State) -> bool:
-    """A process is down."""
-    for p in range(s.NODES):
-        if s.where[p] == DOWN:
-            return True
-    return False
-
-
-@safety(witness=some_is_down)
-def all_are_up_or_have_acted(s: State) -> bool:
-    """No process is down that has done nothing."""
-    for p in range(s.NODES):
-        if s.where[p] == DOWN and s.done[p] == 0:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, budgets={{"crashes": 1, "deeds": 1}}, nodes=2)
 '''
+    + some("some_is_down", "s.where[p] == DOWN", "A process is down.")
+    + never(
+        "all_are_up_or_have_acted",
+        "s.where[p] == DOWN and s.done[p] == 0",
+        "No process is down that has done nothing.",
+        "some_is_down",
+    )
+    + """PROTOCOL = declare(__name__, state=state, budgets={{"crashes": 1, "deeds": 1}}, nodes=2)
+"""
+)
 
 
 def test_a_protocol_may_keep_by_itself_which_processes_are_down(tmp_path: Path) -> None:
@@ -253,46 +236,27 @@ def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path)
     assert "there is no function is_down: the world keeps who is down" in " ".join(done.output.split())
 
 
-CLAIMS = '''
+CLAIMS = (
+    """
 from zabcheck.language import safety
 
 
-def somebody_leads(s: State) -> bool:
-    """A process leads."""
-    for p in range(s.NODES):
-        if s.role[p] == LEADING:
-            return True
-    return False
-
-
-@safety(witness=somebody_leads)
-def nobody_is_established(s: State) -> bool:
-    """No leader is established (it is violated)."""
-    for p in range(s.NODES):
-        if s.role[p] == LEADING and s.stage[p] == ESTABLISHED:
-            return False
-    return True
-'''
+"""
+    + some("somebody_leads", "s.role[p] == LEADING", "A process leads.")
+    + never(
+        "nobody_is_established",
+        "s.role[p] == LEADING and s.stage[p] == ESTABLISHED",
+        "No leader is established (it is violated).",
+        "somebody_leads",
+    )
+)
 
 
 @pytest.mark.slow(seconds=6)
 def test_replicas_are_judged_by_the_papers_and_by_their_own_file(tmp_path: Path) -> None:
     """Explored and simulated alike; a property of its own is looked at after each event of a tick."""
     copied = copy_of("zab", tmp_path, CLAIMS)
-    flags = (
-        "--nodes",
-        "2",
-        "--txns",
-        "1",
-        "--timeouts",
-        "0",
-        "--crashes",
-        "0",
-        "--losses",
-        "0",
-        "--no-trace",
-        "--json",
-    )
+    flags = (*TINY, "--no-trace", "--json")
     done = CliRunner().invoke(main, ["--protocol", copied, *flags, "--keep-going"])
     assert done.exit_code == 1, done.output
     verdicts = {p["name"]: p["verdict"] for p in json.loads(done.stdout)["properties"]}

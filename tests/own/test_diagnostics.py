@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from tests.sources import some
 
-TEXT = '''"""A counter."""
+TEXT = (
+    '''"""A counter."""
 
 from __future__ import annotations
 
@@ -53,15 +55,9 @@ def on_up(s: State, p: Node, source: Node, m: UP) -> None:
     raised(s, p, m.by)
 
 
-def somebody_up(s: State) -> bool:
-    """Somebody went up."""
-    for p in range(s.NODES):
-        if s.level[p] > 0:
-            return True
-    return False
-
-
-@safety(witness=somebody_up)
+'''
+    + some("somebody_up", "s.level[p] > 0", "Somebody went up.")
+    + '''@safety(witness=somebody_up)
 def low(s: State) -> bool:
     """Nobody is at 9."""
     return True
@@ -71,6 +67,7 @@ def low(s: State) -> bool:
 
 PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"ups": 1}, nodes=2)
 '''
+)
 VARIANT = "# the variant\n"
 WITH_VARIANT = "nodes=2, variants=[Variant('other', 'another', {'raised': other})])\n"
 LEVEL = 'stored("level", Int(0, 3), "how far")'

@@ -12,9 +12,11 @@ from click.testing import CliRunner, Result
 from checker.cli import main
 from checker.explore.interpret import Interpreter
 from checker.mutate.run import SURVIVES, mutants_in
+from tests.sources import some
 from zabspec.model import Configuration, Model
 
-TEXT = '''"""A light that is switched on and off."""
+TEXT = (
+    '''"""A light that is switched on and off."""
 
 from __future__ import annotations
 
@@ -45,15 +47,9 @@ def off(s: State, p: Node) -> None:
     s.light[p] = dim(s.light[p])
 
 
-def unused_by_handlers(s: State) -> bool:
-    """A light is on."""
-    for p in range(s.NODES):
-        if s.light[p] > 1:
-            return True
-    return False
-
-
-@safety(witness=unused_by_handlers)
+'''
+    + some("unused_by_handlers", "s.light[p] > 1", "A light is on.")
+    + '''@safety(witness=unused_by_handlers)
 def not_too_bright(s: State) -> bool:
     """No light is brighter than two."""
     for p in range(s.NODES):
@@ -70,6 +66,7 @@ PROTOCOL = declare(
     __name__, state=state, nodes=1, variants=[Variant("bright", "too bright", {"on": brighter})]
 )
 '''
+)
 HELPING = '''"""Beside it."""
 
 

@@ -13,12 +13,14 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
+from tests.sources import never, some
 from zabspec.authoring.reading import HOOKS
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.priority import ORDERING
 
-TEXT = '''"""One may lead."""
+TEXT = (
+    '''"""One may lead."""
 
 from __future__ import annotations
 
@@ -48,15 +50,9 @@ def on_timeout(s: State, p: Node) -> None:
     s.leader[p] = NOBODY
 
 
-def one_leads(s: State) -> bool:
-    """A process leads."""
-    for p in range(s.NODES):
-        if s.role[p] == LEADING:
-            return True
-    return False
-
-
-@safety(witness=one_leads)
+'''
+    + some("one_leads", "s.role[p] == LEADING", "A process leads.")
+    + '''@safety(witness=one_leads)
 def one_leader(s: State) -> bool:
     """Not two lead."""
     count = 0
@@ -66,6 +62,7 @@ def one_leader(s: State) -> bool:
     return count < 2
 
 '''
+)
 LAST = 'PROTOCOL = declare(__name__, state=state, world="connections", budgets={"timeouts": 1, "partitions": 1}, '
 HEAD = """from __future__ import annotations
 
@@ -236,7 +233,8 @@ def adds_twice(s: State, p: Node) -> None:
 def two(s: State, p: Node) -> int:
     return 2
 '''
-MAIN = '''"""A variant stands in for what another variant calls."""
+MAIN = (
+    '''"""A variant stands in for what another variant calls."""
 
 from __future__ import annotations
 
@@ -258,19 +256,13 @@ def any_state(s: State) -> bool:
     return True
 
 
-@safety(witness=any_state)
-def below_four(s: State) -> bool:
-    """No level is 3 (four is twice two, cut at three)."""
-    for p in range(s.NODES):
-        if s.level[p] == 3:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1}, variants=[
+'''
+    + never("below_four", "s.level[p] == 3", "No level is 3 (four is twice two, cut at three).", "any_state")
+    + """PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1}, variants=[
     Variant("twice", "adds two times", {"adds": adds_twice}), Variant("double", "adds two", {"amount": two}),
 ])
-'''
+"""
+)
 
 
 @pytest.mark.parametrize(("variant", "code"), [("", 0), ("twice", 0), ("double", 0), ("twice,double", 1)])
@@ -284,7 +276,8 @@ def test_a_variant_stands_in_for_what_another_calls(variant: str, code: int, tmp
         assert done.exit_code == code, done.output
 
 
-PACKAGED = '''"""A level."""
+PACKAGED = (
+    '''"""A level."""
 
 from __future__ import annotations
 
@@ -307,17 +300,11 @@ def any_state(s: State) -> bool:
     return True
 
 
-@safety(witness=any_state)
-def low(s: State) -> bool:
-    """No level is above 1."""
-    for p in range(s.NODES):
-        if s.level[p] > 1:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1})
 '''
+    + never("low", "s.level[p] > 1", "No level is above 1.", "any_state")
+    + """PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1})
+"""
+)
 
 
 @pytest.mark.parametrize("imported", [False, True])

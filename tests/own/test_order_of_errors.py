@@ -11,10 +11,12 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.explore.symmetry import found_in
 from invariants import properties_of
+from tests.sources import some
 from zabspec.language import LanguageError
 from zabspec.model import Configuration, Model
 
-TEXT = '''"""Processes go up."""
+TEXT = (
+    '''"""Processes go up."""
 
 from __future__ import annotations
 
@@ -56,15 +58,9 @@ def on_go(s: State, p: Node, m: GO) -> None:
     pass
 
 
-def somebody(s: State) -> bool:
-    """Somebody is up."""
-    for p in range(s.NODES):
-        if s.level[p] > 0:
-            return True
-    return False
-
-
-def total(s: State) -> int:
+'''
+    + some("somebody", "s.level[p] > 0", "Somebody is up.")
+    + '''def total(s: State) -> int:
     n = 0
     for p in range(s.NODES):
         n = n + s.level[p]
@@ -99,6 +95,7 @@ def small(s: State) -> bool:
 
 PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"ups": 2}, nodes=2)
 '''
+)
 EACH = "for p in range(s.NODES):"
 ALL = "for k in range(len(s.in_flight)):"
 OF_PROCESSES = {

@@ -141,7 +141,7 @@ def test_a_simulated_run_elects_and_begins_where_it_is_told(engine: str) -> None
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
-    text = TEXT.read_text().replace("    connect,\n", "    choose,\n    connect,\n")
+    text = TEXT.read_text().replace("import (\n", "import (\n    choose,\n", 1)
     assert old in text
     path = tmp_path / "text.py"
     path.write_text(text.replace(old, new))

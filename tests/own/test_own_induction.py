@@ -30,16 +30,9 @@ ALONE = TEXT[: TEXT.index(WHY)] + TEXT[TEXT.index(VARIANT) :]  # its property, a
 
 
 @pytest.fixture
-def written(tmp_path: Path):
-    """Writes a text, with one piece of it replaced by another."""
-
-    def write(old: str = "", new: str = "", text: str = TEXT) -> str:
-        assert old in text
-        path = tmp_path / "tpc.py"
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        return str(path)
-
-    return write
+def written(written):
+    """The path as a word of a command."""
+    return lambda *pieces, **text: str(written(*pieces, **text))
 
 
 def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams", **more: int) -> Outcome:
@@ -145,7 +138,7 @@ def tick(s: State) -> None:
 
 
 def test_a_clock_goes_on_within_its_range(written) -> None:
-    text = TEXT.replace("    declare,\n", "    declare,\n    environment,\n    environment_step,\n    Int,\n")
+    text = TEXT.replace("import (\n", "import (\n    Int, environment, environment_step,\n")
     text = text.replace("    return [\n", '    return [\n        environment("now", Int(0, 2), "the time"),\n', 1)
     text = text.replace('{"begins": 1,', '{"ticks": 1, "begins": 1,')
     path = written("PROTOCOL = ", CLOCK + "PROTOCOL = ", text)
@@ -174,7 +167,7 @@ def who_is_down_waits_for_nothing(s: State) -> bool:
 
 
 def test_a_clause_may_ask_who_is_down(written) -> None:
-    text = TEXT.replace("    invariant,\n", "    invariant,\n    is_down,\n")
+    text = TEXT.replace("import (\n", "import (\n    is_down,\n")
     path = written("PROTOCOL = ", DOWN + "PROTOCOL = ", text)
     assert answer_of(asked(path, "crash", channel=2)) == ("proved", 0)
     assert answer_of(asked(path, "begin", channel=2)) == ("proved", 0)

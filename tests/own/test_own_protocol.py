@@ -44,19 +44,6 @@ def explored(path: Path, **budgets: object) -> Exploration:
     return Explorer(code, 1).run(NO_LIMIT, False)
 
 
-@pytest.fixture
-def written(tmp_path: Path):
-    """Writes a text, with one piece of it replaced by another."""
-
-    def write(old: str = "", new: str = "", text: str = TEXT) -> Path:
-        assert old in text
-        path = tmp_path / "tpc.py"
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        return path
-
-    return write
-
-
 @pytest.mark.slow(seconds=3)
 def test_what_init_writes_holds_and_is_put_to_the_test_in_both_worlds(written) -> None:
     path = written()

@@ -86,9 +86,7 @@ SIBLINGS = {
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "promising.py"
-    written = TEXT.replace("    NODE,\n", "    NODE,\n    AnyMessage,\n").replace(
-        "    variants=[", VARIANTS + "        "
-    )
+    written = TEXT.replace("import (\n", "import (\n    AnyMessage,\n").replace("    variants=[", VARIANTS + "        ")
     written = written.replace("PROTOCOL = declare(", PROMISES + "PROTOCOL = declare(")
     path.write_text(written)
     return path

@@ -15,10 +15,12 @@ from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, Reducing
 from checker.explore.result import Limits
 from invariants import properties_of
+from tests.sources import never
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
-TEXT = '''"""A follower learns of a loss after another was heard."""
+TEXT = (
+    '''"""A follower learns of a loss after another was heard."""
 
 from __future__ import annotations
 
@@ -97,19 +99,13 @@ def any_state(s: State) -> bool:
     return True
 
 
-@safety(witness=any_state)
-def nobody_is_late(s: State) -> bool:
-    """Nobody learns of a loss after a leader has heard somebody."""
-    for p in range(s.NODES):
-        if s.late[p]:
-            return False
-    return True
-
-
-PROTOCOL = declare(
+'''
+    + never("nobody_is_late", "s.late[p]", "Nobody learns of a loss after a leader has heard somebody.", "any_state")
+    + """PROTOCOL = declare(
     __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
 )
-'''
+"""
+)
 BUDGETS = {"nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0}
 NO_LIMITS = Limits(None, None, None, None)
 

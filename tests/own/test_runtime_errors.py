@@ -19,13 +19,15 @@ from checker.explore.result import Exploration, Limits
 from checker.search.code import SearchCode
 from checker.search.search import Search
 from invariants import NO_RUNTIME_ERROR, Property, properties_of
+from tests.sources import never, some
 from traces import Trace, TraceError, build_trace, read_trace, to_text, verify, write_trace
 from traces.record.runner import failing_trace
 from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
 from zabspec.model import Configuration, Model
 
-TEXT = '''"""A text with a run-time error in it."""
+TEXT = (
+    '''"""A text with a run-time error in it."""
 
 from __future__ import annotations
 
@@ -105,25 +107,12 @@ def tick(s: State) -> None:
     s.clock = 1
 
 
-def somebody(s: State) -> bool:
-    """Somebody is up."""
-    for p in range(s.NODES):
-        if s.level[p] > 0:
-            return True
-    return False
-
-
-@safety(witness=somebody)
-def low(s: State) -> bool:
-    """Nobody is at 3."""
-    for p in range(s.NODES):
-        if s.level[p] == 3:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, state=state, messages=messages, types=types, budgets={"ups": 3}, nodes=2)
 '''
+    + some("somebody", "s.level[p] > 0", "Somebody is up.")
+    + never("low", "s.level[p] == 3", "Nobody is at 3.", "somebody")
+    + """PROTOCOL = declare(__name__, state=state, messages=messages, types=types, budgets={"ups": 3}, nodes=2)
+"""
+)
 WRONG = "    pass\n"
 GUARD = "    return s.level[p] < 2\n"
 NOBODY = "    s.leader[p] = NOBODY\n"

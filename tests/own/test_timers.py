@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
+from tests.sources import never, some
 
-TEXT = '''"""Processes that wait for timers."""
+TEXT = (
+    '''"""Processes that wait for timers."""
 
 from __future__ import annotations
 
@@ -53,27 +55,14 @@ def on_go(s: State, p: Node, m: GO) -> None:
     s.heard[p] += 1
 
 
-def fired(s: State) -> bool:
-    """A timer fired."""
-    for p in range(s.NODES):
-        if s.count[p] > 0:
-            return True
-    return False
-
-
-@safety(witness=fired)
-def claim(s: State) -> bool:
-    """What is asked."""
-    for p in range(s.NODES):
-        if CLAIM:
-            return False
-    return True
-
-
-PROTOCOL = declare(
+'''
+    + some("fired", "s.count[p] > 0", "A timer fired.")
+    + never("claim", "CLAIM", "What is asked.", "fired")
+    + """PROTOCOL = declare(
     __name__, state=state, messages=messages, budgets={"timeouts": 2, "heartbeats": 1, "crashes": 1}, nodes=2
 )
-'''
+"""
+)
 VIOLATED = {
     "once": ("s.count[p] == 1", 1),
     "then a receipt": ("s.count[p] == 1 and s.heard[p] == 1", 2),

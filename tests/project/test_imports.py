@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,3 +87,17 @@ def importing_by_name() -> Iterator[str]:
             what = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             if what.partition(".")[0] in ("", *PACKAGES):
                 yield ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__")
+
+
+LOADED = """
+import sys
+import checker.cli
+loaded = [m for m in ("zabspec.language.frontend", "invariants", "llvmlite", "z3", "rich.console") if m in sys.modules]
+print(*loaded)
+"""
+
+
+def test_the_command_line_alone_loads_no_protocol() -> None:
+    """Help, versions and wrong flags are answered before the language, its compiler and the properties are loaded."""
+    done = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, text=True, cwd=TOP)
+    assert done.stdout.split() == []

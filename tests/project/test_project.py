@@ -143,17 +143,19 @@ HEAVY = (
 )  # fmt: skip
 
 
+EXPLORES = (
+    "import sys\n"
+    "from checker.cli import main\n"
+    "try:\n"
+    "    main(['--nodes', '2', '--depth', '2', '--no-trace'])\n"
+    "except SystemExit as end:\n"
+    "    assert end.code == 3, end.code  # at depth 2 nothing is put to the test\n"
+)
+
+
 def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
     """It starts in a quarter of a second: `python -X importtime` says what takes how long."""
-    program = (
-        "import sys\n"
-        "from checker.cli import main\n"
-        "try:\n"
-        "    main(['--nodes', '2', '--depth', '2', '--no-trace'])\n"
-        "except SystemExit as end:\n"
-        "    assert end.code == 3, end.code  # at depth 2 nothing is put to the test\n"
-        "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
-    )
+    program = EXPLORES + "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=TOP)
     there = done.stderr.split()
     assert "checker.explore.compiled" in there
@@ -162,12 +164,7 @@ def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
 
 def test_z3_is_imported_only_when_it_is_asked() -> None:
     program = (
-        "import sys\n"
-        "from checker.cli import main\n"
-        "try:\n"
-        "    main(['--nodes', '2', '--depth', '2', '--no-trace'])\n"
-        "except SystemExit as end:\n"
-        "    assert end.code == 3, end.code  # at depth 2 nothing is put to the test\n"
+        f"{EXPLORES}"
         "assert 'z3' not in sys.modules\n"
         "import zabspec.model, traces, invariants\n"
         "assert 'z3' not in sys.modules\n"

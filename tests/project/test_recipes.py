@@ -11,9 +11,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
+from tests.fuzz import ends
 from tests.patience import HANG
+from traces.record.instrumented import InstrumentedWorld
 from traces.record.worlds import BY_NAME, EVERY
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, KINDS
@@ -24,7 +27,7 @@ PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
 BLOCK = re.compile(r"<!-- recipe (\w+): (.*?) -->\n```\w+\n(.*?)```", re.DOTALL)
 PLACE = re.compile(r'(\S+), (?:new|(before|after) "(.*)")')
 # How many files of code a change of each kind touches at most.
-MOST_FILES = {"property": 1, "variant": 2, "protocol": 0, "fault": 5, "format": 1, "command": 2}
+MOST_FILES = {"property": 1, "step": 1, "variant": 2, "protocol": 0, "fault": 5, "format": 1, "command": 2}
 
 
 def parts(recipe: str) -> tuple[list[tuple[str, str, str, str]], list[str], list[str]]:
@@ -89,7 +92,7 @@ def run(folder: Path, line: str) -> str:
 
 
 @pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize("recipe", ["property", "variant", "protocol", "format", "command"])
+@pytest.mark.parametrize("recipe", ["property", "step", "variant", "protocol", "format", "command"])
 def test_a_recipe_works_as_it_is_written(recipe: str, follow: Callable[[str], Path]) -> None:
     follow(recipe)
 
@@ -150,3 +153,21 @@ def test_every_world_is_named_where_the_recipe_says_and_only_there() -> None:
 
 def test_every_recipe_is_followed() -> None:
     assert {name for name, _, _ in BLOCK.findall(PAGE)} == set(MOST_FILES)
+
+
+@pytest.mark.parametrize("watched", EVERY, ids=lambda watched: str(watched.world.name))
+def test_pages_and_help_name_every_network(watched: InstrumentedWorld) -> None:
+    helps = {
+        name: option.help
+        for name in ends.names()
+        for option in ends.command(name).params
+        if isinstance(option, click.Option) and option.name in ("network", "networks")
+    }
+    assert helps.keys() >= {"", "bmc", "export", "induct", "simulate", "sweep"}
+    for network in watched.world.networks:
+        for page in ("networks.md", "semantics.md"):
+            text = (TOP / "docs" / page).read_text()
+            assert f"`{network}`" in text or f"## {network}" in text, page
+        for name, said in helps.items():
+            assert said is not None
+            assert network in said or said == "As `zabcheck` takes it.", name

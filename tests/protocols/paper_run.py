@@ -179,8 +179,8 @@ class Run:
         return set(self.s.Q[l])
 
 
-def proposed() -> Run:
-    """NEWLEADER(2, [1.1, 1.2]) is on its way to follower 2, whose history is empty."""
+def gathered() -> Run:
+    """Process 1, with [1.1, 1.2], has gathered itself and 2, whose history is empty, for epoch 2."""
     run = Run().establish(0, 1)
     run.abcast(0)
     run.abcast(0)
@@ -188,6 +188,12 @@ def proposed() -> Run:
     run.time_out(0)
     run.follower_learns(1)
     run.gather(1, 2)
+    return run
+
+
+def proposed() -> Run:
+    """NEWLEADER(2, [1.1, 1.2]) is on its way to follower 2, whose history is empty."""
+    run = gathered()
     run.follower(1)
     run.follower(2)
     run.leader(1, 2)

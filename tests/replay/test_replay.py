@@ -41,7 +41,7 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import VARIANTS
 from zabspec.simulator import connections, datagrams, loop, mail
-from zabspec.simulator.connections import NOTICE_UP, UP, address, arrival, disconnect, on_follower_lost
+from zabspec.simulator.connections import NOTICE_UP, UP, address, arrival, disconnect, on_follower_lost, open_as
 from zabspec.simulator.mail import entry, post, release, slot_of, take_out
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, choose, on_crash, on_timer, timer_armed
 from zabspec.worlds.steps import KINDS, NUMBERED
@@ -324,14 +324,7 @@ def notify(s: State, f: Node, l: Node, way: int) -> None:
 
 def connect(s: State, f: Node, l: Node) -> None:
     """Connections are not counted."""
-    s.connection[f][l] = 1
-    s.follower_end[f][l] = True
-    s.leader_end[f][l] = True
-    s.cut[f][l] = False
-    s.sent_up[f][l] = 0
-    s.sent_down[f][l] = 0
-    s.taken_up[f][l] = 0
-    s.taken_down[f][l] = 0
+    open_as(s, f, l, 1)
 
 
 def close_follower_end(s: State, f: Node, l: Node) -> None:

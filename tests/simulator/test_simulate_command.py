@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from checker.cli import main
+from tests.commands import running
 from tests.commands.running import interrupted
 from zabspec.simulator.run import Run, play
 
@@ -37,9 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, ["simulate", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return running.run("simulate", *arguments)
 
 
 def events_in(path: str) -> list[dict[str, Any]]:

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    State,
-    action,
-    choose,
-    declare,
-    environment,
-    environment_step,
-    invariant,
-    receives,
-    safety,
-    send,
-    volatile,
-)
+    Bool, Int, Message, MessageName, Node, State, action, choose, declare, environment, environment_step, invariant,
+    receives, safety, send, volatile,
+)  # fmt: skip
 
 TICK, STOP = MessageName("TICK"), MessageName("STOP")
 

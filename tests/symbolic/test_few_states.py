@@ -344,7 +344,7 @@ def test_one_place_stands_for_all_where_nothing_reads_the_flight(
     text = TEXT.read_text(encoding="utf-8")
     assert old in text
     text = text.replace(LEVEL, f'volatile("past", Seq(Bool(), 1), "a sequence"),\n        {LEVEL}')
-    text = text.replace("    Node,\n", "    Node,\n    Seq,\n", 1)
+    text = text.replace("import (\n", "import (\n    Seq,\n", 1)
     path.write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
     found = argument_of(str(path))
     assert found is not None

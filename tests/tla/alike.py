@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    Processes,
-    Seq,
-    State,
-    action,
-    declare,
-    receives,
-    safety,
-    send,
-    stored,
-    volatile,
-)
+    NOBODY, Int, Message, MessageName, Node, NodeId, Processes, Seq, State, action, declare, receives, safety, send,
+    stored, volatile,
+)  # fmt: skip
 
 ASK, NEW = MessageName("ASK"), MessageName("NEW")
 

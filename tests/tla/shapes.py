@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY,
-    NODE,
-    Int,
-    Node,
-    NodeId,
-    OneOf,
-    Processes,
-    Record,
-    Seq,
-    State,
-    choose,
-    declare,
-    environment,
-    environment_step,
-    safety,
-)
+    NOBODY, NODE, Int, Node, NodeId, OneOf, Processes, Record, Seq, State, choose, declare, environment,
+    environment_step, safety,
+)  # fmt: skip
 
 CASES = 40
 LOW = -3

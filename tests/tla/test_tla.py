@@ -26,6 +26,7 @@ from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, Text, conj, definiti
 from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
 from invariants import properties_of
 from invariants.registry import STEP, Property
+from tests.sources import never, some
 from zabspec.model import Configuration, Model
 
 JAR = Path(os.environ.get("ZABCHECK_TLC") or Path(__file__).parents[3] / "shared" / "tools" / "tla2tools.jar")
@@ -287,7 +288,8 @@ def test_where_there_is_a_view_renamings_are_not_merged() -> None:
     assert "Symmetry" not in paxos.configured(symmetry=True) + paxos.text
 
 
-CIRCLE = """
+CIRCLE = (
+    """
 from zabcheck.language import Node, State, action, declare, safety, stored, Int
 
 def state(size):
@@ -300,23 +302,12 @@ def may_begin(s: State, p: Node) -> bool:
 def begin(s: State, p: Node) -> None:
     s.level[p] = 1
 
-def begun(s: State) -> bool:
-    '''Somebody has begun.'''
-    for p in range(s.NODES):
-        if s.level[p] > 0:
-            return True
-    return False
-
-@safety(witness=begun)
-def low(s: State) -> bool:
-    '''No level is above 1.'''
-    for p in range(s.NODES):
-        if s.level[p] > 1:
-            return False
-    return True
-
-PROTOCOL = declare(__name__, state=state, budgets={"begins": 2})
 """
+    + some("begun", "s.level[p] > 0", "Somebody has begun.")
+    + never("low", "s.level[p] > 1", "No level is above 1.", "begun")
+    + """PROTOCOL = declare(__name__, state=state, budgets={"begins": 2})
+"""
+)
 
 
 def test_a_single_process_that_is_calculated_with_is_a_number(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -19,10 +20,11 @@ from checker.explore.result import Exploration, Limits
 from checker.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
-from tests.models import compiled, import_text, python_successors
+from tests.models import compiled, import_text
 from tests.worlds.ledger_by_hand import Ledger
 from tests.worlds.ledger_by_hand import explored as by_hand
-from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
+from tests.worlds.random_runs import random_run
+from traces import Runner, build_trace, to_text, verify
 from traces.record.file import read_trace, write_trace
 from traces.record.trace import StepWord
 from traces.replay.replay import replay
@@ -145,21 +147,16 @@ def test_random_runs_are_alike_in_both_worlds_and_replayed(network: str, more: d
     code = compiled(c, False, properties_of(str(TEXT)))
     seen: set[str] = set()
     told = ""
+
+    def of_a_new_kind(chance: random.Random, words: Sequence[int]) -> int:
+        new = [word for word in words if called(word) not in seen and chance.random() < 0.3]
+        whole = [word for word in words if word >> 24 & 255 not in FAILING] or words
+        word = chance.choice(new or whole)
+        seen.add(called(word))
+        return word
+
     for seed in range(4):
-        chance, runner = random.Random(seed), Runner(Model(c))
-        initial, taken = state_json(runner.state), list[Step]()
-        for _ in range(14):
-            after = code.next_states(runner.state.key())
-            if not after:
-                break
-            if len(taken) == 5:
-                assert after == list(python_successors(c, runner.state.key()))
-            new = [word for word, _ in after if called(word) not in seen and chance.random() < 0.3]
-            whole = [word for word, _ in after if word >> 24 & 255 not in FAILING] or [word for word, _ in after]
-            taken.append(runner.step(chance.choice(new or whole)))
-            seen.add(called(taken[-1].word.word))
-        trace = Trace(c, "", "", "", initial, tuple(taken), "test")
-        assert replay(trace).steps == trace.steps
+        trace = random_run(code, seed, of_a_new_kind, lambda taken: taken == 5)
         write_trace(trace, tmp_path / "t.json")
         assert read_trace(tmp_path / "t.json").steps == trace.steps
         told += to_text(trace)
@@ -251,7 +248,7 @@ def usual_by_hand() -> list[int]:
     ],
 )
 def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
-    text = TEXT.read_text().replace("    connect,\n", "    choose,\n    connect,\n")
+    text = TEXT.read_text().replace("import (\n", "import (\n    choose,\n", 1)
     assert old in text
     path = tmp_path / "text.py"
     path.write_text(text.replace(old, new))

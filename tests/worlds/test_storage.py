@@ -4,6 +4,7 @@ steps. The protocol is a write-ahead log that acknowledges records."""
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from checker.explore.result import Exploration, Limits
 from checker.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
-from tests.models import compiled, python_successors
-from traces import Runner, Step, Trace, build_trace, state_json, to_text, verify
+from tests.models import compiled
+from tests.worlds.random_runs import random_run
+from traces import Runner, build_trace, to_text, verify
 from traces.replay.replay import replay
 from zabspec.language.symbolic_memory import values_of
 from zabspec.model import ConfigError, Configuration, Model
@@ -346,20 +348,14 @@ def test_random_runs_with_disks_are_alike_in_both_worlds_and_replayed(tmp_path: 
     c = Configuration(str(path), crashes=2, power_losses=2, network=network)
     code = compiled(c, False, properties_of(str(path)))
     seen: set[str] = set()
+
+    def of_any_kind(chance: random.Random, words: Sequence[int]) -> int:
+        kind = chance.choice(sorted({word >> 24 & 255 for word in words}))
+        return chance.choice([word for word in words if word >> 24 & 255 == kind])
+
     for seed in range(6):
-        chance, runner = random.Random(seed), Runner(Model(c))
-        initial, taken = state_json(runner.state), list[Step]()
-        for _ in range(14):
-            after = code.next_states(runner.state.key())
-            if not after:
-                break
-            if len(taken) % 3 == 0:
-                assert after == list(python_successors(c, runner.state.key()))
-            kind = chance.choice(sorted({word >> 24 & 255 for word, _ in after}))
-            taken.append(runner.step(chance.choice([word for word, _ in after if word >> 24 & 255 == kind])))
-            seen.add(taken[-1].word.kind)
-        trace = Trace(c, "", "", "", initial, tuple(taken), "test")
-        assert replay(trace).steps == trace.steps
+        run = random_run(code, seed, of_any_kind, lambda taken: taken % 3 == 0)
+        seen |= {step.word.kind for step in run.steps}
     assert seen >= {"action", "receive", "power_loss", "crash_inside", "power_loss_inside", "recover"}
 
 

@@ -27,6 +27,7 @@ from tests.models import (
     compiled,
     model,
     much,
+    packed_and_back,
     python_names,
     python_successors,
     renamings,
@@ -112,18 +113,9 @@ def test_a_packed_state_unpacks_to_itself(configuration: Configuration) -> None:
     """Packing keeps every bit, in fewer bytes than the limit, and two states never pack to the same bytes; nothing is
     written beyond a word past the packed size."""
     code = compiled(configuration)
-    limit = code.numbers["PACKED_LIMIT"]
     seen: dict[bytes, bytes] = {}
     for data in walked(configuration, STATES):
-        out = ctypes.create_string_buffer(b"\xa5" * (limit + 64), limit + 64)
-        size = code.pack_state(code.state(data), out)
-        assert 0 < size < limit
-        assert out.raw[size + 8 :] == b"\xa5" * (limit + 64 - size - 8)
-        back = ctypes.create_string_buffer(b"\x5a" * code.layout.total, code.layout.total)
-        assert code.unpack_state(out, back) == size
-        assert back.raw[: code.layout.size] == data
-        assert back.raw[code.layout.size :] == b"\x5a" * (code.layout.total - code.layout.size), "scratch is left alone"
-        assert seen.setdefault(out.raw[:size], data) == data
+        assert seen.setdefault(packed_and_back(code, data), data) == data
 
 
 def test_messages_of_several_words_unpack_to_themselves() -> None:

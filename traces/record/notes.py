@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traces.record.trace import Acceptance, Delivery, Establishment, JsonTxn, Observation, Transmission
+from traces.record.trace import (
+    Acceptance,
+    Delivery,
+    Establishment,
+    JsonTxn,
+    Observation,
+    Step,
+    StepWord,
+    Transmission,
+)
 from traces.record.values import value_json
 from zabspec.authoring.reading import ObservationKind, ProtocolSource
 from zabspec.language.kinds import Record
@@ -38,6 +47,25 @@ class Notes:
         self.established: list[Establishment] = []
         self.observed: list[Observation] = []
         self.abcast: JsonTxn | None = None
+
+    def step(
+        self, number: int, word: StepWord, label: str, message: Transmission | None, state: dict[str, Any]
+    ) -> Step:
+        """The step in which all this happened."""
+        return Step(
+            number,
+            word,
+            label,
+            word.process,
+            message,
+            self.abcast,
+            tuple(self.sent),
+            tuple(self.delivered),
+            tuple(self.accepted),
+            tuple(self.established),
+            tuple(self.observed),
+            state,
+        )
 
     def sends(self, m: Transmission) -> None:
         """Note a message that was sent."""

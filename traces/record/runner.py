@@ -89,21 +89,8 @@ class Runner:
             )
         self.flight.settle(s)
         self.taken = number
-        notes = self.notes
-        return Step(
-            number,
-            parts,
-            label_of(self.model.program, parts, s.steps),
-            parts.process,
-            message,
-            notes.abcast,
-            tuple(notes.sent),
-            tuple(notes.delivered),
-            tuple(notes.accepted),
-            tuple(notes.established),
-            tuple(notes.observed),
-            state_json(s),
-        )
+        label = label_of(self.model.program, parts, s.steps)
+        return self.notes.step(number, parts, label, message, state_json(s))
 
     def failed(self, number: int, parts: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
         """What is known of a step that meets a run-time error: nothing that it did is kept."""

@@ -23,7 +23,26 @@ def counts(packet: Unit, said_uptodate: bool) -> bool:
     return not (packet.kind == ACK and packet.zxid & COUNTER == 0 and said_uptodate)
 
 
-class QuorumProxy(Proxy):
+class FlushedProxy(Proxy):
+    """Connections on which something may be let through whenever something comes, or they are connected."""
+
+    def on_unit(self, stream: Stream) -> None:
+        self.flush(stream)
+
+    def on_connected(self, connection: Connection) -> None:
+        with self.recording.changed:
+            self.flush(connection.up)
+
+    def flush(self, stream: Stream) -> None:
+        """Let through what may pass, once there is somewhere to send it to."""
+        if stream.destination is not None:
+            self.let_through(stream)
+
+    def let_through(self, stream: Stream) -> None:
+        raise NotImplementedError
+
+
+class QuorumProxy(FlushedProxy):
     """The connections that a follower opens to a leader.
 
     Attributes:
@@ -34,17 +53,8 @@ class QuorumProxy(Proxy):
         self.held = False
         super().__init__("quorum", source, target, port_behind, recording, packets)
 
-    def on_unit(self, stream: Stream) -> None:
-        self.flush(stream)
-
-    def on_connected(self, connection: Connection) -> None:
-        with self.recording.changed:
-            self.flush(connection.up)
-
-    def flush(self, stream: Stream) -> None:
+    def let_through(self, stream: Stream) -> None:
         """Let through what need not wait, from the front."""
-        if stream.destination is None:
-            return
         while stream.waiting and (not self.held or not counts(stream.waiting[0], uptodate_passed(stream))):
             self.note_uptodate(stream)
             stream.let()
@@ -83,7 +93,7 @@ def packets(opened: bool) -> Callable[[bytes], list[Unit]]:
     return lambda data: list(reader.feed(data))
 
 
-class ElectionProxy(Proxy):
+class ElectionProxy(FlushedProxy):
     """The connections between two servers' election ports."""
 
     impatient = True
@@ -94,17 +104,8 @@ class ElectionProxy(Proxy):
         self.passes = passes
         super().__init__("election", source, target, port_behind, recording, notifications)
 
-    def on_unit(self, stream: Stream) -> None:
-        self.flush(stream)
-
-    def on_connected(self, connection: Connection) -> None:
-        with self.recording.changed:
-            self.flush(connection.up)
-
-    def flush(self, stream: Stream) -> None:
+    def let_through(self, stream: Stream) -> None:
         """Let through what may pass; of votes that may not, the newest stays, as QuorumCnxManager keeps one."""
-        if stream.destination is None:
-            return
         open_now = self.passes(self.source, self.target)
         while stream.waiting and (open_now or isinstance(stream.waiting[0], Greeting)):
             stream.let()

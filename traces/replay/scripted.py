@@ -83,21 +83,8 @@ class ScriptedSimulator:
         if word.kind in ("lose_connection", "partition") and self.abstract["link"] == before["link"]:
             raise TraceError(f"{place} is not taken by the simulator: there was no open connection to lose")
         self.taken = number
-        notes = self.listener.notes
-        return Step(
-            number,
-            word,
-            label_of(self.program, word, s.steps),
-            word.process,
-            self.listener.received or message,
-            notes.abcast,
-            tuple(notes.sent),
-            tuple(notes.delivered),
-            tuple(notes.accepted),
-            tuple(notes.established),
-            tuple(notes.observed),
-            self.abstract,
-        )
+        label = label_of(self.program, word, s.steps)
+        return self.listener.notes.step(number, word, label, self.listener.received or message, self.abstract)
 
     def spend(self, word: StepWord, place: str) -> None:
         """Count what the step costs."""

@@ -157,6 +157,11 @@ def past(p: int, end: int, count: int) -> int:
 
 def past_acls(d: Text, p: int, end: int) -> int:
     """Behind a list of permissions, scheme and identity."""
+    return past_list(d, p, end, True)
+
+
+def past_list(d: Text, p: int, end: int, acls: bool) -> int:
+    """Behind a list of strings, or of permissions with two strings each."""
     if p < 0 or p + 4 > end:
         return -1
     n = int_at(d, p)
@@ -164,20 +169,8 @@ def past_acls(d: Text, p: int, end: int) -> int:
     if n < -1:
         return -1
     while n > 0 and p >= 0:
-        p = past_buffer(d, past_buffer(d, past(p, end, 4), end), end)
-        n = n - 1
-    return p
-
-
-def past_paths(d: Text, p: int, end: int) -> int:
-    """Behind a list of strings."""
-    if p < 0 or p + 4 > end:
-        return -1
-    n = int_at(d, p)
-    p = p + 4
-    if n < -1:
-        return -1
-    while n > 0 and p >= 0:
+        if acls:
+            p = past_buffer(d, past(p, end, 4), end)
         p = past_buffer(d, p, end)
         n = n - 1
     return p
@@ -211,7 +204,7 @@ def past_part(d: Text, kind: int, p: int, end: int) -> int:
     if kind == CHECK:
         return past(past_buffer(d, p, end), end, 4)
     if kind == CLOSE_SESSION:
-        return p if p == end or (p + DIGEST == end and int_at(d, p) > 1) else past_paths(d, p, end)
+        return p if p == end or (p + DIGEST == end and int_at(d, p) > 1) else past_list(d, p, end, False)
     return -2
 
 

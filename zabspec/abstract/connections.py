@@ -18,32 +18,12 @@ from dataclasses import replace
 
 from zabspec.abstract.invariant import CLAUSES, clause
 from zabspec.abstract.logic import (
-    ATTEMPT,
-    CONNECTION,
-    FALSE,
-    HISTORY,
-    PROCESS,
-    Expression,
-    conj,
-    disj,
-    exists,
-    forall,
-    implies,
-    parameters_of,
+    ATTEMPT, CONNECTION, FALSE, HISTORY, PROCESS, Expression, conj, disj, exists, forall, implies, parameters_of,
     relation,
-)
+)  # fmt: skip
 from zabspec.abstract.protocol import (
-    ACTIONS,
-    F_2_1,
-    F_3_2,
-    INITIAL,
-    L_3_1,
-    RESTART,
-    AbstractAction,
-    Updates,
-    action,
-    definitions,
-)
+    ACTIONS, F_2_1, F_3_2, INITIAL, L_3_1, RESTART, AbstractAction, Updates, action, definitions,
+)  # fmt: skip
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.vocabulary import abcast, before, hist, log, newleader, of_epoch, prefix
 

@@ -10,44 +10,10 @@ from dataclasses import dataclass
 
 from zabspec.abstract.logic import Expression, disj, exists, forall, implies
 from zabspec.abstract.vocabulary import (
-    abcast,
-    accepted,
-    ack_current,
-    ack_hist,
-    ack_ld,
-    acked_of_epoch,
-    before,
-    born,
-    chose,
-    commit,
-    commit_ld,
-    comparable,
-    current,
-    delivered,
-    ep,
-    epoch,
-    established,
-    heard,
-    hist,
-    in_pass,
-    initial,
-    le,
-    leads,
-    log,
-    lt,
-    member,
-    newleader,
-    of_epoch,
-    order,
-    origin,
-    prefix,
-    promise,
-    promised,
-    ready,
-    root,
-    sooner,
-    zxid_le,
-)
+    abcast, accepted, ack_current, ack_hist, ack_ld, acked_of_epoch, before, born, chose, commit, commit_ld, comparable,
+    current, delivered, ep, epoch, established, heard, hist, in_pass, initial, le, leads, log, lt, member, newleader,
+    of_epoch, order, origin, prefix, promise, promised, ready, root, sooner, zxid_le,
+)  # fmt: skip
 
 __all__ = ["CLAUSES", "Clause"]
 

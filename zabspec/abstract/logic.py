@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, dataclass_transform
 
 __all__ = [
     "ATTEMPT",
@@ -80,10 +80,14 @@ SORT_OF = {
 }
 
 
+@dataclass_transform(eq_default=False, frozen_default=True)
 class Expression:
-    """A term or a formula; `&`, `|`, `~`, `==` and `!=` build formulas."""
+    """A term or a formula; `&`, `|`, `~`, `==` and `!=` build formulas. Each of its subclasses is a dataclass."""
 
     sort: Sort | None  # None: a formula
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False)(cls)
 
     def __and__(self, other: Expression) -> Expression:
         return conj(self, other)
@@ -110,7 +114,6 @@ class Expression:
         return ()
 
 
-@dataclass(frozen=True, eq=False)
 class Variable(Expression):
     """A bound variable, or a parameter of an action."""
 
@@ -118,7 +121,6 @@ class Variable(Expression):
     sort: Sort
 
 
-@dataclass(frozen=True, eq=False)
 class Apply(Expression):
     """A symbol applied to terms."""
 
@@ -133,7 +135,6 @@ class Apply(Expression):
         return self.arguments
 
 
-@dataclass(frozen=True, eq=False)
 class Many(Expression):
     """A conjunction (`every`) or a disjunction of any number of formulas."""
 
@@ -145,7 +146,6 @@ class Many(Expression):
         return self.members
 
 
-@dataclass(frozen=True, eq=False)
 class Not(Expression):
     """A negation."""
 
@@ -156,7 +156,6 @@ class Not(Expression):
         return (self.body,)
 
 
-@dataclass(frozen=True, eq=False)
 class Equal(Expression):
     """Two terms, or the truth values of two formulas, are the same."""
 
@@ -168,7 +167,6 @@ class Equal(Expression):
         return (self.left, self.right)
 
 
-@dataclass(frozen=True, eq=False)
 class IfThenElse(Expression):
     """A term by cases."""
 
@@ -184,7 +182,6 @@ class IfThenElse(Expression):
         return (self.test, self.then, self.otherwise)
 
 
-@dataclass(frozen=True, eq=False)
 class Quantified(Expression):
     """For all (`every`) or for some values of the variables."""
 

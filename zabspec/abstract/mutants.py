@@ -10,24 +10,9 @@ from zabspec.abstract.logic import Expression, exists, forall, implies
 from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.vocabulary import (
-    LENGTHS,
-    accepted,
-    ack_current,
-    ack_hist,
-    ack_ld,
-    chose,
-    ep,
-    epoch,
-    hist,
-    le,
-    log,
-    lt,
-    member,
-    promise,
-    promised,
-    shorter,
-    zxid_le,
-)
+    LENGTHS, accepted, ack_current, ack_hist, ack_ld, chose, ep, epoch, hist, le, log, lt, member, promise, promised,
+    shorter, zxid_le,
+)  # fmt: skip
 
 __all__ = ["MUTANTS", "Mutant"]
 

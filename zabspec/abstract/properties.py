@@ -5,21 +5,8 @@ from __future__ import annotations
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import disj, exists, forall, implies
 from zabspec.abstract.vocabulary import (
-    abcast,
-    born,
-    commit,
-    delivered,
-    ep,
-    epoch,
-    established,
-    heard,
-    hist,
-    lt,
-    member,
-    order,
-    root,
-    sooner,
-)
+    abcast, born, commit, delivered, ep, epoch, established, heard, hist, lt, member, order, root, sooner,
+)  # fmt: skip
 
 __all__ = ["PROPERTIES"]
 

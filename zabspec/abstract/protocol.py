@@ -13,55 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from zabspec.abstract.logic import (
-    FALSE,
-    TRUE,
-    Expression,
-    Symbol,
-    Variable,
-    conj,
-    forall,
-    implies,
-    ite,
-    parameters_of,
-)
+    FALSE, TRUE, Expression, Symbol, Variable, conj, forall, implies, ite, parameters_of,
+)  # fmt: skip
 from zabspec.abstract.vocabulary import (
-    abcast,
-    accepted,
-    ack_current,
-    ack_hist,
-    ack_ld,
-    at_most,
-    before,
-    born,
-    chose,
-    commit,
-    commit_ld,
-    counter,
-    current,
-    delivered,
-    ep,
-    epoch,
-    established,
-    heard,
-    hist,
-    in_pass,
-    initial,
-    leads,
-    log,
-    lt,
-    member,
-    newleader,
-    of_epoch,
-    order,
-    origin,
-    prefix,
-    promise,
-    promised,
-    ready,
-    root,
-    sooner,
-    zxid_le,
-)
+    abcast, accepted, ack_current, ack_hist, ack_ld, at_most, before, born, chose, commit, commit_ld, counter, current,
+    delivered, ep, epoch, established, heard, hist, in_pass, initial, leads, log, lt, member, newleader, of_epoch,
+    order, origin, prefix, promise, promised, ready, root, sooner, zxid_le,
+)  # fmt: skip
 
 __all__ = ["ACTIONS", "INITIAL", "AbstractAction", "Definition", "action"]
 

@@ -15,20 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from zabspec.abstract.logic import (
-    ATTEMPT,
-    COUNTER,
-    EPOCH,
-    HISTORY,
-    PROCESS,
-    QUORUM,
-    Expression,
-    constant,
-    exists,
-    forall,
-    function,
-    implies,
+    ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Expression, Symbol, constant, exists, forall, function, implies,
     relation,
-)
+)  # fmt: skip
 
 P, Q, A, H, E, N = PROCESS, QUORUM, ATTEMPT, HISTORY, EPOCH, COUNTER
 
@@ -123,27 +112,23 @@ def acked_of_epoch(p: Expression, d: Expression, c: Expression) -> Expression:
     return promise(p, d) & ack_ld(p, c) & (ack_current(p, d) == ep(c))
 
 
+def ordered(before: Symbol, a: Expression, b: Expression, c: Expression) -> Expression:
+    """A relation is a total order, as far as these three go."""
+    return (
+        before(a, a)
+        & implies(before(a, b), before(b, a), a == b)
+        & implies(before(a, b), before(b, c), before(a, c))
+        & (before(a, b) | before(b, a))
+    )
+
+
 # --- axioms --------------------------------------------------------------------------------------
 
 AXIOMS: Mapping[str, Expression] = {
     "quorums intersect": forall(lambda q, r: exists(lambda p: member(p, q) & member(p, r))),
     "an attempt has one leader": forall(lambda p, g, c: implies(leads(p, c), leads(g, c), p == g)),
-    "epochs are ordered": forall(
-        lambda e1, e2, e3: (
-            le(e1, e1)
-            & implies(le(e1, e2), le(e2, e1), e1 == e2)
-            & implies(le(e1, e2), le(e2, e3), le(e1, e3))
-            & (le(e1, e2) | le(e2, e1))
-        )
-    ),
-    "counters are ordered": forall(
-        lambda n1, n2, n3: (
-            at_most(n1, n1)
-            & implies(at_most(n1, n2), at_most(n2, n1), n1 == n2)
-            & implies(at_most(n1, n2), at_most(n2, n3), at_most(n1, n3))
-            & (at_most(n1, n2) | at_most(n2, n1))
-        )
-    ),
+    "epochs are ordered": forall(lambda e1, e2, e3: ordered(le, e1, e2, e3)),
+    "counters are ordered": forall(lambda n1, n2, n3: ordered(at_most, n1, n2, n3)),
     "histories are a tree": forall(
         lambda x, y, z: (
             prefix(x, x)

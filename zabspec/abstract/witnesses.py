@@ -5,22 +5,9 @@ from __future__ import annotations
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import exists
 from zabspec.abstract.vocabulary import (
-    abcast,
-    commit_ld,
-    delivered,
-    ep,
-    epoch,
-    established,
-    hist,
-    in_pass,
-    initial,
-    lt,
-    newleader,
-    order,
-    ready,
-    root,
+    abcast, commit_ld, delivered, ep, epoch, established, hist, in_pass, initial, lt, newleader, order, ready, root,
     sooner,
-)
+)  # fmt: skip
 
 __all__ = ["WITNESSES"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import dataclass_transform
 
 from zabspec.language.error_sites import OF_AUTHOR, of_author, remedy
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
@@ -73,8 +74,13 @@ class StructType:
 AnyType = Type | RecordType | SetType | SeqType | MessageType | NameType | StructType
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 class Node:
-    """What a tree is made of: equal if all its fields are. That is said once here, not made for each of them."""
+    """What a tree is made of. A subclass is a dataclass; it is equal if all its fields are, which is said once here,
+    not made for each of them."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False, repr=False)(cls)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -91,28 +97,24 @@ class Node:
 # --- expressions -------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, repr=False)
 class Expr(Node):
     """A value, or a place in memory."""
 
     type: AnyType
 
 
-@dataclass(eq=False, repr=False)
 class Const(Expr):
     """A number; of a truth value 0 or 1."""
 
     value: int
 
 
-@dataclass(eq=False, repr=False)
 class Var(Expr):
     """What a local name holds."""
 
     name: str
 
 
-@dataclass(eq=False, repr=False)
 class Term(Node):
     """One index into memory: `index` times `stride` bytes, checked against `bound`."""
 
@@ -125,7 +127,6 @@ class Term(Node):
     length: Expr | None = None  # the sequence below whose length it must be: what is assigned to is there
 
 
-@dataclass(eq=False, repr=False)
 class Memory(Expr):
     """A place in memory: base pointer, constant offset, index terms, and the kind that lies there."""
 
@@ -137,14 +138,13 @@ class Memory(Expr):
     state: Expr  # the state that an error is reported in
 
 
-@dataclass(eq=False, repr=False)
 class Load(Expr):
     """The scalar that lies at a place."""
 
     place: Memory
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False)  # in words, since mypy takes a field that is a descriptor for one otherwise
 class Slot(Expr):
     """(kernel) A member of a struct: of an array the element at as many indices as it has axes."""
 
@@ -153,7 +153,6 @@ class Slot(Expr):
     indices: list[Expr]
 
 
-@dataclass(eq=False, repr=False)
 class Binary(Expr):
     """Arithmetic on two integers."""
 
@@ -164,7 +163,6 @@ class Binary(Expr):
     state: Expr | None = None  # where that is reported; none: it wraps (kernels)
 
 
-@dataclass(eq=False, repr=False)
 class Compare(Expr):
     """Whether two values compare so."""
 
@@ -173,7 +171,6 @@ class Compare(Expr):
     right: Expr
 
 
-@dataclass(eq=False, repr=False)
 class SameSeq(Expr):
     """Whether two sequences hold the same."""
 
@@ -181,7 +178,6 @@ class SameSeq(Expr):
     right: Memory | Expr
 
 
-@dataclass(eq=False, repr=False)
 class Logic(Expr):
     """All of its parts, or any; those behind the first that decides are not asked."""
 
@@ -189,14 +185,12 @@ class Logic(Expr):
     parts: list[Expr]
 
 
-@dataclass(eq=False, repr=False)
 class Not(Expr):
     """The opposite."""
 
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class Choice(Expr):
     """One of two values, by a test."""
 
@@ -205,7 +199,6 @@ class Choice(Expr):
     other: Expr
 
 
-@dataclass(eq=False, repr=False)
 class Call(Expr):
     """What a function of the program returns."""
 
@@ -213,7 +206,6 @@ class Call(Expr):
     args: list[Expr]
 
 
-@dataclass(eq=False, repr=False)
 class Builtin(Expr):
     """min, max, and the kernel's operations on words."""
 
@@ -221,7 +213,6 @@ class Builtin(Expr):
     args: list[Expr]
 
 
-@dataclass(eq=False, repr=False)
 class RecordField(Expr):
     """A field of a record, which lies in some of its bits."""
 
@@ -231,7 +222,6 @@ class RecordField(Expr):
     lo: int
 
 
-@dataclass(eq=False, repr=False)
 class MakeRecord(Expr):
     """A record of its fields' values."""
 
@@ -240,7 +230,6 @@ class MakeRecord(Expr):
     state: Expr
 
 
-@dataclass(eq=False, repr=False)
 class MakeMessage(Expr):
     """A message of its fields' values."""
 
@@ -249,7 +238,6 @@ class MakeMessage(Expr):
     state: Expr
 
 
-@dataclass(eq=False, repr=False)
 class SetHas(Expr):
     """Whether a set has a member."""
 
@@ -257,21 +245,18 @@ class SetHas(Expr):
     item: Expr
 
 
-@dataclass(eq=False, repr=False)
 class SetSize(Expr):
     """How many members a set has."""
 
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class SeqLength(Expr):
     """How many elements a sequence has."""
 
     seq: Expr
 
 
-@dataclass(eq=False, repr=False)
 class MessageKind(Expr):
     """Which message it is."""
 
@@ -281,14 +266,12 @@ class MessageKind(Expr):
 # --- statements --------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, repr=False)
 class Stmt(Node):
     """A statement, by the line that it stands in."""
 
     line: int
 
 
-@dataclass(eq=False, repr=False)
 class Assign(Stmt):
     """A local name is given a value."""
 
@@ -296,7 +279,6 @@ class Assign(Stmt):
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class Store(Stmt):
     """A scalar is written to a place."""
 
@@ -305,7 +287,6 @@ class Store(Stmt):
     site: int
 
 
-@dataclass(eq=False, repr=False)
 class Copy(Stmt):
     """A sequence, or a message, is written to a place."""
 
@@ -313,7 +294,6 @@ class Copy(Stmt):
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class SetChange(Stmt):
     """A member is added to a set, or taken out."""
 
@@ -323,14 +303,12 @@ class SetChange(Stmt):
     site: int
 
 
-@dataclass(eq=False, repr=False)
 class Clear(Stmt):
     """A set, or a sequence, is emptied."""
 
     place: Memory
 
 
-@dataclass(eq=False, repr=False)
 class Append(Stmt):
     """A sequence gets an element."""
 
@@ -340,7 +318,6 @@ class Append(Stmt):
     element_site: int = 0  # of a value outside the element's range
 
 
-@dataclass(eq=False, repr=False)
 class Remove(Stmt):
     """A sequence loses one."""
 
@@ -349,7 +326,6 @@ class Remove(Stmt):
     site: int
 
 
-@dataclass(eq=False, repr=False)
 class PutWord(Stmt):
     """(kernel) array[index] = value"""
 
@@ -358,7 +334,6 @@ class PutWord(Stmt):
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class PutSlot(Stmt):
     """(kernel) struct.member[index]... = value"""
 
@@ -366,14 +341,12 @@ class PutSlot(Stmt):
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class Evaluate(Stmt):
     """A function is called for what it does."""
 
     value: Expr
 
 
-@dataclass(eq=False, repr=False)
 class If(Stmt):
     """One of two blocks, by a test."""
 
@@ -382,7 +355,6 @@ class If(Stmt):
     other: list[Stmt]
 
 
-@dataclass(eq=False, repr=False)
 class For(Stmt):
     """A block for each number of a range."""
 
@@ -392,7 +364,6 @@ class For(Stmt):
     body: list[Stmt]
 
 
-@dataclass(eq=False, repr=False)
 class While(Stmt):
     """A block as long as a test holds."""
 
@@ -400,24 +371,20 @@ class While(Stmt):
     body: list[Stmt]
 
 
-@dataclass(eq=False, repr=False)
 class Break(Stmt):
     """The loop ends."""
 
 
-@dataclass(eq=False, repr=False)
 class Continue(Stmt):
     """The next round begins."""
 
 
-@dataclass(eq=False, repr=False)
 class Return(Stmt):
     """The function ends."""
 
     value: Expr | None
 
 
-@dataclass(eq=False, repr=False)
 class Function(Node):
     """One function of a program, typed."""
 
@@ -461,7 +428,6 @@ class Site:
         return OF_AUTHOR if self.of_author else 0
 
 
-@dataclass(eq=False, repr=False)
 class TypedProgram(Node):
     """All functions reachable from the roots, and the error sites they refer to by number."""
 

@@ -37,28 +37,36 @@ def _nary(make: Callable[..., Ast]) -> Callable[[Any, Term, Sequence[Ast]], Ast]
     return build
 
 
+def _binary(make: Callable[[Any, Ast, Ast], Ast]) -> Callable[[Any, Term, Sequence[Ast]], Ast]:
+    return lambda c, t, a: make(c, a[0], a[1])
+
+
+# Those of two arguments.
+BINARY = {
+    "=": z3.Z3_mk_eq,
+    "<": z3.Z3_mk_bvult,
+    "+": z3.Z3_mk_bvadd,
+    "-": z3.Z3_mk_bvsub,
+    "*": z3.Z3_mk_bvmul,
+    "sdiv": z3.Z3_mk_bvsdiv,
+    "smod": z3.Z3_mk_bvsmod,
+    "&": z3.Z3_mk_bvand,
+    "|": z3.Z3_mk_bvor,
+    "^": z3.Z3_mk_bvxor,
+    "<<": z3.Z3_mk_bvshl,
+    ">>": z3.Z3_mk_bvlshr,
+    "sar": z3.Z3_mk_bvashr,
+    "concat": z3.Z3_mk_concat,
+}
 # What each operator of a term is in z3: context, term, arguments -> z3's term.
 OPERATORS: dict[str, Callable[[Any, Term, Sequence[Ast]], Ast]] = {
     "not": lambda c, t, a: z3.Z3_mk_not(c, a[0]),
     "and": _nary(z3.Z3_mk_and),
     "or": _nary(z3.Z3_mk_or),
     "ite": lambda c, t, a: z3.Z3_mk_ite(c, a[0], a[1], a[2]),
-    "=": lambda c, t, a: z3.Z3_mk_eq(c, a[0], a[1]),
-    "<": lambda c, t, a: z3.Z3_mk_bvult(c, a[0], a[1]),
-    "+": lambda c, t, a: z3.Z3_mk_bvadd(c, a[0], a[1]),
-    "-": lambda c, t, a: z3.Z3_mk_bvsub(c, a[0], a[1]),
-    "*": lambda c, t, a: z3.Z3_mk_bvmul(c, a[0], a[1]),
-    "sdiv": lambda c, t, a: z3.Z3_mk_bvsdiv(c, a[0], a[1]),
-    "smod": lambda c, t, a: z3.Z3_mk_bvsmod(c, a[0], a[1]),
-    "&": lambda c, t, a: z3.Z3_mk_bvand(c, a[0], a[1]),
-    "|": lambda c, t, a: z3.Z3_mk_bvor(c, a[0], a[1]),
-    "^": lambda c, t, a: z3.Z3_mk_bvxor(c, a[0], a[1]),
-    "<<": lambda c, t, a: z3.Z3_mk_bvshl(c, a[0], a[1]),
-    ">>": lambda c, t, a: z3.Z3_mk_bvlshr(c, a[0], a[1]),
-    "sar": lambda c, t, a: z3.Z3_mk_bvashr(c, a[0], a[1]),
     "extract": _extract,
-    "concat": lambda c, t, a: z3.Z3_mk_concat(c, a[0], a[1]),
     "zext": _zero_extend,
+    **{op: _binary(make) for op, make in BINARY.items()},
 }
 
 

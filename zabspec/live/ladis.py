@@ -16,6 +16,7 @@ from zabspec.live.connections import (
     stable_takes,
     stable_waits,
 )
+from zabspec.live.quorum import quorum_is_up, waits_to_follow
 from zabspec.properties import ProgressProperty
 from zabspec.protocols.ladis import BROADCAST, DOWN, LEADING
 from zabspec.worlds.actor import is_down, oracle_may_name
@@ -37,20 +38,6 @@ def stable_lasts(s: State, named: Node) -> bool:
 
 
 # --- what must come of it ------------------------------------------------------------------------
-
-
-def quorum_is_up(s: State) -> bool:
-    """2: at least f + 1 of 2f + 1 servers are up."""
-    count = 0
-    for q in range(s.NODES):
-        if s.role[q] != DOWN:
-            count = count + 1
-    return count >= s.MAJORITY
-
-
-def waits_to_follow(s: State, p: Node, named: Node) -> bool:
-    """A process that is up comes to follow the leader that the election names, or to be it."""
-    return s.role[p] != DOWN and s.leader[p] != named
 
 
 def waits_to_synchronize(s: State, p: Node, named: Node) -> bool:

@@ -8,26 +8,13 @@ from __future__ import annotations
 
 from zabspec.language.lang import Node, State
 from zabspec.live import connections
+from zabspec.live.quorum import quorum_is_up, waits_to_follow
 from zabspec.properties import ProgressProperty
 from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
 
 __all__ = ["GOALS", "RULES"]
 
 RULES = connections  # of its stable phase
-
-
-def quorum_is_up(s: State) -> bool:
-    """Claim 7: a quorum of followers is up."""
-    count = 0
-    for q in range(s.NODES):
-        if s.role[q] != DOWN:
-            count = count + 1
-    return count >= s.MAJORITY
-
-
-def waits_to_follow(s: State, p: Node, named: Node) -> bool:
-    """A process that is up comes to follow the leader that the oracle names, or to be it."""
-    return s.role[p] != DOWN and s.leader[p] != named
 
 
 def waits_to_join(s: State, p: Node, named: Node) -> bool:

@@ -17,31 +17,17 @@ from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass,
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role, Seq
 from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Txn, Zxid, forget, step
 from zabspec.protocols.election import (
-    LookForLeader,
-    Vote,
-    broadcast,
-    campaign,
-    election_fields,
-    election_messages,
-    forget_votes,
-    on_look_for_leader,
-    on_vote,
-    own_vote,
-    types,
-    zxid_less,
-)
+    LookForLeader, Vote, broadcast, campaign, election_fields, election_messages, forget_votes, on_look_for_leader,
+    on_vote, own_vote, types, zxid_less,
+)  # fmt: skip
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, send
 
 # The roles, in the order of the dump's bytes; DOWN while crashed, which the lab does not have.
 LOOKING, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 
-NewEpoch = MessageName("NewEpoch")
-AckEpoch = MessageName("AckEpoch")
-NewLeader = MessageName("NewLeader")
-AckLeader = MessageName("AckLeader")
-Propose = MessageName("Propose")
-Ack = MessageName("Ack")
-Commit = MessageName("Commit")
+NewEpoch, AckEpoch = MessageName("NewEpoch"), MessageName("AckEpoch")
+NewLeader, AckLeader = MessageName("NewLeader"), MessageName("AckLeader")
+Propose, Ack, Commit = MessageName("Propose"), MessageName("Ack"), MessageName("Commit")
 
 
 # --- the state of a node, and what it sends ------------------------------------------------------

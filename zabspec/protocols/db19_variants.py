@@ -12,14 +12,8 @@ from collections.abc import Iterable
 from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
 from zabspec.protocols.db19 import (
-    FOLLOWING,
-    Ack,
-    AckEpoch,
-    NewEpoch,
-    NewLeader,
-    Propose,
-    last_zxid,
-)
+    FOLLOWING, Ack, AckEpoch, NewEpoch, NewLeader, Propose, last_zxid,
+)  # fmt: skip
 from zabspec.protocols.election import zxid_less
 
 __all__ = ["VARIANTS"]

@@ -13,15 +13,8 @@ from zabspec.authoring.declaration import Size
 from zabspec.language import NODE, Field, Message, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State, Zxid
 from zabspec.protocols.election import (
-    LookForLeader,
-    Vote,
-    election_fields,
-    election_messages,
-    forget_votes,
-    on_look_for_leader,
-    on_vote,
-    types,
-)
+    LookForLeader, Vote, election_fields, election_messages, forget_votes, on_look_for_leader, on_vote, types,
+)  # fmt: skip
 from zabspec.zab import ELECTION, last
 
 __all__ = ["PROTOCOL"]

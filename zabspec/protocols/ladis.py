@@ -22,16 +22,12 @@ ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 IDLE, GATHERING, PROMISING, RECOVERY, BROADCAST = 0, 1, 2, 3, 4
 
 # From a follower to its leader.
-FOLLOW = MessageName("FOLLOW")  # it connects, and says what its log ends with
-ACK = MessageName("ACK")
+FOLLOW, ACK = MessageName("FOLLOW"), MessageName("ACK")  # FOLLOW: it connects, and says what its log ends with
 # From a leader to a follower.
-TRUNCATE = MessageName("TRUNCATE")
-PROPOSAL = MessageName("PROPOSAL")
-COMMIT = MessageName("COMMIT")
-NEWLEADER = MessageName("NEWLEADER")
+TRUNCATE, NEWLEADER = MessageName("TRUNCATE"), MessageName("NEWLEADER")
+PROPOSAL, COMMIT = MessageName("PROPOSAL"), MessageName("COMMIT")
 # Of DSN'11's Phase 1, which a variant with one of its rules adds.
-NEWEPOCH = MessageName("NEWEPOCH")
-ACK_E = MessageName("ACK_E")
+NEWEPOCH, ACK_E = MessageName("NEWEPOCH"), MessageName("ACK_E")
 
 
 # --- the state of a process, and what it sends ---------------------------------------------------

@@ -11,25 +11,9 @@ from zabspec.authoring.declaration import Variant
 from zabspec.history import end_leadership
 from zabspec.language.lang import Node, State, Txn, forget
 from zabspec.protocols.ladis import (
-    ACK_E,
-    BROADCAST,
-    COMMIT,
-    FOLLOW,
-    GATHERING,
-    NEWEPOCH,
-    PROMISING,
-    RECOVERY,
-    begin_broadcast,
-    count_ack,
-    deliver_up_to,
-    last,
-    latest_epoch,
-    lead,
-    quorum,
-    synchronize,
-    to_election,
-    zxid_le,
-)
+    ACK_E, BROADCAST, COMMIT, FOLLOW, GATHERING, NEWEPOCH, PROMISING, RECOVERY, begin_broadcast, count_ack,
+    deliver_up_to, last, latest_epoch, lead, quorum, synchronize, to_election, zxid_le,
+)  # fmt: skip
 from zabspec.worlds.actor import disconnect, send_to_follower
 
 __all__ = ["VARIANTS"]

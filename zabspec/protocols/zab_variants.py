@@ -14,32 +14,10 @@ from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
-    ACK_E,
-    ACK_LD,
-    BROADCAST,
-    CEPOCH,
-    COMMIT,
-    COMMIT_LD,
-    NEWEPOCH,
-    NEWLEADER,
-    PROMISING,
-    PROPOSE,
-    SYNCHRONIZATION,
-    SYNCHRONIZING,
-    accept_history,
-    become_established,
-    commit,
-    committed_for_joiner,
-    compare_zxid,
-    deliver_up_to,
-    f_3_1,
-    last,
-    quorum,
-    receives_proposals,
-    to_commit,
-    to_election,
-    zxid_le,
-)
+    ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE, SYNCHRONIZATION,
+    SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid, deliver_up_to, f_3_1,
+    last, quorum, receives_proposals, to_commit, to_election, zxid_le,
+)  # fmt: skip
 
 __all__ = ["VARIANTS"]
 

@@ -101,7 +101,12 @@ def connect(s: State, f: Node, l: Node) -> None:
     low = min(f, l)
     high = max(f, l)
     s.opened[low][high] = s.opened[low][high] + 1
-    s.connection[f][l] = s.opened[low][high]
+    open_as(s, f, l, s.opened[low][high])
+
+
+def open_as(s: State, f: Node, l: Node, number: int) -> None:
+    """The connection of that number is open, and nothing was sent over it."""
+    s.connection[f][l] = number
     s.follower_end[f][l] = True
     s.leader_end[f][l] = True
     s.cut[f][l] = False

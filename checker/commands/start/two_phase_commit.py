@@ -13,28 +13,9 @@ Then change a line. `docs/your-own-protocol.md` says what else there is.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE,
-    AnyMessage,
-    Bool,
-    Message,
-    MessageName,
-    Node,
-    OneOf,
-    Processes,
-    State,
-    Variant,
-    action,
-    broken,
-    declare,
-    ghost,
-    invariant,
-    observation,
-    receives,
-    safety,
-    send,
-    stored,
-    volatile,
-)
+    NODE, AnyMessage, Bool, Message, MessageName, Node, OneOf, Processes, State, Variant, action, broken, declare,
+    ghost, invariant, observation, receives, safety, send, stored, volatile,
+)  # fmt: skip
 
 # Where a process stands. The numbers are those of `OneOf` below.
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)

@@ -3,33 +3,10 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    OneOf,
-    Start,
-    State,
-    Variant,
-    action,
-    broken,
-    connect,
-    declare,
-    disconnect,
-    force,
-    forget,
-    ghost,
-    observation,
-    on_disk,
-    receives,
-    safety,
-    send_to_follower,
-    send_to_leader,
-    stored,
+    NODE, Int, Message, MessageName, Node, NodeId, OneOf, Start, State, Variant, action, broken, connect, declare,
+    disconnect, force, forget, ghost, observation, on_disk, receives, safety, send_to_follower, send_to_leader, stored,
     volatile,
-)
+)  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
 HELLO, WRITE, ACK = MessageName("HELLO"), MessageName("WRITE"), MessageName("ACK")

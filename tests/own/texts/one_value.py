@@ -3,33 +3,10 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE,
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    OneOf,
-    Processes,
-    Start,
-    State,
-    Variant,
-    action,
-    broken,
-    connect,
-    declare,
-    disconnect,
-    forget,
-    ghost,
-    observation,
-    receives,
-    safety,
-    send_to_follower,
-    send_to_leader,
-    stored,
-    volatile,
-)
+    NODE, Bool, Int, Message, MessageName, Node, NodeId, OneOf, Processes, Start, State, Variant, action, broken,
+    connect, declare, disconnect, forget, ghost, observation, receives, safety, send_to_follower, send_to_leader,
+    stored, volatile,
+)  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
 TERM, WRITE, WROTE = MessageName("TERM"), MessageName("WRITE"), MessageName("WROTE")

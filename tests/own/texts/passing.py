@@ -3,25 +3,9 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY,
-    NODE,
-    Message,
-    MessageName,
-    Node,
-    NodeId,
-    OneOf,
-    State,
-    broken,
-    connect,
-    declare,
-    disconnect,
-    forget,
-    receives,
-    safety,
-    send_to_follower,
-    send_to_leader,
-    volatile,
-)
+    NOBODY, NODE, Message, MessageName, Node, NodeId, OneOf, State, broken, connect, declare, disconnect, forget,
+    receives, safety, send_to_follower, send_to_leader, volatile,
+)  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
 HELLO, NAMED = MessageName("HELLO"), MessageName("NAMED")

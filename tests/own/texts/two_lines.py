@@ -7,25 +7,9 @@ as many messages are in flight as if FIRST alone had been received, and ignored.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE,
-    Bool,
-    Int,
-    Message,
-    MessageName,
-    Node,
-    State,
-    Variant,
-    action,
-    choose,
-    declare,
-    ghost,
-    observation,
-    on_disk,
-    receives,
-    safety,
-    send,
-    volatile,
-)
+    NODE, Bool, Int, Message, MessageName, Node, State, Variant, action, choose, declare, ghost, observation, on_disk,
+    receives, safety, send, volatile,
+)  # fmt: skip
 
 FIRST = MessageName("FIRST")
 SECOND = MessageName("SECOND")

@@ -83,16 +83,21 @@ def try_to_commit(s: State, l: Node, zxid: int) -> None:
     """Leader.tryToCommit (3.5.0): not while the one before is outstanding, and what waits is not tried again."""
     waits = commits_in_order(s) and (zxid - 1) in s.outstanding[l]
     if not waits and len(s.acks[l][counter_of(zxid)]) >= s.MAJORITY:
-        for k in range(s.PROPOSALS + 8):
-            if k < len(s.outstanding[l]) and s.outstanding[l][k] == zxid:
-                s.outstanding[l].remove(k)
-        s.acks[l][counter_of(zxid)].clear()
-        s.to_be_applied[l].append(zxid)
-        s.last_committed[l] = zxid
-        for f in range(s.NODES):
-            if f in s.forwarding[l]:
-                send_to_follower(s, l, f, COMMIT(zxid=zxid))
-        s.to_apply[l].append(zxid)
+        leader_commits(s, l, zxid)
+
+
+def leader_commits(s: State, l: Node, zxid: int) -> None:
+    """Leader.tryToCommit, once there is a quorum: commit, and inform."""
+    for k in range(s.PROPOSALS + 8):
+        if k < len(s.outstanding[l]) and s.outstanding[l][k] == zxid:
+            s.outstanding[l].remove(k)
+    s.acks[l][counter_of(zxid)].clear()
+    s.to_be_applied[l].append(zxid)
+    s.last_committed[l] = zxid
+    for f in range(s.NODES):
+        if f in s.forwarding[l]:
+            send_to_follower(s, l, f, COMMIT(zxid=zxid))
+    s.to_apply[l].append(zxid)
 
 
 def commits_in_order(s: State) -> bool:

@@ -7,7 +7,7 @@ from types import FunctionType
 
 from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
-from zabspec.protocols.zookeeper.broadcast import process_ack
+from zabspec.protocols.zookeeper.broadcast import leader_commits, process_ack
 from zabspec.protocols.zookeeper.leader import open_to
 from zabspec.protocols.zookeeper.learner import after_snapshot, apply_in_sync
 from zabspec.protocols.zookeeper.observed import exposes, founds, proposes
@@ -32,7 +32,6 @@ from zabspec.protocols.zookeeper.state import (
     SNAP,
     SNAPS,
     SYNCING,
-    counter_of,
     first_of,
 )
 from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, newest_snapshot, saved_tree
@@ -163,16 +162,7 @@ def only_the_tree(s: State, p: Node, zxid: int) -> None:
 def commits_alone(s: State, l: Node, zxid: int) -> None:
     """Leader.tryToCommit without hasAllQuorums."""
     if (zxid - 1) not in s.outstanding[l]:
-        for k in range(s.PROPOSALS + 8):
-            if k < len(s.outstanding[l]) and s.outstanding[l][k] == zxid:
-                s.outstanding[l].remove(k)
-        s.acks[l][counter_of(zxid)].clear()
-        s.to_be_applied[l].append(zxid)
-        s.last_committed[l] = zxid
-        for f in range(s.NODES):
-            if f in s.forwarding[l]:
-                send_to_follower(s, l, f, COMMIT(zxid=zxid))
-        s.to_apply[l].append(zxid)
+        leader_commits(s, l, zxid)
 
 
 def serves_alone(s: State, l: Node) -> bool:

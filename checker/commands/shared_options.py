@@ -1,0 +1,69 @@
+"""Options that several commands have, each with the same words of help."""
+
+from __future__ import annotations
+
+import click
+
+from checker.commands.common import PATH, PROTOCOL_HELP, at_least, seconds, size
+
+__all__ = [
+    "ANSWER_JSON",
+    "CHANNEL",
+    "MEMORY_LIMIT",
+    "NODES",
+    "NODES_OR_DECLARED",
+    "NO_SYMMETRY",
+    "NO_TRACE",
+    "PROPERTY",
+    "PROTOCOL",
+    "RELEASE",
+    "REPAIR",
+    "REPORT_JSON",
+    "START",
+    "STATES",
+    "THREADS",
+    "TIME_LIMIT",
+    "TRACE",
+    "TXNS",
+    "VARIANT",
+]
+
+# which model
+PROTOCOL = click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+VARIANT = click.option(
+    "--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b."
+)
+REPAIR = click.option(
+    "--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b."
+)
+RELEASE = click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
+START = click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
+NODES = click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
+NODES_OR_DECLARED = click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
+TXNS = click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+CHANNEL = click.option(
+    "--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given."
+)
+
+# what is asked of it, and how far
+PROPERTY = click.option(
+    "--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable)."
+)
+NO_SYMMETRY = click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
+THREADS = click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
+STATES = click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
+TIME_LIMIT = click.option(
+    "--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long."
+)
+MEMORY_LIMIT = click.option(
+    "--memory-limit",
+    callback=size,
+    metavar="SIZE",
+    help="Give up at so much memory, for example 4G; the machine's if not given.",
+)
+
+# what is written
+REPORT_JSON = click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+ANSWER_JSON = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+TRACE = click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
+NO_TRACE = click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
