@@ -16,7 +16,7 @@ from typing import Any
 from checker.explore import ample_kernel, ghost_kernel, kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, LevelGroup, Progress
 from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import Reducing, collisions
+from checker.explore.reduction import Reducing, collisions, pairs_of
 from checker.explore.result import Exploration, Limits
 from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property
@@ -63,12 +63,12 @@ def free_cases(
         cases: what steps touch, of any process.
         read: what properties of steps read of the process that takes one.
     """
-    pairs = frozenset(frozenset(pair) for pair in world.commute)
+    pairs, apart = pairs_of(world.commute), pairs_of(world.commute_apart)
     others = [touched | set(read) for touched in cases.values()]
     found = set()
     for case, touched in own.items():
         mine = {x for x in touched if x.writes or (x.label, x.field) not in world.own_unread} | set(read)
-        if not any(collisions(mine, other, pairs) & APART for other in others):
+        if not any(collisions(mine, other, pairs, apart) & APART for other in others):
             found.add(case)
     return found
 

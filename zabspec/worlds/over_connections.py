@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WORLD"]
 
+PAIRS = (*connections.COMMUTE, *connections.COMMUTE_APART)
+
 
 class OverConnections(World):
     name = CONNECTIONS
@@ -87,7 +89,7 @@ class OverConnections(World):
             kinds={number: kind.name for number, kind in NUMBERED.items()},
             received={TO_LEADER: tags["leader"], TO_FOLLOWER: tags["follower"]},
             paired=frozenset(number for number, kind in NUMBERED.items() if kind.has_peer),
-            labels=frozenset(name for pair in connections.COMMUTE for name in pair) | {"lose", "connect"},
+            labels=frozenset(name for pair in PAIRS for name in pair) | {"lose", "connect"},
             decoders={"process_in": "a", "peer_in": "b", "emit": "list", "no_steps": "begin"},
             follows="leader",
             message="event_message",
@@ -103,6 +105,7 @@ class OverConnections(World):
             },
             where="connected_as_followed",
             commute=connections.COMMUTE,
+            commute_apart=connections.COMMUTE_APART,
             own="on_its_own",
             own_roles={
                 RECOVER: None,
