@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["at_least", "larger", "request_for", "smaller"]
+__all__ = ["at_least", "at_most", "larger", "request_for", "smaller"]
 
 NETWORKS = {
     "datagrams": ("datagrams", "ordered", "ordered", "fifo"),
     "connections": ("fifo", "lossy", "unordered", "duplicating"),
 }
 MAX_STATES = 700
+USUAL = {"datagrams": ("timeouts",), "connections": ("timeouts", "crashes", "losses")}  # of those bounded by it
 FAULTS = ("crashes", "drops", "duplicates", "losses")
 
 
@@ -35,6 +36,9 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
     budgets = dict(words.budgets)
     for name, p in faults.items():
         budgets[name] = 1 if random.random() < p else 0
+    if b.usual:  # how much there is of these is not said
+        budgets = {name: n for name, n in budgets.items() if name not in USUAL[words.world]}
+    budgets |= {name: min(max(budgets.get(name, 0), b.least[name]), b.most[name]) for name in b.least}
     nodes = random.choice((2, 2, 2, 3, 3, 1)) if words.world == "datagrams" else random.choice((2, 2, 3))
     request: dict[str, Any] = {
         "variant": "other" if any("variants=" in d for d in b.declared) and random.random() < 0.5 else "",
@@ -42,7 +46,7 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
         "nodes": nodes,
         "network": network,
         "budgets": budgets,
-        "sizes": {},
+        "sizes": {"txns": Random(f"{b.seed} txns").choice((1, 2))} if b.transactions else {},
         "max_states": MAX_STATES,
         "max_depth": None,
         "properties": properties,
@@ -55,6 +59,11 @@ def at_least(request: Mapping[str, Any], least: Mapping[str, Any]) -> dict[str, 
     budgets = dict(request["budgets"])
     budgets |= {name: max(amount, budgets.get(name, 0)) for name, amount in least["budgets"].items()}
     return {**request, "nodes": max(least["nodes"], request["nodes"]), "budgets": budgets}
+
+
+def at_most(request: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, Any]:
+    """A request with no more of some budgets than there may be."""
+    return {**request, "budgets": {name: min(n, most.get(name, n)) for name, n in request["budgets"].items()}}
 
 
 def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:
