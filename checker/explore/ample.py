@@ -22,11 +22,11 @@ from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
-from zabspec.language.footprints import Case, Names, Touch, footprints
+from zabspec.language.footprints import Case, Names, Touch, footprints, guards
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Seq
 from zabspec.language.locality import StepLocality
-from zabspec.language.schema import Layout
+from zabspec.language.schema import Layout, Role
 
 __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
@@ -54,6 +54,7 @@ def free_cases(
     own: Mapping[Case, frozenset[Touch]],
     cases: Mapping[Case, frozenset[Touch]],
     read: Iterable[Touch],
+    waits: Iterable[Touch],
     world: Conventions,
 ) -> set[Case]:
     """Of the steps of a process on its own, the cases that collide with no step of another.
@@ -62,11 +63,18 @@ def free_cases(
         own: what they touch, given what is known of such a process.
         cases: what steps touch, of any process.
         read: what properties of steps read of the process that takes one.
+        waits: what decides whether one that is up may take a step that it may not take yet. Where a step of another
+            changes that, all that such a process may do is not known from what it may do now.
     """
     pairs, apart = pairs_of(world.commute), pairs_of(world.commute_apart)
     others = [touched | set(read) for touched in cases.values()]
+    if any(x.writes and x.field == world.follows and x.keys != ("a",) for touched in others for x in touched):
+        return set()  # whom a process follows, others say: whether it has an end of that connection, too
     found = set()
+    let = any(collisions(waits, touched, pairs, apart) & APART for touched in cases.values())
     for case, touched in own.items():
+        if let and world.own_roles[case.kind] is not None:
+            continue
         mine = {x for x in touched if x.writes or (x.label, x.field) not in world.own_unread} | set(read)
         if not any(collisions(mine, other, pairs, apart) & APART for other in others):
             found.add(case)
@@ -198,7 +206,19 @@ class Narrowing(Reducing):
                 return set()
             read |= own
         cases = footprints(program, self.layout, world)
-        return free_cases(footprints(program, self.layout, world, own=True), cases, read, world)
+        return free_cases(footprints(program, self.layout, world, own=True), cases, read, self.waits, world)
+
+    @property
+    def waits(self) -> set[Touch]:
+        """What decides whether a process may take a step that it may not take yet, budgets aside: they only fall."""
+        fields = self.layout.fields
+        asked = guards(self.model.program.typed(("enabled", "apply")), self.layout, self.conventions)
+        return {
+            x
+            for kind in self.conventions.own_waits
+            for x in asked.get(kind, ())
+            if x.field not in fields or fields[x.field].role is not Role.BUDGET or fields[x.field].observed
+        }
 
     def also_text(self) -> str:
         own = self.conventions.own

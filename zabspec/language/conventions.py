@@ -33,6 +33,8 @@ class Conventions:
         own: the function that says of a process that it is on its own.
         own_roles: the kinds of step that such a process may take, and the role that it then has; None: not known.
         own_unread: what it does not read then: fields under labels.
+        own_waits: the kinds of step that may become possible for such a process before it has taken one, by what others
+            do, unless it follows from the protocol that they do not.
     """
 
     kinds: Mapping[int, str]
@@ -55,3 +57,4 @@ class Conventions:
     own: str
     own_roles: Mapping[int, int | None]
     own_unread: tuple[tuple[str, str], ...]
+    own_waits: tuple[int, ...]

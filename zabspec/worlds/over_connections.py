@@ -12,7 +12,7 @@ from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
 from zabspec.worlds import connections, priority, step_annotations
 from zabspec.worlds.actor import FOLLOWING, LEADING
-from zabspec.worlds.steps import CONNECTIONS, FOLLOWER_LEARNS, NUMBERED, PLACES, RECOVER, TO_FOLLOWER, TO_LEADER
+from zabspec.worlds.steps import ACTION, CONNECTIONS, FOLLOWER_LEARNS, NUMBERED, PLACES, RECOVER, TO_FOLLOWER, TO_LEADER
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class OverConnections(World):
                 FOLLOWER_LEARNS: FOLLOWING,
             },
             own_unread=(("disconnect", "role"),),
+            own_waits=(ACTION,),
         )
 
     def log(self, c: Parameters) -> int:

@@ -17,7 +17,7 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
-__all__ = ["Question"]
+__all__ = ["DROPPED", "Question"]
 
 # What the properties of atomic broadcast read (docs/semantics.md, O7), those that random protocols are judged by.
 ABCAST = frozenset({"delivered", "abcasts", "abcast_txn"})
@@ -71,6 +71,11 @@ class Question:
         """A front end that has typed nothing yet."""
         program = self.model.program
         return FrontEnd(program.layout, full_namespace(self.model), program.types, program.handlers)
+
+    @property
+    def of_core(self) -> bool:
+        """Whether all that is judged are properties of atomic broadcast: a search with ample sets may drop ghosts."""
+        return all(p.holds.__name__ in READ_BY_CORE for p in self.properties)
 
     @cached_property
     def read_of_states(self) -> frozenset[tuple[str, str]]:
