@@ -156,10 +156,14 @@ class Features:
 
     def claims_of_budget(self, random: Random, budget: str, left: str) -> list[str]:
         """A property of states that reads what is left, and one of steps that spend."""
+        words = self.words
         names: list[str] = []
         loop, end = "    for p in range(s.NODES):", ["            return False", "    return True"]
         if random.random() < 0.6:
-            test = random.choice(("s.after[p]", "s.taken[p] == 2", "s.taken[p] == 0 and s.after[p]"))
+            tests = ["s.after[p]", "s.taken[p] == 2", "s.taken[p] == 0 and s.after[p]"]
+            if words.world == "connections":
+                tests += ["s.role[p] == FOLLOWING and s.taken[p] == 2", "s.role[p] == FOLLOWING and s.after[p]"]
+            test = random.choice(tests)
             over = random.choice(("== 0", "> 0", "== 1"))
             self.builder.parts += [
                 ["def claim_of_budget_premise(s: State) -> bool:", '    """The last is spent."""',
