@@ -182,8 +182,14 @@ class Narrowing(Reducing):
     @property
     def kernels(self) -> tuple[ModuleType, ...]:
         """The modules of kernels: that of ghost abstraction only where ghosts are abstracted."""
-        abstracts = forgets(self.layout, self.properties)
-        return tuple(m for m in super().kernels if abstracts or m is not ghost_kernel)
+        return tuple(m for m in super().kernels if self.abstracts or m is not ghost_kernel)
+
+    @cached_property
+    def abstracts(self) -> bool:
+        """Whether a part of some ghosts is dropped: nothing that is judged asks for it, and nothing that decides which
+        steps are possible, as an oracle of the protocol's own may."""
+        asked: set[str] = self.model.program.typed(("enabled", "apply")).reads["enabled"]
+        return forgets(self.layout, self.properties) and not FORGOTTEN & asked
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -224,7 +230,7 @@ class Narrowing(Reducing):
         own = self.conventions.own
         self.front.function(own)
         reads, free = self.front.program.reads[own], self.free()
-        self.leaves_out_states = bool(free) or forgets(self.layout, self.properties)
+        self.leaves_out_states = bool(free) or self.abstracts
         return "\n\n\n".join(
             (
                 super().also_text(),
@@ -245,7 +251,7 @@ class Narrowing(Reducing):
     def numbers(self) -> dict[str, int]:
         n = super().numbers
         at = n["RELATION_AT"] + 2 * n["CASES"] ** 2
-        return {**n, "AMPLE_AT": at, "ABSTRACTS_GHOSTS": forgets(self.layout, self.properties)}
+        return {**n, "AMPLE_AT": at, "ABSTRACTS_GHOSTS": self.abstracts}
 
     @property
     def work(self) -> int:

@@ -405,3 +405,69 @@ def test_what_a_leader_sends_in_two_steps_has_an_order(tmp_path: Path) -> None:
     asleep = ReducedExplorer(Reducing(model, judged, False), 1).run(NO_LIMITS, True)
     assert full.levels == asleep.levels
     assert [*full.violations] == [*asleep.violations] == ["nobody-is-early"]
+
+
+ORACLE_SEES = '''"""An oracle that looks at who has abcast."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Bool, Node, NodeId, OneOf, Seq, State, abcast, declare, disconnect, establish, stored, volatile
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        stored("left", Bool(), "it has led, and left"),
+        stored("history", size.history, "what it has"),
+    ]
+
+
+def messages(size):
+    return []
+
+
+def oracle_may_name(s: State, p: Node, l: Node) -> bool:
+    return not s.left[l] or s.abcast_by[0] == l
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.role[p] = LEADING
+    establish(s, 1, s.history[p])
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING
+
+
+def on_abcast(s: State, p: Node) -> None:
+    abcast(s, p, 1, 1)
+
+
+def on_timeout(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.left[p] = True
+    s.role[p] = LOOKING
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+)
+'''
+
+
+@pytest.mark.slow(seconds=3)
+def test_no_ghost_is_dropped_that_an_oracle_looks_at(tmp_path: Path) -> None:
+    """Whom it names next follows from who has abcast."""
+    path = tmp_path / "sees.py"
+    path.write_text(ORACLE_SEES)
+    model = Model(Configuration(str(path), nodes=1, txns=1, timeouts=1, crashes=0, losses=0))
+    assert why_not_narrowed(model) == ""
+    judged = [p for p in properties_of(str(path)) if p.name == "one-leader-an-epoch"]
+    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(NO_LIMITS, True)
+    ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(NO_LIMITS, True)
+    assert [*full.violations] == [*ample.violations] == ["one-leader-an-epoch"]
