@@ -118,7 +118,7 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
         if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
             request = over_network(made.request, there, chosen)
-            request["max_states"] = MAX_STATES * (2 if made.features.get("most") else 1)
+            request["max_states"] = MAX_STATES * (5 if made.features.get("most") else 1)
             there_least = made.features.get("least", {"nodes": 1, "budgets": {}})
             budgets = {**there_least["budgets"], **need.budgets}
             least = {"nodes": max(need.nodes, there_least["nodes"]), "budgets": budgets}

@@ -17,6 +17,7 @@ NETWORKS = {
 }
 MAX_STATES = 700
 USUAL = {"datagrams": ("timeouts",), "connections": ("timeouts", "crashes", "losses")}  # of those bounded by it
+FEW = 0.3
 FAULTS = ("crashes", "drops", "duplicates", "losses")
 
 
@@ -39,11 +40,15 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
     if b.usual:  # how much there is of these is not said
         budgets = {name: n for name, n in budgets.items() if name not in USUAL[words.world]}
     budgets |= {name: min(max(budgets.get(name, 0), b.least[name]), b.most[name]) for name in b.least}
+    if b.most:  # little of all others, so that the model is explored to the end, as ample sets are compared
+        few = Random(f"{b.seed} few")
+        kept = {*b.least, "elections"}
+        budgets = {name: n if name in kept or few.random() < FEW else 0 for name, n in budgets.items()}
     nodes = random.choice((2, 2, 2, 3, 3, 1)) if words.world == "datagrams" else random.choice((2, 2, 3))
     request: dict[str, Any] = {
         "variant": "other" if any("variants=" in d for d in b.declared) and random.random() < 0.5 else "",
         "start": "already" if any("starts=" in d for d in b.declared) and random.random() < 0.7 else "",
-        "nodes": nodes,
+        "nodes": 2 if b.most else nodes,
         "network": network,
         "budgets": budgets,
         "sizes": {"txns": Random(f"{b.seed} txns").choice((1, 2))} if b.transactions else {},

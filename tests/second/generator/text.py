@@ -121,7 +121,7 @@ FIELDS = [
     "pending",
 ]
 MAILS = ["ASK", "TELL", "VOTE", "ACK", "COPY", "DONE"]
-SMALL = 0.3  # of the usual growth of shapes, where budgets that bind are wanted: such models are to be explored whole
+SMALL = 0.0  # of the usual growth of shapes, where budgets that bind are wanted: such models are to be explored whole
 PARTS = ["amount", "flag", "who", "pair", "rows", "some"]
 
 
