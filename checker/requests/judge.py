@@ -89,14 +89,21 @@ def judge_user_table(request: JudgeRequest, source: Source) -> JudgedUserTable:
     """
     from checker.report.judged import JudgedUserTable
     from invariants import properties_of
+    from invariants.registry import HISTORY
     from traces.tables.table import TableError
 
     if request.threads is not None:
         raise RequestError("a table of your own protocol is read by one thread; --master 'local[2]' takes two cores")
-    known = [p.name for p in properties_of(source.protocol) if p.default]
+    named = {p.name: p for p in properties_of(source.protocol)}
+    known = [name for name, p in named.items() if p.default]
     for name in request.properties:
+        if name in named and name not in known:
+            raise RequestError(f"a table is not judged by {name}: it is an @invariant; @safety is judged of every run")
         if name not in known:
             raise RequestError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
+        if (of := named[name].of) != HISTORY:
+            said = f"it is over {of}s, and a table has what observations show: over='history'"
+            raise RequestError(f"a table is not judged by {name}: {said}")
     try:
         tally = own_judged(Path(request.table), source, request)
     except TableError as problem:

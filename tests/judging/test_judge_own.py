@@ -218,4 +218,38 @@ def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.Mo
     for command in ([*asked, "--table", "t.parquet"], ["export", "t.json", "--to", "parquet", "--output", "t.parquet"]):
         refused = CliRunner().invoke(main, command)
         assert refused.exit_code == 2
-        assert "a table begins in the first state, and this run begins in 'before'" in refused.output
+        assert "a table begins in the first state, and this run begins in 'before' (starts)" in refused.output
+
+
+OTHERS = """
+@safety(witness=was_open)
+def in_turn(s: State) -> bool:
+    \"\"\"Nobody turns twice.\"\"\"
+    return s.turned[0] < 2
+
+
+@invariant
+def ever(s: State) -> bool:
+    \"\"\"It is opened.\"\"\"
+    return s.opened > 0
+
+
+"""
+
+
+@pytest.mark.parametrize("engine", ["plain", "spark"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("in-turn", "it is over states, and a table has what observations show: over='history'"),
+     ("ever", "it is an @invariant; @safety is judged of every run")],
+)  # fmt: skip
+def test_a_property_that_no_table_has_is_refused_by_what_it_needs(
+    engine: str, name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("door.py").write_text(SHOWN.replace("PROTOCOL =", f"{OTHERS}PROTOCOL ="))
+    simulated = ["simulate", "--protocol", "door.py", "--rounds", "60", "--table", "t.parquet"]
+    assert CliRunner().invoke(main, simulated).exit_code == 0
+    refused = CliRunner().invoke(main, ["judge", "t.parquet", "--engine", engine, "--property", name])
+    assert refused.exit_code == 2
+    assert f"a table is not judged by {name}: {said}" in " ".join(refused.output.split())
