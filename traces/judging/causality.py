@@ -102,7 +102,8 @@ def directly(run: JudgedRun, t: int, u: int) -> bool:
 
 def precedes(run: JudgedRun, t: int, u: int) -> bool:
     """Whether t PO-precedes u, through whatever chain: everything that precedes u is visited."""
-    stamp = u + 1
+    run.searches = run.searches + 1  # each has marks of its own: what one has seen another may yet have to visit
+    stamp = run.searches
     for p in range(run.processes):
         run.scanned[p] = 0
     run.stack[0] = u

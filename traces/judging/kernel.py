@@ -122,6 +122,7 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
     run.replacing = -1
     run.astray = 0
     run.late = 0
+    run.searches = 0
     run.last_kind = OTHER
     run.last_process = NULL
     run.clock = 0

@@ -145,6 +145,7 @@ class JudgedRun(Struct):
     replacing_row = word()
     astray = word()  # a mask of those with a pass that does not agree with an earlier one
     late = word()  # something was delivered before it was abcast
+    searches = word()  # for chains of PO precedence
     last_kind = word()
     last_process = word()
     clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one
