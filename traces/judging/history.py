@@ -145,7 +145,7 @@ def left_open(out: Totals, verdicts: dict[str, str], more: int, gaps: dict[int, 
         run: its number.
     """
     mask = more | sum(1 << bit for bit in gaps)
-    for name, because in affected(mask).items():
+    for name, because in affected(mask, blocks=True).items():
         if verdicts.get(name, "not judged") == "not judged":
             continue
         verdicts[name] = "open" if any(gap.null for gap in because) else "undecided"

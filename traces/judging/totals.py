@@ -260,7 +260,8 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
     """
     _, broken, met, mask = found
     unsure = affected(mask)
-    careful = judge_carefully(batch, place, [n for n in unsure if known >> BITS[n] & 1])
+    names = [n for n in unsure if known >> BITS[n] & 1]
+    careful = judge_carefully(batch, place, names) if names else {}
     rows: dict[str, tuple[int, ...]] = {}
     said = 0
     for row, p in enumerate(JUDGED):

@@ -33,7 +33,8 @@ class Unknown:
         column: of the table.
         kinds: the kinds of event whose rows have it.
         affects: the properties of which it leaves something open.
-        null: the column is null there; otherwise what it says needs more than the kernel.
+        null: the column is null there; otherwise what it says is not all compared.
+        blocks: the properties for which the comparison of blocks does not see it.
         why: what is so there, for a sentence.
     """
 
@@ -43,6 +44,7 @@ class Unknown:
     affects: tuple[str, ...]
     why: str
     null: bool = True
+    blocks: tuple[str, ...] = ()
 
 
 TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
@@ -69,17 +71,26 @@ GAPS: tuple[Unknown, ...] = (
         numbers.G_TIME, "time", (), ("integrity", "agreement", "prefix", "delivered-is-chosen"),
         "other rows have a time, and this has none",
     ),
-    Unknown(numbers.G_AGAIN, "kind", ("abcast",), BY_ABCAST, "a transaction is broadcast again", null=False),
     Unknown(
-        numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), BY_ABCAST,
+        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast again", null=False, blocks=BY_ABCAST
+    ),
+    Unknown(
+        numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), (),
         "the primary's epoch is not that of the zxid: what is said of primaries goes by the one, of transactions by "
-        "the other", null=False,
+        "the other", null=False, blocks=BY_ABCAST,
     ),
     Unknown(
         numbers.G_OUTSIDER, "process", (), (),
         "this is none of the processes that the run has: it is judged as one, and in no quorum", null=False,
     ),
-    Unknown(numbers.G_DISAGREES, "pass", ("revise",), ("delivered-stands",), "its passes do not agree", null=False),
+    Unknown(
+        numbers.G_MANY, "kind", ("abcast",), ("strict-causality",),
+        "a transaction is broadcast again, and too many are delivered to compare every two", null=False,
+    ),
+    Unknown(
+        numbers.G_MENDED, "time", (), ("strict-causality",),
+        "a transaction is broadcast again, and of this row there is no time",
+    ),
 )  # fmt: skip
 
 ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # said whatever the verdicts are
@@ -106,11 +117,11 @@ def among(mask: int) -> Iterator[Unknown]:
     return (gap for gap in GAPS if mask >> gap.bit & 1)
 
 
-def affected(mask: int) -> dict[str, tuple[Unknown, ...]]:
-    """The properties that the gaps of a mask leave open, and by which of them."""
+def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
+    """The properties that the gaps of a mask leave open, and by which of them; `blocks`: where blocks are compared."""
     out: dict[str, tuple[Unknown, ...]] = {}
     for gap in among(mask):
-        for name in gap.affects:
+        for name in gap.affects + (gap.blocks if blocks else ()):
             out[name] = (*out.get(name, ()), gap)
     return out
 
