@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from traces.judging import definition
+from traces.judging.bounds import judge_partial
 from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
-from traces.judging.known_facts import Conclusion
-from traces.judging.partial import first_row, judge_carefully
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
-from traces.judging.unknowns import ALWAYS_SAID, Unknown, Where, affected, among, merged
+from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
 from traces.tables.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
                 broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
             else:
                 broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
-    broken_runs = [b for b in broken_runs if b.mask or b.careful or b.defined]
+    broken_runs = [b for b in broken_runs if b.mask or b.partial or b.defined]
     if broken_runs:
         out.violations = violations_of(unit, batch, broken_runs)
     if batch.rows:
@@ -193,13 +192,13 @@ class Broken:
     Attributes:
         place: of the run in its batch.
         mask: what the kernel has found.
-        careful: what was found with care, and the rows that show it.
+        partial: what is broken in a run that leaves something unknown, and the rows that show it.
         defined: what is broken by the texts of properties that no kernel judges.
     """
 
     place: int
     mask: int
-    careful: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    partial: dict[str, tuple[int, ...]] = field(default_factory=dict)
     defined: dict[str, Judged] = field(default_factory=dict)
 
 
@@ -261,7 +260,7 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
     _, broken, met, mask = found
     unsure = affected(mask)
     names = [n for n in unsure if known >> BITS[n] & 1]
-    careful = judge_carefully(batch, place, names) if names else {}
+    answers = judge_partial(batch, place, names) if names else {}
     rows: dict[str, tuple[int, ...]] = {}
     said = 0
     for row, p in enumerate(JUDGED):
@@ -275,14 +274,14 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
             said |= broken & bit
         else:
             gaps = unsure[p.name]
-            answer = too_large(gaps) if careful is None else careful[p.name]
-            word = answer.word
-            if word == "violated":
-                rows[p.name] = answer.rows
+            nulls = [gap for gap in gaps if gap.null]
+            word = "open" if answers is None else answers[p.name].word
+            if answers is not None and word == "violated":
+                rows[p.name] = answers[p.name].rows
             elif word == "open":
-                for gap in gaps:
-                    if gap.null:
-                        out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
+                word = "open" if nulls else "undecided"
+                for gap in nulls:
+                    out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
         out.counts[row, COUNTS.index(word)] += 1
     for gap in among(mask):
         if gap.bit in ALWAYS_SAID:
@@ -299,11 +298,6 @@ def text_of(value: pa.Scalar) -> str | None:
     return text and printable(text)
 
 
-def too_large(gaps: Sequence[Unknown]) -> Conclusion:
-    """What is said of a property in a run too large to be judged with care."""
-    return Conclusion("open" if any(gap.null for gap in gaps) else "undecided")
-
-
 def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
     """The violations of some runs of a unit, each with its witness."""
     texts = unit.read(("kind", "detail"))
@@ -316,7 +310,7 @@ def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Vi
         for name, judged in b.defined.items():
             said = violation_of(batch, kinds, b.place, of_name(name), judged)
             out.append(replace(said, command=command))
-        for name, rows in (witnesses | b.careful).items():
+        for name, rows in (witnesses | b.partial).items():
             out.append(replace(violation(batch, kinds, run, start, of_name(name), rows), command=command))
     return out
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from traces.judging import numbers
+from traces.judging.runs import KIND_CODES
 
-__all__ = ["EVERY", "GAPS", "Unknown", "Where", "affected", "among", "merged", "sentence"]
+if TYPE_CHECKING:
+    from traces.judging.runs import Batch
+
+__all__ = ["EVERY", "GAPS", "Unknown", "Where", "affected", "among", "first_row", "merged", "sentence"]
 
 BY_ABCAST = (
     "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix",
@@ -124,6 +131,25 @@ def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
         for name in gap.affects + (gap.blocks if blocks else ()):
             out[name] = (*out.get(name, ()), gap)
     return out
+
+
+def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
+    """The first row of a run that has a gap."""
+    start, end = int(batch.starts[place]), int(batch.ends[place])
+    kinds = batch.kind_of[batch.kinds[start:end]]
+    codes = [KIND_CODES[word] for word in gap.kinds]
+    here = np.isin(kinds, codes) if codes else (kinds != numbers.OTHER) & (kinds != numbers.BEGIN)
+    column = batch.columns[gap.column][start:end] if gap.column in batch.columns else None
+    if gap.null:
+        assert column is not None
+        here &= column == numbers.NULL
+    elif gap.bit == numbers.G_OTHER_EPOCH:
+        here &= batch.columns["primary_epoch"][start:end] != batch.columns["epoch"][start:end]
+    elif gap.bit == numbers.G_OUTSIDER:
+        assert column is not None
+        here &= column >= max(1, int(batch.columns["index"][start]))
+    rows = np.flatnonzero(here)
+    return Where(int(batch.runs[place]), int(rows[0]) if len(rows) else -1)
 
 
 def merged(one: Where | None, other: Where) -> Where:
