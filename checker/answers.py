@@ -301,7 +301,7 @@ class Judged(Answered):
     @property
     def sentence(self) -> str:
         runs = "1 run" if self.tally.runs == 1 else f"{self.tally.runs:,} runs"
-        looked_at = f"{runs}, {self.tally.rows:,} events"
+        looked_at = f"{runs}, {self.tally.rows:,} {self.tally.what}"
         if self.violations:
             return f"VIOLATED: {', '.join(self.violations)}; {looked_at}"
         unsettled = [v.name for v in self.verdicts.values() if v.verdict in ("undecided", "open")]

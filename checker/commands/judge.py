@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,9 @@ from checker.commands.common import (
     say,
     write_file,
 )
-from checker.requests.judge import JudgeRequest, answer, judge_user_table, own_source
+from checker.requests.judge import JudgeRequest, answer
 
 if TYPE_CHECKING:
-    from traces.judging.own import ObservationTotals
     from traces.judging.totals import Totals
 
 __all__ = ["judge"]
@@ -59,50 +57,12 @@ def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str,
     Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
     """
     request = JudgeRequest(str(table), properties=names, **flags)
-    source = own_source(table, request.protocol)
     if violations is not None:
         check_writable(violations, "--violations")
         if violations.resolve().is_relative_to(table.resolve()):
             raise click.UsageError(f"--violations {violations} would write into the table that is judged")
-    if source is not None:
-        found, code = judge_user_table(request, source)
-        return publish_user_table(request, found, code, violations, as_json)
     tally, checked, code = answer(request)
     return publish(request, tally, checked, code, violations, as_json)
-
-
-def publish_user_table(
-    request: JudgeRequest, tally: ObservationTotals, code: int, violations: Path | None, as_json: bool
-) -> int:
-    """Write what judging a table of a user protocol came to; return the exit code."""
-    from checker.report.judged import QUOTED
-    from traces.explain.folding import aligned, fitted
-
-    trouble = ""
-    found = [asdict(b) for b in tally.broken]
-    if violations is not None:
-        trouble = write_file(violations, "".join(json.dumps(b) + "\n" for b in found).encode())
-    words = ("held", "premise not reached", "violated", "open", "not judged")
-    if as_json:
-        content = {
-            "table": request.table, "request": request.as_json(), "runs": tally.runs, "rows": tally.rows,
-            "properties": [{"name": n, **{w.replace(" ", "_"): c[w] for w in words}} for n, c in tally.counts.items()],
-            "violations": found, "notes": tally.notes, "exit_code": code,
-        }  # fmt: skip
-        code = max(code, say(json.dumps(content, indent=2), code))
-    else:
-        rows = [("property", *words), *((n, *(f"{c[w]:,}" for w in words)) for n, c in tally.counts.items())]
-        runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
-        lines = [f"{runs}, {tally.rows:,} observations", "", aligned(rows, head=True).rstrip("\n")]
-        for b in tally.broken[: QUOTED * len(tally.counts)]:
-            when = "" if b.time is None else f" at time {b.time}"
-            lines += ["", f"{b.name} is violated in run {b.run}{when}: {b.why}"]
-        lines += ["", *tally.notes] if tally.notes else []
-        code = max(code, say(fitted("\n".join(lines)), code))
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
 
 
 def publish(
@@ -113,7 +73,7 @@ def publish(
 
     trouble = ""
     if violations is not None:
-        lines = "".join(json.dumps(v.as_dict()) + "\n" for v in tally.violations)
+        lines = "".join(json.dumps(v) + "\n" for v in report.violations(tally))
         trouble = write_file(violations, lines.encode())
     made = report.as_json(Path(request.table), tally, asked, code, request.as_json()) if as_json else ""
     code = max(code, say(made or report.as_text(tally, asked), code))

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from traces.judging.totals import Totals
     from traces.judging.unknowns import Unknown, Where
 
-__all__ = ["QUOTED", "as_json", "as_text"]
+__all__ = ["as_json", "as_text", "violations"]
 
 QUOTED = 3  # violations of a property that the text quotes
+OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")
 
 
 def gaps_of(tally: Totals, *names: str) -> list[tuple[str, Unknown, Where]]:
@@ -23,29 +24,39 @@ def gaps_of(tally: Totals, *names: str) -> list[tuple[str, Unknown, Where]]:
     return [(n, gap, tally.gaps[n, gap.bit]) for n in names for gap in GAPS if (n, gap.bit) in tally.gaps]
 
 
-def as_json(table: Path, tally: Totals, asked: list[str], code: int, request: Mapping[str, Any] | None = None) -> str:
+def words_of(tally: Totals) -> tuple[str, ...]:
+    """What may be said of a property in a run, in the order of the columns."""
     from traces.judging.totals import COUNTS
 
-    return json.dumps(
-        {
-            "table": str(table),
-            "request": request,
-            "runs": tally.runs,
-            "rows": tally.rows,
-            "properties": [
-                {"name": n} | {what.replace(" ", "_"): tally.count(n, what) for what in COUNTS} for n in asked
-            ],
-            "violations": [v.as_dict() for v in tally.violations],
-            "open": [
-                {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
-                | {"runs": where.runs, "why": gap.why}
-                for n, gap, where in gaps_of(tally, *asked)
-            ],
-            "notes": [*said_of_rows(tally), *tally.notes],
-            "exit_code": code,
-        },
-        indent=2,
-    )  # fmt: skip
+    return COUNTS if tally.what == "events" else OF_OBSERVATIONS
+
+
+def violations(tally: Totals) -> list[dict[str, Any]]:
+    """The violations; of observations nothing is known but the run and the moment."""
+    if tally.what == "events":
+        return [v.as_dict() for v in tally.violations]
+    return [{"run": v.run, "name": v.property, "why": v.why, "time": v.time} for v in tally.violations]
+
+
+def as_json(table: Path, tally: Totals, asked: list[str], code: int, request: Mapping[str, Any] | None = None) -> str:
+    words = words_of(tally)
+    open_ = [
+        {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
+        | {"runs": where.runs, "why": gap.why}
+        for n, gap, where in gaps_of(tally, *asked)
+    ]
+    content = {
+        "table": str(table),
+        "request": request,
+        "runs": tally.runs,
+        "rows": tally.rows,
+        "properties": [{"name": n} | {what.replace(" ", "_"): tally.count(n, what) for what in words} for n in asked],
+        "violations": violations(tally),
+        **({"open": open_} if tally.what == "events" else {}),
+        "notes": [*said_of_rows(tally), *tally.notes],
+        "exit_code": code,
+    }
+    return json.dumps(content, indent=2)
 
 
 def said_of_rows(tally: Totals) -> list[str]:
@@ -58,13 +69,14 @@ def said_of_rows(tally: Totals) -> list[str]:
 def as_text(tally: Totals, asked: list[str]) -> str:
     """The counts as a table, then the first violations of each property."""
     from traces.explain.folding import aligned, fitted
-    from traces.judging.totals import COUNTS
     from traces.judging.unknowns import sentence
 
-    used = [what for what in COUNTS if what in COUNTS[:3] or any(tally.count(n, what) for n in asked)]
+    words = words_of(tally)
+    every = tally.what != "events"
+    used = [what for what in words if every or what in words[:3] or any(tally.count(n, what) for n in asked)]
     rows = [("property", *used), *((n, *(f"{tally.count(n, what):,}" for what in used)) for n in asked)]
     runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
-    lines = [f"{runs}, {tally.rows:,} events", "", aligned(rows, head=True).rstrip("\n")]
+    lines = [f"{runs}, {tally.rows:,} {tally.what}", "", aligned(rows, head=True).rstrip("\n")]
     for name in asked:
         found = [v for v in tally.violations if v.property == name]
         for v in found[:QUOTED]:

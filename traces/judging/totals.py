@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,37 @@ class Unit:
 
         return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
 
+    def away(self) -> Unit:
+        """The unit as another process finds it: by absolute paths."""
+        return replace(self, parts=tuple(replace(p, path=str(Path(p.path).absolute())) for p in self.parts))
+
+    def totals(self, names: Sequence[str]) -> Totals:
+        """Of no run yet."""
+        return Totals()
+
+    def judge(
+        self,
+        names: Sequence[str],
+        stopped: Callable[[], bool] = lambda: False,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Totals:
+        """Judge every run of it.
+
+        Args:
+            names: the properties to judge; none: all.
+            stopped: asked now and then whether to give up.
+            progress: told now and then how many rows are judged, if there are many.
+
+        Raises:
+            TableError: a run cannot be judged.
+        """
+        return judge_unit(self, asked_for(names), stopped)
+
+
+def asked_for(names: Sequence[str]) -> int:
+    """The mask of the properties to judge: all, unless some are named."""
+    return mask_of(names or [p.name for p in JUDGED])
+
 
 def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
     """The units of a table. Row groups that share a run are one; of which runs are in a row group, its
@@ -108,21 +140,29 @@ class Totals:
     """What was found in some runs.
 
     Attributes:
-        counts: for each property, in the order of `JUDGED`, how many runs of each of `COUNTS`.
+        names: the properties that tables of these runs are judged by.
+        counts: for each of them how many runs of each of `COUNTS`.
         violations: one for every run and property.
         spans: which runs these were, unit by unit.
         gaps: of each property left open, and of `""` for what is to be said of the rows themselves, by
             the bit of the gap (`unknowns.py`) where it is.
         notes: what else must be said.
+        what: the rows are: `events`, or `observations` of a protocol that declares its own.
     """
 
     runs: int = 0
     rows: int = 0
-    counts: Any = field(default_factory=lambda: np.zeros((len(JUDGED), len(COUNTS)), np.int64))
+    names: tuple[str, ...] = tuple(p.name for p in JUDGED)
+    counts: Any = None
     violations: list[Violation] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    what: str = "events"
+
+    def __post_init__(self) -> None:
+        if self.counts is None:
+            self.counts = np.zeros((len(self.names), len(COUNTS)), np.int64)
 
     def add(self, other: Totals) -> None:
         self.runs += other.runs
@@ -139,8 +179,11 @@ class Totals:
         self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
 
     def count(self, name: str, what: str) -> int:
-        place = next(k for k, p in enumerate(JUDGED) if p.name == name)
-        return int(self.counts[place, COUNTS.index(what)])
+        return int(self.counts[self.names.index(name), COUNTS.index(what)])
+
+    def say(self, name: str, what: str) -> None:
+        """Count one run more of which this is said."""
+        self.counts[self.names.index(name), COUNTS.index(what)] += 1
 
 
 def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: False) -> Totals:
@@ -226,7 +269,7 @@ def by_definition(
         place: of the first run in the batch.
         gaps: of each run the mask of what it leaves unknown.
     """
-    row, found, large = JUDGED.index(prop), [], 0
+    found, large = [], 0
     for k, mask in enumerate(gaps):
         if stopped():
             break
@@ -241,7 +284,7 @@ def by_definition(
             for gap in here:
                 out.note_gap(prop.name, gap.bit, first_row(batch, place + k, gap))
         large += word == "not judged"
-        out.counts[row, COUNTS.index(word)] += 1
+        out.say(prop.name, word)
     if large:
         out.notes.append(
             f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
@@ -263,7 +306,7 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
     answers = judge_partial(batch, place, names) if names else {}
     rows: dict[str, tuple[int, ...]] = {}
     said = 0
-    for row, p in enumerate(JUDGED):
+    for p in JUDGED:
         bit = 1 << BITS[p.name]
         if not asked & bit:
             continue
@@ -282,7 +325,7 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
                 word = "open" if nulls else "undecided"
                 for gap in nulls:
                     out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
-        out.counts[row, COUNTS.index(word)] += 1
+        out.say(p.name, word)
     for gap in among(mask):
         if gap.bit in ALWAYS_SAID:
             out.note_gap("", gap.bit, first_row(batch, place, gap))
