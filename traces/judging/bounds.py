@@ -29,7 +29,7 @@ from traces.judging import numbers
 from traces.judging.completions import Key, completions, united
 from traces.judging.numbers import NULL
 from traces.judging.passes import Passes, passes_of
-from traces.judging.runs import BITS, IN_KERNEL, KERNEL, Runs
+from traces.judging.runs import BITS, BOUND, IN_KERNEL, KERNEL, Runs
 from traces.judging.unknowns import BY_QUORUM
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ MOST_ROWS = 1 << 14
 OF_TXN = ("epoch", "counter", "identity", "digest")
 WITH_TXN = (numbers.ABCAST, numbers.ABDELIVER, numbers.ACCEPT, numbers.INITIAL, numbers.ENTRY)
 INSTANCE = ("process", "primary_epoch", "attempt")
-BELOW, ABOVE = -(1 << 61), 1 << 61  # epochs and attempts that no row has
-
+BELOW, ABOVE = -BOUND - (1 << 20), BOUND + (1 << 20)  # epochs and attempts that no row has, with room for one a row
 UNTOLD = {numbers.ABCAST: INSTANCE, numbers.ACCEPT: ("primary_epoch",), numbers.ESTABLISH: ("primary_epoch",)}
 ROWS_AT_ONCE = 1 << 14  # of runs, before they are filled in
 NOT_REACHED = "premise not reached"
@@ -245,6 +244,7 @@ class Partial:
         self.columns["position"] = np.full(of.count, NULL)  # the kernel has seen that they grow
         self.columns["index"] = np.append(nodes, known["index"][1:])
         self.abcasts, self.deliveries = of.of_kind[numbers.ABCAST], of.of_kind[numbers.ABDELIVER]
+        self.relations: dict[Key, list[dict[str, int]]] = {}  # of what an abcast says of its instance, all it may be
         self.deliverers = sorted({int(known["process"][r]) for r in self.deliveries})
 
     def known(self, column: str, rows: Sequence[int]) -> list[int]:
@@ -504,12 +504,14 @@ def unless_known(run: Partial, row: int, epoch: int) -> dict[str, int]:
 def related(run: Partial, row: int) -> list[dict[str, int]]:
     """By every process that delivers, and of every instance that it may be of."""
     own = run.instance(row)
-    every = {x for x in run.instances if united(own, x) == x}
-    every |= {(p, *own[1:]) for p in run.deliverers if own[0] is None}
-    return [
-        {c: NULL if x is None else x for c, x in zip(INSTANCE, instance, strict=True)}
-        for instance in sorted(every, key=str)
-    ]
+    if own not in run.relations:
+        every = {x for x in run.instances if united(own, x) == x}
+        every |= {(p, *own[1:]) for p in run.deliverers if own[0] is None}
+        run.relations[own] = [
+            {c: NULL if x is None else x for c, x in zip(INSTANCE, instance, strict=True)}
+            for instance in sorted(every, key=str)
+        ]
+    return run.relations[own]
 
 
 def alike(run: Partial, row: int) -> list[dict[str, int]]:

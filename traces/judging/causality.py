@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import JudgedRun, RunReport, Table, broke, leaves_open, row_of
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, is_broken, leaves_open, row_of
 from traces.judging.numbers import G_MANY, NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
 
-MOST_COMPARED = 1 << 9  # transactions of which every two are compared
+MOST_WORK = 1 << 26  # deliveries that searches for chains look at where every two transactions are compared
 
 # --- PO causal order -------------------------------------------------------------------------------
 
@@ -63,6 +63,8 @@ def strict(table: Table, run: JudgedRun, out: RunReport) -> None:
                 every_two(table, run, out, p)
             else:
                 first_unrelated(run, out, p)
+    if run.repeats != 0 and run.work > MOST_WORK:
+        leaves_open(out, G_MANY)
 
 
 def first_unrelated(run: JudgedRun, out: RunReport, p: int) -> None:
@@ -99,6 +101,8 @@ def unrelated(run: JudgedRun, p: int, length: int) -> int:
         u = run.abcasts[k]
         j = run.place[p][u]
         if j >= 0 and j < length and run.order[u] == k:
+            if run.repeats != 0 and run.work > MOST_WORK:
+                return -1  # it takes too long, which `strict` says
             if last >= 0 and not directly(run, last, k):
                 if not precedes(run, last, k):
                     run.which[p] = run.abcasts[last]
@@ -118,7 +122,9 @@ def directly(run: JudgedRun, a: int, b: int) -> bool:
 
 
 def precedes(run: JudgedRun, a: int, b: int) -> bool:
-    """Whether abcast a PO-precedes abcast b, through whatever chain: everything that precedes b is visited."""
+    """Whether abcast a PO-precedes abcast b, through whatever chain: everything that precedes b is visited, of no
+    abcast (-1) all of it, and marked in `run.seen`."""
+    since = max(a, 0)
     run.searches = run.searches + 1  # each has marks of its own: what one has seen another may yet have to visit
     stamp = run.searches
     for p in range(run.processes):
@@ -132,17 +138,18 @@ def precedes(run: JudgedRun, a: int, b: int) -> bool:
         if x == a:
             return True
         before = run.before[x]
-        if before >= a and run.seen[before] != stamp:
+        if before >= since and run.seen[before] != stamp:
             run.seen[before] = stamp
             run.stack[depth] = before
             depth = depth + 1
         q = run.primary[x]
         if q >= 0:
             i = 0 if run.late != 0 else run.scanned[q]
+            run.work = run.work + run.after[x] - i
             while i < run.after[x]:
                 y = run.sent[run.sequence[q][i]]
                 while y >= 0:
-                    if y < x and y >= a and run.seen[y] != stamp:
+                    if y < x and y >= since and run.seen[y] != stamp:
                         run.seen[y] = stamp
                         run.stack[depth] = y
                         depth = depth + 1
@@ -158,19 +165,49 @@ def precedes(run: JudgedRun, a: int, b: int) -> bool:
 def every_two(table: Table, run: JudgedRun, out: RunReport, p: int) -> None:
     """Strict causality of what p delivered where something is abcast again: a later abcast may mend what is broken, and
     chains by different abcasts of one transaction do not join up. So every two are looked at."""
-    if run.length[p] > MOST_COMPARED:
-        leaves_open(out, G_MANY)
-        return
     for j in range(run.length[p]):
-        for i in range(j):
-            t = run.sequence[p][i]
-            u = run.sequence[p][j]
-            if run.sent[t] >= 0 and run.sent[u] >= 0:
-                begin = max(run.abcast_row[t], run.abcast_row[u])
-                begin = max(begin, run.row[p][j])
-                related = min(related_by(run, t, u), related_by(run, u, t))
-                if related == NEVER or (related > begin and table.time[related] > table.time[begin]):
-                    unrelated_pair(run, out, p, t, u)
+        if run.sent[run.sequence[p][j]] >= 0:
+            find_related(run, p, j)
+            for i in range(run.length[p]):
+                two(table, run, out, p, i, j)
+            if run.work > MOST_WORK:
+                return
+
+
+def find_related(run: JudgedRun, p: int, j: int) -> None:
+    """Of each place of p's sequence the row by which what is there PO-precedes what is in place j; NEVER: none."""
+    for i in range(run.length[p]):
+        run.related[i] = NEVER
+    k = run.sent[run.sequence[p][j]]
+    while k >= 0:
+        precedes(run, -1, k)
+        for i in range(run.length[p]):
+            a = run.sent[run.sequence[p][i]]
+            while a >= 0:
+                if run.seen[a] == run.searches:
+                    run.related[i] = min(run.related[i], run.sent_row[k])
+                a = run.again[a]
+        k = run.again[k]
+
+
+def two(table: Table, run: JudgedRun, out: RunReport, p: int, i: int, j: int) -> None:
+    """Of what p delivered in places i and j, of which that in i was abcast before, whether either PO-precedes the other
+    at the end of the moment in which both are there."""
+    t = run.sequence[p][i]
+    u = run.sequence[p][j]
+    if run.sent[t] >= 0 and run.order[t] < run.order[u]:
+        begin = max(run.row[p][i], run.row[p][j])
+        begin = max(begin, run.abcast_row[u])
+        if is_broken(out, STRICT_CAUSALITY) and begin >= out.by[STRICT_CAUSALITY]:
+            return
+        if later(table, begin, run.related[i]) and run.work <= MOST_WORK:
+            if later(table, begin, related_by(run, u, t)):
+                unrelated_pair(run, out, p, t, u)
+
+
+def later(table: Table, row: int, other: int) -> bool:
+    """Whether a row is of a later moment than one before it, or is none."""
+    return other == NEVER or (other > row and table.time[other] > table.time[row])
 
 
 def related_by(run: JudgedRun, t: int, u: int) -> int:

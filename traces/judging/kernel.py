@@ -128,6 +128,7 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
     run.late = 0
     run.repeats = 0
     run.searches = 0
+    run.work = 0
     run.last_kind = OTHER
     run.last_process = NULL
     run.clock = 0

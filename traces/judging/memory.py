@@ -97,6 +97,9 @@ class JudgedRun(Struct):
     led = words(capacity)  # whether another transaction PO-precedes it
     seen = words(capacity)  # by which search for a chain
 
+    # Of a place of a sequence
+    related = words(capacity)  # the row by which what is there PO-precedes another transaction; NEVER: it does not
+
     # Of a process: where it delivered a transaction (-1: nowhere), what it delivered in order of the first delivery,
     # and in which row; of an instance how many of its abcasts, and the last of them + 1
     place = words(processes, capacity)
@@ -155,6 +158,7 @@ class JudgedRun(Struct):
     late = word()  # something was delivered before it was abcast, or is abcast again
     repeats = word()  # something is abcast again
     searches = word()  # for chains of PO precedence
+    work = word()  # what these looked at
     last_kind = word()
     last_process = word()
     clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one

@@ -92,7 +92,7 @@ GAPS: tuple[Unknown, ...] = (
     ),
     Unknown(
         numbers.G_MANY, "kind", ("abcast",), ("strict-causality",),
-        "a transaction is broadcast again, and too many are delivered to compare every two", null=False,
+        "a transaction is broadcast again, and it takes too long to compare every two", null=False,
     ),
     Unknown(
         numbers.G_MENDED, "time", (), ("strict-causality",),
