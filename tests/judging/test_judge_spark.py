@@ -119,7 +119,7 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.readline()
-    assert until((tmp_path / "works").exists)
+    assert until(lambda: (tmp_path / "works").exists() or process.poll() is not None)
     os.killpg(process.pid, signal.SIGHUP)
     _, err = process.communicate(timeout=HANG)
     assert process.returncode == 3
