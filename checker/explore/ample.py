@@ -191,7 +191,7 @@ class Narrowing(Reducing):
     def abstracts(self) -> bool:
         """Whether a part of some ghosts is dropped: nothing that is judged asks for it, and nothing that decides which
         steps are possible, as an oracle of the protocol's own may."""
-        asked: set[str] = self.model.program.typed(("enabled", "apply")).reads["enabled"]
+        asked = self.model.program.typed(("enabled", "apply")).reads["enabled"]
         return forgets(self.layout, self.properties) and not FORGOTTEN & asked
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
