@@ -47,6 +47,7 @@ JUDGED_ALIKE = frozenset(
     }
 )  # fmt: skip
 
+OF_ITS_LEADER = (("a",), ("b",))  # what is read of a process on its own, or of the one that it follows
 APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
 
 
@@ -75,7 +76,9 @@ def free_cases(
     for case, touched in own.items():
         if let and world.own_roles[case.kind] is not None:
             continue
-        mine = {x for x in touched if x.writes or (x.label, x.field) not in world.own_unread} | set(read)
+        unread = world.own_unread if world.own_roles[case.kind] is not None else ()
+        mine = {x for x in touched if x.writes or x.keys not in OF_ITS_LEADER or (x.label, x.field) not in unread}
+        mine |= set(read)
         if not any(collisions(mine, other, pairs, apart) & APART for other in others):
             found.add(case)
     return found
@@ -188,7 +191,7 @@ class Narrowing(Reducing):
     def abstracts(self) -> bool:
         """Whether a part of some ghosts is dropped: nothing that is judged asks for it, and nothing that decides which
         steps are possible, as an oracle of the protocol's own may."""
-        asked: frozenset[str] = self.model.program.typed(("enabled", "apply")).reads["enabled"]
+        asked = self.model.program.typed(("enabled", "apply")).reads["enabled"]
         return forgets(self.layout, self.properties) and not FORGOTTEN & asked
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:

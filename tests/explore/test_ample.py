@@ -365,8 +365,14 @@ def test_a_case_that_collides_with_another_process_is_not_free() -> None:
     assert free_cases({case: writes}, {other: frozenset({Touch("x", (None,), False)})}, (), (), world) == set()
     budget = frozenset({Touch("crashes_left", (), True)})
     assert free_cases({case: budget}, {other: budget}, (), (), world) == set()
-    unread = frozenset({Touch("role", ("b",), False, "disconnect")})
-    assert free_cases({case: unread}, {other: frozenset({Touch("role", ("a",), True)})}, (), (), world) == {case}
+    unread, leads = (
+        frozenset({Touch("role", ("b",), False, "disconnect")}),
+        {other: frozenset({Touch("role", ("a",), True)})},
+    )
+    assert free_cases({other: unread}, leads, (), (), world) == {other}
+    assert free_cases({case: unread}, leads, (), (), world) == set(), "one that is down may not have closed its end"
+    anybody = frozenset({Touch("role", (None,), False, "disconnect")})
+    assert free_cases({other: anybody}, leads, (), (), world) == set(), "another end may be open"
 
 
 def test_what_others_may_let_a_process_do_is_waited_for() -> None:

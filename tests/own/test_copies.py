@@ -52,7 +52,8 @@ def test_transactions_over_connections_need_no_bounds_of_the_world(tmp_path: Pat
     path.write_text(path.read_text().replace("bounded_by_world=True", f"{declared}, {bounds}"))
     other = Model(Configuration(str(path), **SMALL))  # type: ignore[arg-type]
     assert (own.epochs, own.channels) == (other.epochs, other.channels)
-    assert why_not_reduced(other) == "it declares its own budgets"
+    assert why_not_reduced(own) == ""
+    assert why_not_reduced(other) == "it declares its own budgets (budgets, and not bounded_by_world)"
     found = []
     for model in (own, other):
         judged = [p for p in properties_of("zab") if p.default and p.of == "history"]

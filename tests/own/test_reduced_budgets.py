@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from checker.cli import main
+from checker.explore import reducible
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
+from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
@@ -444,3 +449,164 @@ def test_a_premise_may_look_at_what_is_left(tmp_path: Path) -> None:
     assert "in-order" in found.full.witnessed
     found.agree()
     assert conclusive(found.ample) == ("in-order" in found.ample.witnessed)
+
+
+@pytest.mark.slow(seconds=9)
+@pytest.mark.parametrize(
+    ("body", "budgets"),
+    [(SEASON, {}), (SEES, {"units": 2}), (WATCHED, {"units": 1}), (TWICE, {"units": 1, "others": 1})],
+    ids=["season", "sees", "watched", "twice"],
+)
+def test_a_large_search_says_what_one_of_every_step_says(
+    body: str, budgets: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the command line has it, if a protocol with budgets of its own is reduced where it is large."""
+    monkeypatch.setattr("checker.requests.restart.SMALL", 20)
+    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
+    path = tmp_path / "budgets.py"
+    path.write_text(HEAD.replace("{leaving}", "") + body + TAIL.format(budgets=budgets))
+    found = []
+    for reduction in ("none", "auto"):
+        asked = ["--protocol", str(path), "--nodes", "2", "--reduction", reduction, "--no-trace", "--json"]
+        done = CliRunner().invoke(main, asked)
+        report = json.loads(done.stdout)
+        verdicts = {p["name"]: (p["verdict"], p.get("depth")) for p in report["properties"]}
+        found.append((done.exit_code, verdicts))
+        assert report["engine"]["reduced"] == (reduction == "auto")
+    assert found[0] == found[1]
+
+
+WITH_ITS_OWN_ORDER = """
+def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
+    return m.kind == NEWS
+"""
+
+
+def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "budgets.py"
+    whole = HEAD.replace("{leaving}", "") + TAIL.format(budgets={"units": 1})
+
+    def why(more: str = "", declared: str = "", **given: object) -> str:
+        text = whole.replace("PROTOCOL =", f"{more}PROTOCOL =").replace("budgets=", f"{declared}budgets=")
+        path.write_text(text.replace("import (", "import (\n    AnyMessage, Start, on_disk,", 1))
+        return why_not_reduced(Model(Configuration(str(path), **given)))  # type: ignore[arg-type]
+
+    assert why() == "it declares its own budgets (budgets, and not bounded_by_world)"
+    bounded = "bounded_by_world=True, "
+    assert why(declared=bounded) == "it has budgets of its own (budgets)"
+    whole = whole.replace("'units': 1", "")
+    assert why(declared=bounded) == "processes act by themselves (@action)"
+    whole = whole.replace("@action(when=may_leave)\n", "")
+    assert why(declared=bounded) == "a field of the world says who is down (no is_down)"
+    assert why(declared=bounded, crashes=0) == "nothing is abcast (no transactions)"
+    assert why(declared=f"{bounded}transactions=True, ", crashes=0) == ""
+    changes = "@environment_step()\ndef passes(s: State) -> None:\n    s.season = 1\n\n\n"
+    assert why(changes, bounded, crashes=0) == "the environment takes steps (@environment_step)"
+    whole = HEAD.replace("{leaving}", "") + TAIL.format(budgets={"units": 1})
+    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
+    assert why() == ""
+    starts = 'starts=[Start("already", "it is", already)], '
+    already = "def already(s: State) -> None:\n    s.season = 1\n\n\n"
+    assert why(already, starts) == ""
+    assert why(already, starts, start="already") == "runs begin in a start state (starts)"
+    assert why(WITH_ITS_OWN_ORDER.lstrip()) == "steps are merged by promise (takes_first)"
+    assert why(WITH_ITS_OWN_ORDER.lstrip(), promises=False) == ""
+    elects = "def on_elected(s: State, l: Node) -> None:\n    s.role[l] = LEADING\n\n\n"
+    elects += "def on_follow(s: State, f: Node, l: Node) -> None:\n    s.role[f] = FOLLOWING\n\n\n"
+    assert why(elects, 'elects=("taken",), ') == "an election is a step (elects)"
+    whole = whole.replace('stored("taken"', 'on_disk("taken"').replace("budgets={", 'budgets={"crashes": 1, ')
+    assert why() == "a process has something on a disk (on_disk)"
+    assert why(crashes=0) == ""
+    path.write_text(whole.replace("import (", "import (\n    on_disk,", 1))
+    assert why_not_narrowed(Model(Configuration(str(path), crashes=0))) == "a process has something on a disk (on_disk)"
+    assert "says of no two steps that they commute" in why(network="lossy")
+
+
+def test_a_function_called_as_a_label_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may change places is declared of the world's functions and steps, by their names."""
+    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
+    path = tmp_path / "budgets.py"
+    named = "@observation\ndef leader_learns(s: State, p: Node) -> None:\n    return\n\n\n"
+    acts = '@action(budget="units")\ndef acts(s: State, p: Node) -> None:\n    leader_learns(s, p)\n'
+    path.write_text(HEAD.replace("{leaving}", "") + named + acts + TAIL.format(budgets={"units": 1}))
+    assert "has a function leader_learns in the place of the world's" in why_not_reduced(
+        Model(Configuration(str(path)))
+    )
+
+
+NAPS = '''
+def is_down(s: State, p: Node) -> bool:
+    return s.taken[p] == 3
+
+
+def on_recovery(s: State, p: Node) -> None:
+    s.taken[p] = 1
+    if s.role[p] == FOLLOWING:
+        look(s, p)
+
+
+def may_forget(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING and s.left[p] and not s.heard[p]
+
+
+@action(when=may_forget)
+def forgets_to_lead(s: State, p: Node) -> None:
+    s.role[p] = LOOKING
+    s.heard[p] = True
+    shows(s, p)
+
+
+@observation
+def shows(s: State, p: Node) -> None:
+    s.forgotten = True
+
+
+@observation
+def follows_again(s: State, p: Node) -> None:
+    if s.forgotten:
+        s.late = True
+
+
+@safety(witness=any_state)
+def nobody_is_late(s: State) -> bool:
+    """Who has been down follows nobody that has forgotten (it is violated)."""
+    return not s.late
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_who_is_down_and_has_not_closed_its_end_sees_who_leads(tmp_path: Path) -> None:
+    """A protocol that says itself who is down may leave its connections open: how such a process closes its end as it
+    recovers follows from whether its leader leads yet."""
+    more = "@receives\ndef on_more(s: State, l: Node, f: Node, m: MORE) -> None:\n    return\n\n\n"
+    body = NAPS.replace("def is_down", f"{more}def is_down")
+    path = tmp_path / "budgets.py"
+    text = HEAD.replace("{leaving}", "")
+    lost = "def on_follower_lost(s: State, l: Node, f: Node) -> None:\n"
+    joins = "        send_to_leader(s, p, HELLO())\n"
+    for old, instead in (
+        (
+            '        environment("season"',
+            '        ghost("forgotten", Bool(), "one has"),\n        ghost("late", Bool(), "one is"),\n'
+            '        environment("season"',
+        ),
+        ("    return not s.left[l] and not s.left[p]\n", "    return not s.heard[p]\n"),
+        (
+            joins,
+            f"        if s.taken[p] == 1:\n            follows_again(s, p)\n        else:\n    {joins}"
+            "            s.taken[p] = 3\n",
+        ),
+        (f"{lost}    return\n", f"{lost}    s.heard[l] = True\n"),
+        ("    send_to_follower(s, l, f, NEWS())\n", "    s.left[l] = True\n"),
+        ("    return s.role[p] == LEADING and not s.left[p]\n", "    return False\n"),
+    ):
+        assert old in text
+        text = text.replace(old, instead)
+    path.write_text(text + body + TAIL.format(budgets={}))
+    model = Model(Configuration(str(path), nodes=2))
+    judged = properties_of(str(path))
+    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(Limits(), True)
+    ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(Limits(), True)
+    assert [*full.violations] == ["nobody-is-late"]
+    assert [*ample.violations] == ["nobody-is-late"]
+    assert not conclusive(ample)

@@ -32,7 +32,7 @@ class Conventions:
         commute_apart: those that may where two processes take the steps, and not where one does.
         own: the function that says of a process that it is on its own.
         own_roles: the kinds of step that such a process may take, and the role that it then has; None: not known.
-        own_unread: what it does not read then: fields under labels.
+        own_unread: what one that follows does not read then, of itself and of whom it follows: fields under labels.
         own_waits: the kinds of step that may become possible for such a process before it has taken one, by what others
             do, unless it follows from the protocol that they do not.
     """
