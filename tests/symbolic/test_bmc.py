@@ -19,7 +19,7 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
 from checker.requests.bmc import first_broken
-from checker.symbolic.bmc import Bounds, check
+from checker.symbolic.bmc import Bounds, check, check_in_time
 from checker.symbolic.solver import Solver
 from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import Unrolling
@@ -30,6 +30,7 @@ from tests.models import compiled, model, walk, walked
 from tests.patience import HANG, ended, until_cpu
 from traces import Runner, build_trace, read_trace, verify, write_trace
 from traces.replay.replay import replay
+from zabspec.language import symbolic_terms
 from zabspec.language.symbolic_memory import values_of
 from zabspec.language.symbolic_terms import Term, and_, equal
 from zabspec.language.z3_terms import Z3Terms
@@ -230,6 +231,15 @@ WRONG = (
     (("--depth", "3", "--from", "nothing.json:4"), "nothing.json"),
     (("--depth", "3", "--from", "x", "--nodes", "3"), "--nodes does not go with --from"),
 )
+
+
+def test_a_check_leaves_no_terms_behind() -> None:
+    """A process that checks one model after the other would keep those of all."""
+    tiny = Configuration(nodes=1, txns=1, timeouts=0, crashes=0, losses=0)
+    before = symbolic_terms.variable("before", 8)
+    assert check_in_time(model(tiny), PROPERTIES[:1], Bounds(2)).depth == 2
+    assert symbolic_terms.variable("after", 8).serial > before.serial + 1, "terms were made"
+    assert len(symbolic_terms._known) == 1
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=[" ".join(a) or "nothing" for a, _ in WRONG])
