@@ -545,21 +545,16 @@ def offers(*of_followers: tuple[int, list[tuple[int, int]]]) -> Run:
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_l_1_2_prefers_the_later_current_epoch(order: tuple[int, int]) -> None:
-    """f'.a < f.a: the history of f, however long and high that of f' is."""
-    run = offers((2, [(1, 1)]), (1, [(1, 1), (1, 2)]))
+@pytest.mark.parametrize(("epoch", "sent"), [(2, "NEWLEADER(3, [1.1])"), (1, "NEWLEADER(2, [1.1, 1.2])")])
+def test_l_1_2_prefers_the_later_current_epoch_then_the_higher_zxid(
+    epoch: int, sent: str, order: tuple[int, int]
+) -> None:
+    """f'.a < f.a: the history of f, however long and high that of f' is; or (f'.a = f.a) and f'.zxid precedes
+    f.zxid."""
+    run = offers((epoch, [(1, 1)]), (1, [(1, 1), (1, 2)]))
     for f in order:
         run.leader(0, f)
-    assert run.to_follower(0) == ["NEWLEADER(3, [1.1])"]
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_l_1_2_prefers_the_higher_zxid_of_one_epoch(order: tuple[int, int]) -> None:
-    """(f'.a = f.a) and f'.zxid precedes f.zxid."""
-    run = offers((1, [(1, 1)]), (1, [(1, 1), (1, 2)]))
-    for f in order:
-        run.leader(0, f)
-    assert run.to_follower(0) == ["NEWLEADER(2, [1.1, 1.2])"]
+    assert run.to_follower(0) == [sent]
 
 
 def test_l_1_2_compares_the_last_zxid_and_not_the_length() -> None:
