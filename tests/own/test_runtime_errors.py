@@ -457,9 +457,9 @@ def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     body, said = NO_RANGE[case]
-    goal = f'@goal\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
+    goal = f'@progress\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
     path, _ = text_with(tmp_path, "PROTOCOL =", goal)
-    path.write_text(path.read_text().replace("import (\n", "import (\n    goal,\n", 1))
+    path.write_text(path.read_text().replace("import (\n", "import (\n    progress,\n", 1))
     ran = CliRunner().invoke(main, ["--live", "--protocol", "mine.py", "--no-trace"])
     assert ran.exit_code == 3, ran.stderr
     told = " ".join(ran.output.split())

@@ -79,7 +79,7 @@ NAMES = [
     "force",
     "forget",
     "ghost",
-    "goal",
+    "progress",
     "invariant",
     "is_down",
     "observation",
