@@ -59,7 +59,7 @@ def budgets(rows: list[int]) -> None:
         result += f"; {len(unmet)} clauses' hypotheses not met" if unmet else ", every clause's hypotheses met"
         print(
             f"| {c['nodes']} | {c['txns']} | {c['timeouts']} | {c['crashes']} | {c['losses']} "
-            f"| {r['states']['distinct']:,} | {states_without_bridge(row):,} | {r['states']['depth']} "
+            f"| {r['states']['distinct']:,} | {states_without_it(row):,} | {r['states']['depth']} "
             f"| {r['cost']['cpu_seconds']:.0f} | {r['cost']['memory_bytes'] / 2**30:.2f} GiB | {result} |",
             flush=True,
         )
@@ -67,7 +67,7 @@ def budgets(rows: list[int]) -> None:
         print(f"{what} that no row took or met: {', '.join(sorted(names)) or 'none'}")
 
 
-def states_without_bridge(row: dict[str, int]) -> int:
+def states_without_it(row: dict[str, int]) -> int:
     """States of the executable protocol without the refinement check."""
     program = os.path.join(os.path.dirname(sys.executable), "zabcheck")
     given = {"timeouts": 1, "crashes": 0, "losses": 0, **row}
@@ -81,7 +81,7 @@ def variants(names: list[str]) -> None:
     from checker.ci.variants import shown
 
     there = shown("zab")
-    print("| variant | budget | bridge | step | property breaks |")
+    print("| variant | budget | refinement | step | property breaks |")
     print("|---|---|---|---|---|")
     for name in names or list(there):
         v = there[name]
