@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import Result, Verdict
+from zabspec.deprecated import with_old_keys
 
 if TYPE_CHECKING:
     from checker.report.induction import InductionReport
@@ -121,7 +122,8 @@ class Explored(Answered):
 
     def as_json(self) -> dict[str, Any]:
         """The report of `--json` (`docs/report.md`)."""
-        return self.report.as_json()
+        written: dict[str, Any] = with_old_keys(self.report.kind, self.report.as_json())
+        return written
 
 
 class Simulated(Answered):

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from types import ModuleType
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.errors import NoVerdict, RequestError
 from invariants.registry import Property
 from traces.record.trace import Trace
 from zabspec.authoring.declaration import ConfigError, Declaration
+from zabspec.deprecated import Contradiction, current_keys
 from zabspec.language import LanguageError
 from zabspec.protocols.registry import Protocol
 
@@ -112,7 +113,7 @@ class Inducting(Sizes, total=False):
     assume: Names
     without: Names
     k: int
-    seconds: float
+    query_limit: float
     time_limit: float
     seed: int
     jobs: int
@@ -200,9 +201,22 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
     from checker.requests.queries import queries_into
 
     with sentences():
-        request = request_of(InductRequest, named(protocol), options)
+        request = request_of(InductRequest, named(protocol), current_options("zabcheck.prove_inductive", options))
         with queries_into(request.smt2):
             return Inductive(answer(request))
+
+
+def current_options(function: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the keywords of a function with their new names.
+
+    Raises:
+        RequestError: one is given under its old and its new name, with different values.
+    """
+    try:
+        renamed: Mapping[str, Any] = current_keys(function, dict(options))
+    except Contradiction as problem:
+        raise RequestError(f"{function}: {problem}") from None
+    return renamed
 
 
 def named(protocol: AnyProtocol) -> str:

@@ -34,7 +34,7 @@ COMMANDS = {
     "bmc": "bmc",
     "induct": "induct",
     "prove": "prove",
-    "bridge": "bridge",
+    "refine": "refine",
     "quorums": "quorums",
     "plan": "plan",
     "judge": "judge",
@@ -133,8 +133,13 @@ Examples:
     metavar="HOW",
     help="Walk at random instead: random, swarm or best (see docs/search.md), for --time-limit, or 60 s.",
 )
-@click.option("--live", is_flag=True, help="From a moment on all is well: does anybody wait for ever? (docs/live.md)")
-@click.option("--goal", "goals", multiple=True, metavar="NAME", help="With --live: ask after this one (repeatable).")
+@click.option(
+    "--live", is_flag=True, help="Check liveness: with no more faults, does any process wait for ever? (docs/live.md)"
+)
+@click.option(
+    "--progress-property", "progress_properties", multiple=True, metavar="NAME",
+    help="With --live: check this one only (repeatable).",
+)  # fmt: skip
 @click.option(
     "--mutate", type=click.IntRange(min=1), metavar="N",
     help="Make N small changes of your own protocol, one at a time: which of them does no property notice?",

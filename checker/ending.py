@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
-LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.bridge`
+LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.refine`
 INTERRUPTED = "interrupted; there is no verdict"
 
 # What runs out: of memory, of threads and processes, of open files, of room on the disk.

@@ -55,7 +55,7 @@ class LiveLine(StatusLine):
     def __call__(self, found: Live) -> None:
         if self.due():
             r = found.exploration
-            self.show(f"{r.distinct:,} states with faults, {found.nodes:,} after the moment, {found.edges:,} steps")
+            self.show(f"{r.distinct:,} states with faults, {found.nodes:,} after them, {found.edges:,} steps")
 
 
 class MutantLine(StatusLine):

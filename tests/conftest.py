@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # These files take longest, the longest first: begun early, they leave no core idle at the end.
 LONGEST = (
-    "test_variants.py", "test_induct.py", "test_bridge.py", "test_symbolic_world.py", "test_datagrams.py",
+    "test_variants.py", "test_induct.py", "test_refine.py", "test_symbolic_world.py", "test_datagrams.py",
     "test_prove.py", "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py",
     "test_realise.py", "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
 )  # fmt: skip

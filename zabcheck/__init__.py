@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 from zabcheck.shadowed_packages import in_the_way
 
@@ -56,8 +55,6 @@ PLACES = {
     "Protocol": "zabspec.protocols.registry",
     "Trace": "traces.record.trace",
 }
-# Names of earlier versions.
-RENAMED = {"QuestionError": "RequestError"}
 
 
 def __getattr__(name: str) -> Any:
@@ -67,9 +64,10 @@ def __getattr__(name: str) -> Any:
         AttributeError: there is none.
         ImportError: another project's package stands in the way of one of ours.
     """
-    if name in RENAMED:
-        warn(f"zabcheck.{name} is now zabcheck.{RENAMED[name]}", DeprecationWarning, stacklevel=2)
-        name = RENAMED[name]
+    if name not in PLACES and not name.startswith("__"):
+        from zabspec.deprecated import current_name
+
+        name = current_name(__name__, name)
     if name not in PLACES:
         raise AttributeError(f"module 'zabcheck' has no attribute {name!r}")
     sentence = in_the_way()

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from zabspec.authoring.declaration import (
     OneOf,
     Processes,
@@ -16,15 +18,16 @@ from zabspec.authoring.declaration import (
     environment,
     environment_step,
     ghost,
-    goal,
     invariant,
     observation,
     on_disk,
+    progress,
     receives,
     safety,
     stored,
     volatile,
 )
+from zabspec.deprecated import current_name
 from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import (
     NOBODY,
@@ -67,6 +70,18 @@ __all__ = [
     "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose", "connect", "declare",
     "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
     "environment_step", "establish",
-    "force", "forget", "ghost", "goal", "invariant", "is_down", "observation", "on_disk", "receives", "revise",
+    "force", "forget", "ghost", "invariant", "is_down", "observation", "on_disk", "progress", "receives", "revise",
     "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "volatile",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return what a name of an earlier version stands for, with a warning.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    current = current_name(__name__, name)
+    if current == name:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[current]

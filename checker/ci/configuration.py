@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.requests.model import near
 from zabspec.configuration import Parameters
+from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import read_bytes
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ class Expectation:
 
     Attributes:
         verdict: `holds`, `violated` or `not reached`.
-        violated: every property that breaks, with the length of its shortest run (simulated: the tick); of goals, each
-            that is not reached, with the length of the run that is told.
+        violated: every property that breaks, with the length of its shortest run (simulated: the tick); of
+            progress properties, each that is violated, with the length of the run that is shown.
         premises: the properties whose premise has to be met, each with the depth that it is to be met at, or none;
             None: those of all that are judged.
-        depth, states, raw, exhausted: of the exploration, where they are to be these; of goals the depth of the fault
-            phase, and the states of the stable one.
+        depth, states, raw, exhausted: of the exploration, where they are to be these; of a liveness check the depth of
+            the fault phase, and the states of the stable one.
         sha256: of a simulated run.
         source: where it is stated, or which independent engine found the same.
     """
@@ -104,7 +105,7 @@ class Check:
 
     @property
     def live(self) -> bool:
-        """Whether it asks after goals."""
+        """Whether it checks progress properties."""
         return self.engine == LIVE
 
 
@@ -182,6 +183,10 @@ def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None) -> 
         table = table.get("tool", {}).get("zabcheck", {})
         if not table:
             raise MatrixError(f"{path} has no table tool.zabcheck")
+    try:
+        table = current_keys("zabcheck.toml", table, str(path))
+    except Contradiction as problem:
+        raise MatrixError(f"{path}: {problem}") from None
     keep_schema("zabcheck", table, path)
     lines = lines_of(read_bytes(path, LARGEST).decode(errors="replace") if text is None else text)
     defaults = table.get("defaults", {})
@@ -334,8 +339,8 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
     of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
     if values.get("engine") == SIMULATE and of_states:
         raise MatrixError(f"a simulated run has no {of_states[0]} to expect")
-    if values.get("engine") != LIVE and "goals" in values:
-        raise MatrixError('goals are for engine = "live"')
+    if values.get("engine") != LIVE and "progress_properties" in values:
+        raise MatrixError('progress_properties are for engine = "live"')
     if values.get("engine") == LIVE and "raw" in given:
         raise MatrixError("states of the stable phase are not counted without symmetry too: there is no raw to expect")
     if values.get("engine") != SIMULATE and "sha256" in given:

@@ -283,11 +283,11 @@ def json_of(o: Outcome) -> dict[str, Any]:
         "options": dict(o.check.values),
         "expected": {"verdict": e.verdict, "violated": dict(e.violated), "source": e.source},
         "differences": [
-            {"what": d.what, "property": d.name or None, "depth": d.depth, "says": d.says, "known": d.known or None}
+            {"what": d.what, "property": d.name or None, "depth": d.depth, "sentence": d.says, "known": d.known or None}
             for d in o.differences
         ],
         "reasons": list(o.reasons),
-        "found": None
+        "result": None
         if f is None
         else {
             "sentence": f.sentence,

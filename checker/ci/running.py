@@ -124,7 +124,7 @@ def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
     built_in = [] if asked.configuration is None else [NO_RUNTIME_ERROR.name]
     if name not in (*asked.names, *built_in):
         hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
-        what = f"goal {name!r} is asked after" if asked.check.live else f"property {name!r} is judged"
+        what = f"progress property {name!r} is checked" if asked.check.live else f"property {name!r} is judged"
         raise MatrixError(f"{where}: no {what}{hint}")
 
 
@@ -207,7 +207,7 @@ def simulated(group: Sequence[ReadyCheck]) -> Iterator[tuple[ReadyCheck, CheckFi
 
 
 def lived(group: Sequence[ReadyCheck]) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
-    """One question after goals, which all of a group ask."""
+    """A check of progress properties that a group of checks shares."""
     from checker.requests.live import answer
 
     request = group[0].request

@@ -29,6 +29,7 @@ from checker.errors import RequestError
 from checker.report.formats.registry import formats_of
 from checker.report.result import StatedResult
 from checker.requests.audit import AuditRequest, answer, compare
+from zabspec.deprecated import with_old_keys
 
 if TYPE_CHECKING:
     from checker.report.audit import AuditReport
@@ -130,7 +131,7 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
             continue
         report = report_of(request, now)
         trouble = complain_of([write_file(files[f], formats_of("audit")[f].render(report)) for f in files])
-        code = say(json.dumps(report.as_json()) if as_json else news(now, before), now.code)
+        code = say(json.dumps(with_old_keys(report.kind, report.as_json())) if as_json else news(now, before), now.code)
         if trouble or code == NO_VERDICT:
             return NO_VERDICT
         if code == VIOLATED:

@@ -35,6 +35,7 @@ from checker.output_files import check_writable, write_file
 from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
+from zabspec.deprecated import current_arguments, current_command, reported_by
 from zabspec.files import Unreadable, opened
 from zabspec.worlds.steps import BUDGETS
 
@@ -100,9 +101,14 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
-        args = own_budgets(self, args)
+        args = current_flags(self, "zabcheck", own_budgets(self, args))
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, [current_command(args[0]), *args[1:]])
 
     # click writes an empty line of its own for an interrupt that reaches it
 
@@ -127,7 +133,8 @@ class Commands(click.Group):
 
         def heard() -> object:
             signals.listen(before)
-            return work(words, prog_name or "zabcheck", **extra)
+            with reported_by(complain):
+                return work(words, prog_name or "zabcheck", **extra)
 
         try:
             try:
@@ -197,9 +204,23 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
 
 class Subcommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        args = own_budgets(self, args)
+        args = current_flags(self, self.name or "", own_budgets(self, args))
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
+
+
+def current_flags(command: click.Command, name: str, args: Sequence[str]) -> list[str]:
+    """Return the words of a command, with the new names of flags that have another one."""
+    options = {flag: p for p in command.params if isinstance(p, click.Option) for flag in p.opts}
+
+    def takes_value(flag: str, following: str) -> bool:
+        option = options.get(flag)
+        if option is None or option.is_flag or option.count:
+            return False
+        optional = option.flag_value is not None  # `[FILE]`: the next flag is none
+        return not (optional and following.startswith("-"))
+
+    return current_arguments(name, args, takes_value, only_first=isinstance(command, click.Group))
 
 
 # --- values of options -------------------------------------------------------------------------

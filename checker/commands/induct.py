@@ -59,7 +59,7 @@ NOT_INDUCTIVE = 1
 @click.option("--without", multiple=True, metavar="NAME[,NAME...]", help="Leave these clauses out (repeatable).")
 @click.option("--k", default=1, show_default=True, callback=at_least(1), help="Try runs of up to so many steps.")
 @click.option(
-    "--seconds", "query_limit", default=60.0, show_default=True, callback=seconds, metavar="SECONDS",
+    "--query-limit", "query_limit", default=60.0, show_default=True, callback=seconds, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option(
@@ -108,7 +108,7 @@ def request_of_flags(**flags: Any) -> InductRequest:
     Raises:
         RequestError: a value is wrong.
     """
-    named = {"seconds": flags["query_limit"], "assume": flags["assumed"], "require_witness": flags["required"]}
+    named = {"query_limit": flags["query_limit"], "assume": flags["assumed"], "require_witness": flags["required"]}
     values = {f.name: flags[f.name] for f in fields(InductRequest) if f.name in flags} | named
     return InductRequest(**(values | {"model": model_request(**flags), "smt2": str(flags["smt2"] or "")}))
 
@@ -193,7 +193,7 @@ def confirm(request: InductRequest, depth: int | None) -> StatedResult:
         "sentence": sentence,
         "configuration": model.configuration.as_dict(),
         "clauses": [c.name for c in clauses],
-        "broken": {name: list(v.schedule) for name, v in bad.items()},
+        "violated": {name: list(v.schedule) for name, v in bad.items()},
         "symmetry_off": symmetry_off or None,
         "states": seen.distinct,
         "complete": seen.complete,

@@ -53,7 +53,7 @@ def result_of(request: MinimiseRequest, found: Shortened) -> StatedResult:
     content = {
         "request": request.as_json(),
         "property": short.property_name or None,
-        "goal": None if short.lasso is None else short.lasso.goal,
+        "progress_property": None if short.lasso is None else short.lasso.progress_property,
         "steps_before": found.before,
         "steps": after,
         "schedules_tried": found.schedules,
@@ -62,7 +62,9 @@ def result_of(request: MinimiseRequest, found: Shortened) -> StatedResult:
         "trace": str(request.target),
     }
     told = "none is shorter with this configuration" if found.shortest else "a shorter one may exist"
-    still = f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.goal} unreached"
+    still = (
+        f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.progress_property} unreached"
+    )
     if short.failure is not None and short.failure.widen:
         still = f"need more room than there is ({short.failure.widen})"
     head = f"{found.before} steps are {after} now, and still {still}; {told}. Saved as {request.target}"

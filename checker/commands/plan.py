@@ -154,7 +154,7 @@ def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
             "latency": plan.more[1],
             "survives": setting.servers // 2,
         }
-    asked = {
+    requested = {
         "servers": setting.servers,
         "size": setting.size,
         "outstanding": setting.outstanding,
@@ -163,4 +163,4 @@ def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
         "forced_write": setting.disk.force,
         "survives": (setting.servers - 1) // 2,
     }
-    return {"asked": asked, **said, "assumed": assumptions(setting)}
+    return {"requested": requested, **said, "assumptions": assumptions(setting)}

@@ -44,7 +44,7 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> St
         given, found = answer(request, partial(begun, status))
     name = given.property_name
     if isinstance(found, int):
-        content = {"request": request.as_json(), "property": name, "found": False, "attempts": found}
+        content = {"request": request.as_json(), "property": name, "reproduced": False, "attempts": found}
         lost = any(step.word.row.spends == "power_losses" for step in given.steps)
         more = "; a plain run loses no power, as the counterexample does" if lost else ""
         said = f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}"
@@ -53,7 +53,7 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> St
 
     command = command_line(found.run)
     content = {
-        "request": request.as_json(), "property": name, "found": True, "attempts": found.attempts,
+        "request": request.as_json(), "property": name, "reproduced": True, "attempts": found.attempts,
         "command": command, "tick": found.tick,
     }  # fmt: skip
     text = [f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried"]

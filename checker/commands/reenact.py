@@ -32,7 +32,7 @@ __all__ = ["reenact"]
 )
 @click.option("--zookeeper", default="", metavar="DIR", help="Servers of a build of your own, held against --release.")
 @click.option("--jar", default="", metavar="FILE", help="A server's jar in place of the release's: a patched build.")
-@click.option("--text", default="", metavar="VARIANT", help="The text to hold the servers against: a mutant of it.")
+@click.option("--variant", default="", metavar="NAMES", help="Compare the servers with this variant of the protocol.")
 @click.option("--times", default=1, show_default=True, help="Play it so often, for a rate.")
 @click.option("--retries", default=2, show_default=True, help="Tries more, where a step is not seen.")
 @click.option("--control", is_flag=True, help="Play it without its decisive step: the last fault, or --without.")
@@ -42,7 +42,7 @@ __all__ = ["reenact"]
 )
 @click.option("--seed", default=1, show_default=True, help="The first run that --random draws; the next ones count on.")
 @click.option("--patience", default=20.0, show_default=True, help="Seconds that an effect may take.")
-@click.option("--out", "-o", type=PATH, help="A new folder for what it leaves; without it one beside the trace.")
+@click.option("--output", "-o", type=PATH, help="A new folder for what it leaves; without it one beside the trace.")
 def reenact(**words: Any) -> int:
     """Play a trace, or the run of a row of the track record, on a real ZooKeeper ensemble, packet by packet, and say
     what really happened.
@@ -52,7 +52,7 @@ def reenact(**words: Any) -> int:
     trace, count, seed = words.pop("trace"), words.pop("runs_drawn"), words.pop("seed")
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
-    words["out"] = str(words["out"] or "")
+    words["output"] = str(words["output"] or "")
     if trace is not None:
         return play_trace(ReenactRequest(trace=str(trace), **words))
     if words["without"] and not words["control"]:

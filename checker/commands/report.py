@@ -20,29 +20,29 @@ __all__ = ["report"]
     "--html", "page", type=PATH, is_flag=False, flag_value=Path("-"), metavar="[FILE]",
     help="The page; stdout if no file is named.",
 )  # fmt: skip
-@click.option("--again", is_flag=True, help="Explore the request again, and say whether the outcome is the same.")
-def report(run: Path, page: Path | None, again: bool) -> int:
+@click.option("--rerun", is_flag=True, help="Explore the request again, and report whether the outcome is the same.")
+def report(run: Path, page: Path | None, rerun: bool) -> int:
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
     Its sentence and verdicts are derived from its figures; a report that contradicts itself is refused. Each
-    counterexample is run again and drawn from that run. Ends as the exploration did; with --again 3 if the outcome is
+    counterexample is run again and drawn from that run. Ends as the exploration did; with --rerun 3 if the outcome is
     another.
     """
     from checker.report.claimed import read_report
     from checker.report.page import ReportError, page_of
 
-    if page is None and not again:
-        raise click.UsageError("name a page (--html), or ask whether the outcome is the same (--again)")
+    if page is None and not rerun:
+        raise click.UsageError("name a page (--html), or ask whether the outcome is the same (--rerun)")
     if page is not None and page != Path("-"):
         check_writable(page, "--html", regular=True)
         if page.exists() and run.exists() and page.samefile(run):
             raise click.UsageError(f"--html {page} is the report itself")
     try:
-        given = read_report(run, again)
+        given = read_report(run, rerun)
         text = page_of(given) if page is not None else ""
     except ReportError as problem:
         raise click.UsageError(str(problem)) from None
-    code = compared(run, given) if again else int(given["exit_code"])
+    code = compared(run, given) if rerun else int(given["exit_code"])
     if page is None:
         return code
     if page == Path("-"):

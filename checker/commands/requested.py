@@ -37,7 +37,10 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
     }
     mode = next((name for name in MODES if name in given), "")
     kind: type[Request] = MODES.get(mode, ExploreRequest)
-    for name, why in (("goals", "--goal is for --live"), ("seed", "--seed is for --search and --mutate")):
+    for name, why in (
+        ("progress_properties", "--progress-property is for --live"),
+        ("seed", "--seed is for --search and --mutate"),
+    ):
         if not mode and name in given:
             raise RequestError(why)
     if mode and flags["engine"] != "compiled":
@@ -46,8 +49,8 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
     takes |= {"as_json", *formats_of(kind.kind), *(["html"] if kind is SearchRequest else [])}
     for name in flags:
         if name in given and NAMED.get(name, name) not in takes:
-            if name == "goals" and mode != "mutate":
-                raise RequestError("--goal is for --live")
+            if name == "progress_properties" and mode != "mutate":
+                raise RequestError("--progress-property is for --live")
             raise RequestError(f"{flag(NAMED.get(name, name))} does not go with --{mode}")
     if "trace" in given and "no_trace" in given:
         raise RequestError("--trace and --no-trace contradict each other")

@@ -156,7 +156,7 @@ def as_json_of(swept: Swept) -> dict[str, Any]:
 
     return {
         "verdict": verdict(store.question, summary),
-        "question": store.question.as_json(),
+        "requested_grid": store.question.as_json(),
         "configurations": store.question.count,
         "grid": store.question.size,
         **group(summary.every),
@@ -172,7 +172,7 @@ def as_json_of(swept: Swept) -> dict[str, Any]:
             {"program": list(t.program), "properties": list(t.names), "runs": t.runs, "first": t.first}
             for t in summary.together
         ],
-        "again": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
+        "spot_check": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
         "table": str(store.runs),
         "report": [str(path) for path in swept.files],
         "exit_code": swept.code,

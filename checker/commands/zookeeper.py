@@ -145,7 +145,7 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
                 "repairs": repairs_of(x.line, release),
                 "budget": dict(zip(("elections", "proposals", "crashes", "losses"), x.line.budget, strict=True)),
                 "breaks": x.breaks, "depth": x.depth, "states": x.states, "premises_not_reached": x.unreached,
-                "cpu_seconds": round(x.seconds, 1), "trouble": x.trouble, "as_recorded": x.as_recorded,
+                "cpu_seconds": round(x.seconds, 1), "problem": x.trouble, "as_recorded": x.as_recorded,
             }
             for x in found
         ],
@@ -161,7 +161,7 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
     head = ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "what is left", "line")
     sentence = f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed"
     text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
-    return publish(StatedResult(sentence, code, content, text), as_json)
+    return publish(StatedResult(sentence, code, content, text, kind="zookeeper-residue"), as_json)
 
 
 def merged_by_promise() -> str:

@@ -64,7 +64,7 @@ DECODERS: Mapping[Any, Decoder] = {
     masks.anybody: Decoder("names a process where all have the same"),
     masks.any_of_latest: Decoder("names one of several processes where any will do"),
 }
-# Whose functions may call them; and so may what the bridge generates.
+# Whose functions may call them; and so may what the refinement check generates.
 CALLERS = (
     "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
     "zabspec.worlds.storage", "checker.refinement.mapping",

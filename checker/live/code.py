@@ -161,10 +161,10 @@ class LiveCode(Compiled):
             ConfigError: a goal, or the environment of a text of somebody's own, reads what a state of the stable phase
                 does not say: the world's budgets, of which nothing is left, or what the step before it was.
         """
-        spent = {f"{name}_left": "which is spent from the moment on" for name in BUDGETS}
+        spent = {f"{name}_left": "which is spent from the stabilization time on" for name in BUDGETS}
         scratch = {f.name: "which is of a step, and no state has it" for f in self.scratch}
         text = self.model.protocol.text
-        asked = [(goal.called, f"goal {goal.name}", spent | scratch) for goal in self.phase.goals]
+        asked = [(goal.called, f"progress property {goal.name}", spent | scratch) for goal in self.phase.goals]
         for change in text.changes:
             for f in filter(None, (change.when, change.function)):
                 asked.append((text.apart.get(f.__name__, f.__name__), f"environment step {change.name}", spent))

@@ -1,4 +1,4 @@
-"""What was found of goals (`checker/report/schema/live.schema.json`, docs/live.md)."""
+"""The result of a liveness check (`checker/report/schema/live.schema.json`, docs/live.md)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Starving:
 
 @dataclass(frozen=True)
 class LiveReport(Result):
-    """What was found of goals, with the question.
+    """The result of a liveness check, with its request.
 
     Attributes:
         configuration: the question, with the room it was asked in.
@@ -126,12 +126,12 @@ class LiveReport(Result):
     @cached_property
     def bounds(self) -> str:
         """The question's bounds."""
-        depth = f", moments to depth {self.limits.depth}" if self.bounded else ""
+        depth = f", stabilization times to depth {self.limits.depth}" if self.bounded else ""
         return f"{bounds_of(self.configuration)}{depth}"
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether a depth left moments out."""
+        """Whether a depth left stabilization times out."""
         return self.limits.depth is not None and not self.live.exploration.complete
 
     @cached_property
@@ -148,16 +148,19 @@ class LiveReport(Result):
             return f"no verdict: {wrong[0] if wrong else self.cut_short}{found}; {self.bounds}"
         tested = sum(self.verdict(goal) == HOLDS for goal in self.live.goals)
         if not tested:
-            why = "nobody ever waits" if self.live.starts else "there is no moment to begin at"
-            return f"premise not reached: {why} ({plural(total, 'goal')}); {self.bounds}"
-        return f"holds: in no fair run does anybody wait for ever, {tested} of {plural(total, 'goal')}; {self.bounds}"
+            why = "nobody ever waits" if self.live.starts else "there is no stabilization time"
+            return f"premise not reached: {why} ({plural(total, 'progress property')}); {self.bounds}"
+        of = plural(total, "progress property")
+        return f"holds: in no fair run does anybody wait for ever, {tested} of {of}; {self.bounds}"
 
     def verdict_in_words(self, goal: ProgressProperty) -> str:
         verdict = self.verdict(goal)
         if verdict == VIOLATED:
             return f"VIOLATED: {self.starving[goal.name].sentence}"
         if verdict == NOT_REACHED:
-            return f"premise not reached: {'nobody ever waits' if self.live.starts else 'there is no moment'}"
+            return (
+                f"premise not reached: {'nobody ever waits' if self.live.starts else 'there is no stabilization time'}"
+            )
         return "holds: nobody waits for ever" if verdict == HOLDS else "no verdict"
 
     # --- for people --------------------------------------------------------------------------------
@@ -169,7 +172,7 @@ class LiveReport(Result):
         fingerprints = f"probability {r.collision_probability:.1e}" if r.collision_probability else "none"
         return [
             ("fault phase", f"{fault_phase}, depth {r.depth}"),
-            ("moments", f"{live.starts:,} of them, each with who is named, budgets aside"),
+            ("stabilization times", f"{live.starts:,} of them, each with who is named, budgets aside"),
             ("stable phase", f"{live.nodes:,} states, {live.edges:,} steps{left}"),
             ("fingerprint collision", f"{fingerprints} (of the fault phase)"),
             ("rate", f"{rate(live.nodes, live.cpu_seconds)} states of the stable phase per CPU-second"),
@@ -193,8 +196,8 @@ class LiveReport(Result):
         for name, s in self.starving.items():
             if s.counterexample.path:
                 out.append(
-                    f"the run to {name} is in {s.counterexample.path}: the moment is after step {s.lasso.moment}"
-                    + ("" if s.ends else f", the loop after step {s.lasso.loop}")
+                    f"the run to {name} is in {s.counterexample.path}: it stabilizes after step "
+                    f"{s.lasso.stabilization_time}" + ("" if s.ends else f", the loop after step {s.lasso.loop}")
                 )
             if s.counterexample.trouble:
                 out.append(s.counterexample.trouble)
@@ -205,7 +208,7 @@ class LiveReport(Result):
         parts += [s.counterexample.text.rstrip() for s in self.starving.values() if s.counterexample.text]
         rows = [(goal.name, self.verdict_in_words(goal), goal.source) for goal in self.live.goals]
         colours = [COLOURS[self.verdict(goal)] for goal in self.live.goals]
-        parts.append(Table(rows, ("goal", "verdict", "source"), colours=colours))
+        parts.append(Table(rows, ("progress property", "verdict", "source"), colours=colours))
         parts.append("\n".join(["assumed", *(folded(said, "  ", "    ") for said in self.assumed)]))
         return [*parts, Table(self.figures()), *([Words(self.notes())] if self.notes() else [])]
 
@@ -240,8 +243,8 @@ class LiveReport(Result):
                 "seconds": self.limits.seconds,
                 "memory_bytes": self.limits.memory,
             },
-            "assumed": list(self.assumed),
-            "cut_short": self.cut_short or None,
+            "assumptions": list(self.assumed),
+            "stopped": self.cut_short or None,
             "fault_phase": {
                 "states": r.distinct,
                 "raw": r.raw,
@@ -251,13 +254,13 @@ class LiveReport(Result):
                 "collision_probability": r.collision_probability,
             },
             "stable_phase": {
-                "moments": live.starts,
+                "stabilization_times": live.starts,
                 "states": live.nodes,
                 "steps": live.edges,
                 "steps_left_out": live.left_out,
                 "complete": live.complete,
             },
-            "goals": [self.goal_as_json(goal) for goal in live.goals],
+            "progress_properties": [self.goal_as_json(goal) for goal in live.goals],
             "cost": {
                 "seconds": live.seconds,
                 "cpu_seconds": live.cpu_seconds,
@@ -275,16 +278,16 @@ class LiveReport(Result):
             starving = {
                 "process": lasso.process,
                 "named": lasso.named,
-                "words": list(found.schedule),
+                "schedule": list(found.schedule),
                 "configuration": found.configuration.as_dict(),
-                "moment": lasso.moment,
+                "stabilization_time": lasso.stabilization_time,
                 "loop": lasso.loop,
                 "text": c.text or None,
                 "trace_file": c.path or None,
                 "followed": goal.name in live.followed,
                 "replayed": c.replayed and bool(c.digest),
                 "sha256": c.digest or None,
-                "trouble": c.trouble or None,
+                "problem": c.trouble or None,
             }
         return {
             "name": goal.name,

@@ -102,7 +102,7 @@ class MutationReport(Result):
             "configuration": c.configuration.as_dict(),
             "merged_by_promise": promise_json(c.configuration),
             "seed": c.seed,
-            "asked": c.wanted,
+            "requested": c.wanted,
             "possible": c.possible,
             "refused": c.refused,
             "stopped": c.stopped or None,

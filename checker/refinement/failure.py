@@ -21,7 +21,7 @@ __all__ = ["Failure", "failure"]
 
 @dataclass(frozen=True)
 class Failure:
-    """A step that breaks the bridge, and the run that leads to it.
+    """A step that breaks the refinement check, and the run that leads to it.
 
     Attributes:
         name: the property: `refines`, or a clause.

@@ -2,7 +2,7 @@
 
 This, and what both states must agree on (`agreement.py`), is what is written by hand. The guards and updates it leads
 to are the abstract protocol's own (`generate.py`), and a step that changes what an abstract state speaks of without an
-action that says so fails to agree. So a wrong line here makes the bridge fail; it cannot make it pass what it should
+action that says so fails to agree. So a wrong line here makes the check fail; it cannot make it pass what it should
 not: whatever actions are taken, they are the abstract protocol's, and the state they lead to is the executable one's.
 
     f.1.2   NEWEPOCH promised (a re-admission to an epoch already promised changes nothing of the abstract state)

@@ -49,7 +49,7 @@ class RefinedModel(Model):
         overrides: functions that stand in for those of the mapping, by name: for tests of it.
 
     Raises:
-        ConfigError: the protocol has no bridge, or the configuration is too large for one.
+        ConfigError: the protocol has no refinement check, or the configuration is too large for one.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class RefinedModel(Model):
         super().__init__(configuration)
         if configuration.protocol != MAPPED:
             raise ConfigError(
-                f"the bridge is from {MAPPED} to abstract ZAB, and there is none for {configuration.protocol}"
+                f"the refinement check is from {MAPPED} to abstract ZAB, and there is none for {configuration.protocol}"
             )
         if self.epochs > 60:
-            raise ConfigError(f"the bridge takes at most 60 epochs, and these budgets make {self.epochs}")
+            raise ConfigError(f"the refinement check takes at most 60 epochs, and these budgets make {self.epochs}")
         self.theory = theory
         self.overrides = dict(overrides or {})
         # the generated text is read by its file's name, so two of them need two
@@ -106,7 +106,9 @@ class RefinedModel(Model):
             for name, (holds, met) in self.generated.clauses.items()
         )
         return (
-            Property(REFINES, STEP, "the bridge", "an abstract action", names["refines"], names["some_action"]),
+            Property(
+                REFINES, STEP, "the refinement check", "an abstract action", names["refines"], names["some_action"]
+            ),
             *clauses,
         )
 

@@ -1,4 +1,4 @@
-"""What the bridge found."""
+"""What the refinement check found."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ class RefinementReport(Result):
                     "depth": f.depth,
                     "step": f.label,
                     "action": f.action,
-                    "broken": f.broken,
-                    "words": list(f.trace.schedule),
+                    "violated": f.broken,
+                    "schedule": list(f.trace.schedule),
                 }
                 for f in self.failures.values()
             ],

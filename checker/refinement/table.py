@@ -1,4 +1,4 @@
-"""The abstract state of a bridged state as a finite instance: what the proof's own reader of formulas takes.
+"""The abstract state of a refined state as a finite instance: what the proof's own reader of formulas takes.
 
 It shares no text with what the explorer runs: the tests hold the generated functions against it, and a counterexample
 says with it for which elements a clause fails.

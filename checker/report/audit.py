@@ -191,7 +191,7 @@ def finding_json(f: Finding) -> dict[str, Any]:
         "concerns": row.concerns or None,
         "clients": row.clients or None,
         "known_bugs": row.bugs or None,
-        "to_do": row.do or None,
+        "recommendation": row.do or None,
         "evidence": f.evidence,
     }
 

@@ -125,7 +125,7 @@ class BoundedReport(Result):
             "depth": self.found.depth,
             "reason": self.found.reason or None,
             "error": self.found.left_range or None,
-            "questions": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
+            "queries": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
             "trace": self.counterexample.path or None if self.counterexample else None,
             "replayed": bool(self.counterexample.replayed and self.counterexample.digest)
             if self.counterexample

@@ -25,6 +25,7 @@ from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
 from traces.record.reading import strict_json
+from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -56,6 +57,10 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
         raise ReportError(f"{path}: {problem.strerror}") from None
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
+    try:
+        report = current_keys("explore", report, str(path))
+    except Contradiction as problem:
+        raise ReportError(f"{path} contradicts itself: {problem}") from None
     schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
     wrong = next(iter(validator(schema).iter_errors(report)), None)
     if wrong is not None:
@@ -115,7 +120,7 @@ def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
     """What cannot be of a property: a witness or a violation where no state is."""
     last = report["states"]["depth"] + (p.of in (STEP, RUNTIME))
     for what, at in (("witnessed", said["witnessed_at"]), ("violated", (said["violation"] or {}).get("depth"))):
-        if at is not None and at > last and not report["engine"]["narrowed"]:
+        if at is not None and at > last and not report["engine"]["ample_sets"]:
             yield f"{p.name} is {what} at depth {at}, and there is no state beyond depth {report['states']['depth']}"
     if said["witnessed_at"] is not None and p.name == NO_RUNTIME_ERROR.name:
         yield f"{p.name} has no witness"
@@ -135,19 +140,19 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     }
     found.witnessed = {name: p["witnessed_at"] for name, p in said.items() if p["witnessed_at"] is not None}
     broken = {p: said[p.name]["violation"] for p in listed if said[p.name]["violation"]}
-    found.violations = {p.name: Violation(p, tuple(v["words"])) for p, v in broken.items()}
-    found.complete, found.expanded_levels = coverage["exhausted"], coverage["whole_depth"]
+    found.violations = {p.name: Violation(p, tuple(v["schedule"])) for p, v in broken.items()}
+    found.complete, found.expanded_levels = coverage["exhausted"], coverage["complete_depth"]
     found.stopped, found.error = coverage["stopped"] or "", coverage["error"] or ""
     cost = report["cost"]
     found.seconds, found.cpu_seconds, found.compile_seconds = (
         cost[name] for name in ("seconds", "cpu_seconds", "compile_seconds")
     )
     found.memory = cost["memory_bytes"]
-    found.reduced, found.narrowed = engine["reduced"], engine["narrowed"]
+    found.reduced, found.narrowed = engine["reduced"], engine["ample_sets"]
     found.stuttering_off = engine.get("stuttering_off") or ""
     found.suspected = suspected(report)
     asked_to = limits["depth"] is not None and found.depth >= limits["depth"]
-    if coverage["all_asked"] and not found.complete and not asked_to and broken and not limits["keep_going"]:
+    if coverage["request_covered"] and not found.complete and not asked_to and broken and not limits["keep_going"]:
         found.levels.append(0)  # a violation ended it with the last level there is
     if found.collision_probability != report["states"]["collision_probability"]:
         found.fingerprint_bits = 128
@@ -166,15 +171,15 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
 def counterexample(p: Claim) -> Counterexample:
     """What became of a violation's trace. What is violated is run again; of what is not, its trouble is the reason."""
     v = p["violation"]
-    stands = v["replayed"] or not v["trouble"] or p["verdict"] == VIOLATED
-    text, why, path, trouble = (v[name] or "" for name in ("text", "why", "trace_file", "trouble"))
+    stands = v["replayed"] or not v["problem"] or p["verdict"] == VIOLATED
+    text, why, path, trouble = (v[name] or "" for name in ("text", "why", "trace_file", "problem"))
     return Counterexample(text, why, path, trouble, stands, v["sha256"] or "")
 
 
 def symbolic(report: Claim, said: Claim) -> Z3Answer:
     """What z3 says of a property. That Ctrl-C ended it is in the exit code alone."""
     interrupted = report["exit_code"] == 3 and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
-    steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "broken_within"))
+    steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "violated_within"))
     return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted)
 
 

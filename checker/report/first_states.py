@@ -54,23 +54,24 @@ def differences(report: Claim, found: Exploration) -> Iterator[str]:
     """Yield what an exploration of the first states finds otherwise. Levels that it found whole are compared."""
     levels, claimed = report["states"]["levels"], report["coverage"]
     whole = min(found.expanded_levels, len(found.levels) - 1)
-    if report["engine"]["narrowed"]:
+    if report["engine"]["ample_sets"]:
         if found.complete:
             yield f"states were left out, and there are only {found.distinct:,}"
         return
-    if found.error and claimed["whole_depth"] > whole:
-        yield f"all states to depth {claimed['whole_depth']} were looked at, and beyond depth {whole} a range is left"
+    if found.error and claimed["complete_depth"] > whole:
+        to = claimed["complete_depth"]
+        yield f"all states to depth {to} were looked at, and beyond depth {whole} a range is left"
     if found.complete and len(levels) > len(found.levels):
         yield f"states at depth {len(levels) - 1}, and the deepest there are have depth {whole}"
     if claimed["exhausted"] and whole > len(levels) - 1:
         yield f"explored to exhaustion at depth {len(levels) - 1}, and there are states at depth {whole}"
-    for depth in range(min(whole, claimed["whole_depth"]) + 1):
+    for depth in range(min(whole, claimed["complete_depth"]) + 1):
         if levels[depth] != found.levels[depth]:
             yield f"{levels[depth]:,} states at depth {depth}, and there are {found.levels[depth]:,}"
     if found.complete and claimed["exhausted"] and not report["engine"]["reduced"]:
         yield from counted_otherwise(report, found)
     for p in report["properties"]:
-        yield from judged_otherwise(p, found, min(whole, claimed["whole_depth"]), whole)
+        yield from judged_otherwise(p, found, min(whole, claimed["complete_depth"]), whole)
 
 
 def counted_otherwise(report: Claim, found: Exploration) -> Iterator[str]:

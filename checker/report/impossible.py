@@ -115,8 +115,8 @@ def limited(report: Claim) -> Iterator[str]:
 
 def covered(report: Claim) -> Iterator[str]:
     """Yield contradictions between the figures and the reported coverage and end of the exploration."""
-    coverage, depth, whole = report["coverage"], report["states"]["depth"], report["coverage"]["whole_depth"]
-    narrowed, asked = report["engine"]["narrowed"], report["limits"]["depth"]
+    coverage, depth, whole = report["coverage"], report["states"]["depth"], report["coverage"]["complete_depth"]
+    narrowed, asked = report["engine"]["ample_sets"], report["limits"]["depth"]
     broken = {p["name"] for p in report["properties"] if p["violation"]}
     if coverage["exhausted"]:
         if asked is not None and depth >= asked:
@@ -127,12 +127,12 @@ def covered(report: Claim) -> Iterator[str]:
             yield "explored to exhaustion, and there is no state"
         if whole != depth and not narrowed:
             yield f"explored to exhaustion, and all states to depth {whole} of {depth} were looked at"
-    if coverage["all_asked"] and whole != depth and not narrowed:
+    if coverage["request_covered"] and whole != depth and not narrowed:
         yield f"all that was asked for was looked at, and of depth {depth} all states to depth {whole}"
     if whole < depth - 1 and not narrowed:
         yield f"states at depth {depth}, and those of depth {whole + 1} were not all found before"
     ended = coverage["stopped"] or coverage["error"] or (broken and not report["limits"]["keep_going"])
-    if not coverage["all_asked"] and not ended:
+    if not coverage["request_covered"] and not ended:
         yield "not all that was asked for was looked at, and nothing says why"
     if (NO_RUNTIME_ERROR.name in broken) and not coverage["error"]:
         yield f"{NO_RUNTIME_ERROR.name} is violated, and there is no error"
@@ -147,7 +147,7 @@ def taken(report: Claim) -> Iterator[str]:
     if strange := sorted(set(report["events"]) - called):
         yield f"there is no event {strange[0]!r}"
     events, steps = sum(report["events"].values()), max(report["steps"].values(), default=0)
-    if not (engine["reduced"] or engine["narrowed"]):
+    if not (engine["reduced"] or engine["ample_sets"]):
         if events < generated or (events > generated and not engine.get("stuttering_left_out") and not ended(report)):
             yield f"{events:,} events, and {generated:,} transitions"
         if steps > events:
@@ -166,13 +166,13 @@ def left_out(report: Claim) -> Iterator[str]:
         yield f"it used symmetry, and did not: {engine['symmetry_off']}"
     if not engine["symmetry"] and not engine["symmetry_off"] and states["distinct"] > 1:
         yield "it did not use symmetry, and nothing says why"
-    if engine["narrowed"] and not engine["reduced"]:
+    if engine["ample_sets"] and not engine["reduced"]:
         yield "states were left out, and no transitions"
     if engine["reduced"] != (engine["reduction_off"] is None):
         yield "it was not reduced, and nothing says why" if not engine["reduced"] else "it was reduced, and was not"
     if (
         engine["reduced"]
-        and not engine["narrowed"]
+        and not engine["ample_sets"]
         and not report["coverage"]["stopped"]
         and states["distinct"] < SMALL
     ):

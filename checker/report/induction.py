@@ -96,7 +96,7 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
         "answer": word,
         "sentence": conclusion(outcome),
         "configuration": question.configuration.as_dict(),
-        "asked_alone": list(question.asked) if question.chosen else None,
+        "requested_clauses": list(question.asked) if question.chosen else None,
         "assumed_clauses": list(question.assumed),
         "assumptions": outcome.granted,
         "symmetry_off": outcome.symmetry_off or None,
@@ -118,7 +118,7 @@ def premises_object(outcome: Outcome) -> dict[str, Any] | None:
         "not_reached": found.missing,
         "violated": {name: list(v.schedule) for name, v in found.violated.items()},
         "required": list(outcome.required),
-        "looked_at": found.bounds,
+        "bounds": found.bounds,
         "explorations": [
             {"configuration": c.as_dict(), "states": r.distinct, "depth": r.depth, "complete": r.complete}
             for c, r in found.explored

@@ -58,7 +58,7 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
     try:
         model = Model(Configuration(**report["configuration"]))
         prop = property_named(name, properties_of(model.configuration.protocol))
-        trace = build_trace(model, prop, broken["violation"]["words"])
+        trace = build_trace(model, prop, broken["violation"]["schedule"])
         verify(trace)
     except (ConfigError, LanguageError) as problem:
         raise ReportError(f"the counterexample to {name} cannot be run again: {problem}") from None

@@ -42,7 +42,7 @@ class ReplayResult(Result):
         if trace.property_name:
             yield Verdict(trace.property_name, "breaks at the last step and not before", len(steps))
         if trace.lasso is not None:
-            yield Verdict(trace.lasso.goal, "is not reached: " + trace.lasso.sentence(len(steps)), None)
+            yield Verdict(trace.lasso.progress_property, "is not reached: " + trace.lasso.sentence(len(steps)), None)
 
     def parts(self) -> Sequence[Part]:
         """A line for each step, the verdict and the digest."""

@@ -528,8 +528,8 @@ class Report(Result):
             },
             "coverage": {
                 "exhausted": r.complete,
-                "all_asked": self.covered,
-                "whole_depth": self.whole_depth,
+                "request_covered": self.covered,
+                "complete_depth": self.whole_depth,
                 "stopped": r.stopped or None,
                 "error": r.error or None,
                 "error_trace_file": (self.error_run.path or None) if self.error_run is not None else None,
@@ -565,7 +565,7 @@ class Report(Result):
                 "symmetry": r.symmetry,
                 "symmetry_off": self.symmetry_off or None,
                 "reduced": r.reduced,
-                "narrowed": r.narrowed,
+                "ample_sets": r.narrowed,
                 "reduction_off": self.reduction_off or None,
                 "stuttering_left_out": not r.stuttering_off,
                 "stuttering_off": r.stuttering_off or None,
@@ -580,13 +580,13 @@ class Report(Result):
             c = self.counterexamples.get(p.name, Counterexample())
             violation = {
                 "depth": found.depth,
-                "words": list(found.schedule),
+                "schedule": list(found.schedule),
                 "trace_file": c.path or None,
                 "text": c.text or None,
                 "why": c.why or None,
                 "replayed": c.replayed and bool(c.digest),
                 "sha256": c.digest or None,
-                "trouble": c.trouble or None,
+                "problem": c.trouble or None,
             }
         return {
             "name": p.name,
@@ -609,7 +609,7 @@ class Report(Result):
         bounds: dict[str, Any] = {
             "steps": b.steps or None,
             "epochs": b.epochs or None,
-            "broken_within": b.broken or None,
+            "violated_within": b.broken or None,
         }
         bounds["within"] = [*b.within]
         return {"symbolic": {"verdict": b.verdict, **bounds}}

@@ -68,8 +68,8 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
     from traces.reenact.servers import Cannot
 
     watch, names = watch or Conformance(), request.releases
-    places = {n: (request.servers(n), request.variant(n)) for n in names}
-    folder = Path(request.out or FOLDER)
+    places = {n: (request.servers(n), request.variant_for(n)) for n in names}
+    folder = Path(request.output or FOLDER)
     before = known(folder, {n: text for n, (_, text) in places.items()}, bool(request.zookeeper or request.jar))
     folder = folder.resolve() if before else new_folder(folder)
     todo = [(names[k % len(names)], request.seed + k // len(names)) for k in range(request.runs)]
@@ -101,7 +101,7 @@ def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]
     except NotRead as problem:
         raise RequestError(str(problem)) from None
     if before and own_build:
-        raise RequestError(f"{folder} has runs, perhaps of another build: name a new folder with --out")
+        raise RequestError(f"{folder} has runs, perhaps of another build: name a new folder with --output")
     if any(x.asked != question(texts[x.release]) for x in before if x.release in texts):
-        raise RequestError(f"{folder} has runs of another text or version: name a new folder with --out")
+        raise RequestError(f"{folder} has runs of another text or version: name a new folder with --output")
     return before

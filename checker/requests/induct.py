@@ -43,7 +43,7 @@ class InductRequest(Request):
         assume: with `clauses`: what is assumed besides; names, `all` or `none`; none given: all clauses.
         without: names of clauses that are left out.
         k: runs of up to so many steps are tried.
-        seconds: time limit of each query. time_limit: seconds in all.
+        query_limit: time limit of each query, in seconds. time_limit: seconds in all.
         seed: of the solver. jobs: processes; None: one for each core.
         witness_states: states explored for runs that meet the premise of each property; 0: none.
         require_witness: names of properties whose premise a run has to meet, or `all`.
@@ -57,7 +57,7 @@ class InductRequest(Request):
     assume: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     k: int = 1
-    seconds: float = 60.0
+    query_limit: float = 60.0
     time_limit: float = 1800.0
     seed: int = 0
     jobs: int | None = None
@@ -68,7 +68,7 @@ class InductRequest(Request):
     def validate(self) -> None:
         at_least(self, 0, "witness_states")
         at_least(self, 1, "k", "jobs")
-        seconds(self, "seconds", "time_limit")
+        seconds(self, "query_limit", "time_limit")
         solver_seed(self.seed)
         if self.assume and not self.clauses:
             raise RequestError("--assume goes with --clause; without it every clause is asked about, and assumed")
@@ -130,7 +130,7 @@ class InductRequest(Request):
             tuple(c.name for c in asked if c.of != STEP),
             tuple(c.name for c in assumed),
             tuple(c.name for c in (*(c for c in asked if c.of == STEP), *targets)),
-            self.seconds,
+            self.query_limit,
             self.seed,
             self.k,
             alone=not everything_assumed(self),

@@ -16,8 +16,8 @@ __all__ = ["fields_of", "request_of"]
 
 # Fields with several values.
 MANY = (
-    "properties", "goals", "require_witness", "clauses", "assume", "without", "cut", "heal", "crash", "recover", "lose",
-    "timeout",
+    "properties", "progress_properties", "require_witness", "clauses", "assume", "without", "cut", "heal", "crash",
+    "recover", "lose", "timeout",
 )  # fmt: skip
 R = TypeVar("R", bound=Request)
 

@@ -36,18 +36,18 @@ MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up whom it
 
 @dataclass(frozen=True)
 class LiveRequest(BoundedRequest):
-    """A check of progress properties: from a chosen moment on there are no faults; does a fair run starve anybody?
+    """A check of progress properties: without faults from some time on, does a fair run starve a process?
 
     Attributes:
         depth: steps of the phase with faults; None: to exhaustion.
-        goals: names of progress properties; none: all.
+        progress_properties: names of progress properties; none: all.
         symmetry: as of an exploration.
         trace: where the first starving run is saved; empty: a file named for it; None: nowhere.
     """
 
     kind: ClassVar[str] = "live"
 
-    goals: tuple[str, ...] = ()
+    progress_properties: tuple[str, ...] = ()
     symmetry: bool = True
     trace: str | None = None
 
@@ -67,7 +67,7 @@ class LiveRequest(BoundedRequest):
             phase = stable_phase(Model(configuration))
         except ConfigError as problem:
             raise RequestError(str(problem)) from None
-        return chosen_goals(self.goals, phase.goals), configuration
+        return chosen_goals(self.progress_properties, phase.goals), configuration
 
 
 def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
@@ -131,7 +131,7 @@ def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> lis
     for name in given:
         if name not in known:
             hint = near(name, list(known)) or f"; there are {', '.join(known)}"
-            raise RequestError(f"there is no goal {name!r}{hint}")
+            raise RequestError(f"there is no progress property {name!r}{hint}")
     return [known[name] for name in given] or list(there)
 
 
@@ -151,7 +151,7 @@ def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch)
     """Run the search."""
     from checker.live.run import LiveRun
 
-    names = {goal.name for goal in chosen_goals(request.goals, code.phase.goals)}
+    names = {goal.name for goal in chosen_goals(request.progress_properties, code.phase.goals)}
     run = LiveRun(code, request.threads or 0, goals=[g for g in code.phase.goals if g.name in names])
     with watch.checking_progress() as progress:
         return run, run.run(limits, progress)
@@ -163,12 +163,12 @@ def assumed(model: Model) -> list[str]:
     from zabspec.live.worlds import IN_WORLDS
 
     text = model.protocol.text
-    out = ["from the moment on no fault happens, and nothing that is sent is lost but with its connection"]
+    out = ["from the stabilization time on no fault happens, and nothing that is sent is lost but with its connection"]
     if said_there := IN_WORLDS[model.world.name].assumed:
         out += said_there
     elif model.protocol.declared.progress:
         out += [
-            "one process leads, and a quorum follows it, at the moment and for as long as the run counts",
+            "one process leads, and a quorum follows it, at the stabilization time and for as long as the run counts",
             "what is in flight arrives, in the order of its channel where there is one, and before any timer runs out",
             "sooner or later (weakly fair): what is in flight between two processes is received; the timer of who does "
             "not follow that leader runs out; leaders send heartbeats",

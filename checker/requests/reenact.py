@@ -28,19 +28,19 @@ class ServersRequest(Request):
         release: whose servers, and whose protocol; empty: the trace's.
         zookeeper: a build, or an unpacked distribution, of which the servers are; empty: of the release.
         jar: of a server, in place of the release's.
-        text: the variant that the servers are compared with; empty: the release's.
+        variant: what the servers are compared with; empty: the release's.
         retries: how often a run is repeated in which a step is not seen.
         patience: seconds that an effect may take.
-        out: a new folder for what is left; empty: one named by the trace.
+        output: a new folder for what is left; empty: one named by the trace.
     """
 
     release: str = ""
     zookeeper: str = ""
     jar: str = ""
-    text: str = ""
+    variant: str = ""
     retries: int = 2
     patience: float = 20.0
-    out: str = ""
+    output: str = ""
 
     def validate(self) -> None:
         at_least(self, 0, "retries")
@@ -59,11 +59,11 @@ class ServersRequest(Request):
         except Cannot as problem:
             raise NoVerdict(str(problem)) from None
 
-    def variant(self, release: str) -> str:
+    def variant_for(self, release: str) -> str:
         """Return the variant that the servers of a release are compared with."""
         from checker.zookeeper.releases import variant_of
 
-        return self.text or variant_of("zookeeper", release)
+        return self.variant or variant_of("zookeeper", release)
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
     release = request.release or release_of("zookeeper", given.configuration.variant)
     left_out = (request.without or decisive(given)) if request.control else 0
     try:
-        plan = plan_for(given, request.variant(release), left_out)
+        plan = plan_for(given, request.variant_for(release), left_out)
         real = request.servers(release)
-        done = Reenacted(plan, new_folder(Path(request.out) if request.out else path.with_suffix(f".{release}")))
+        done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))
         watch.planned(plan, given.steps[left_out - 1] if request.control else None)
         for number in range(1, request.times + 1):
             place = done.folder / f"run{number}"

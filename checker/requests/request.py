@@ -11,13 +11,14 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from checker.errors import RequestError
+from zabspec.deprecated import Contradiction, current_keys
 
-__all__ = ["Request", "at_least", "bytes_of", "flag", "seconds", "solver_seed"]
+__all__ = ["Request", "at_least", "bytes_of", "current_request", "flag", "seconds", "solver_seed"]
 
 # Fields whose flag has another name.
 FLAGS = {
-    "properties": "property", "goals": "goal", "symmetry": "no-symmetry", "how": "search", "number": "mutate",
-    "runs": "random",
+    "properties": "property", "progress_properties": "progress-property", "symmetry": "no-symmetry", "how": "search",
+    "number": "mutate", "runs": "random",
 }  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -77,7 +78,7 @@ class Request:
         """
         if not isinstance(given, Mapping):
             raise RequestError(f"a request of kind {cls.kind or cls.__name__} is a JSON object, not {given!r:.60}")
-        values = dict(given)
+        values = current_request(cls.kind, given)
         if cls.kind and values.pop("kind", cls.kind) != cls.kind:
             raise RequestError(f"this is a request of kind {given['kind']!r:.60}, not {cls.kind}")
         wanted = field_types(cls)
@@ -89,6 +90,18 @@ class Request:
             elif isinstance(value, list):
                 values[name] = tuple(value)
         return cls(**values)
+
+
+def current_request(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a request, with the new names of its fields.
+
+    Raises:
+        RequestError: a field stands there under its old and its new name, with different values.
+    """
+    try:
+        return dict(current_keys(f"request of {kind}", dict(given)))
+    except Contradiction as problem:
+        raise RequestError(f"a request of kind {kind}: {problem}") from None
 
 
 _TYPES: dict[type[Request], dict[str, Any]] = {}

@@ -16,7 +16,7 @@ __all__ = ["differences", "request_of"]
 
 # What an exploration comes to, whatever the machine and its limits; and what was left out of it.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
-MODE = ("symmetry", "reduced", "narrowed", "stuttering_left_out")
+MODE = ("symmetry", "reduced", "ample_sets", "stuttering_left_out")
 
 
 REDUCED = ("--reduction none", "--reduction stuttering")
@@ -31,7 +31,7 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     """
     found = answer(request_of(report), watch).as_json()
     said = [(name, report[name], found[name]) for name in ("verdict", "exit_code")]
-    said += [(name, report["coverage"][name], found["coverage"][name]) for name in ("exhausted", "whole_depth")]
+    said += [(name, report["coverage"][name], found["coverage"][name]) for name in ("exhausted", "complete_depth")]
     there = {p["name"]: p for p in found["properties"]}
     for p in report["properties"]:
         said.append((p["name"], outcome(p), outcome(there[p["name"]]) if p["name"] in there else "not judged"))

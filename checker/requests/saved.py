@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from checker.errors import RequestError
 from checker.requests.model import ModelRequest
-from checker.requests.request import Request
+from checker.requests.request import Request, current_request
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def check_carried(trace: Trace, name: str) -> None:
     from zabspec.language import LanguageError
     from zabspec.model import ConfigError
 
-    given = trace.request
-    if given is None:
+    if trace.request is None:
         return
-    if given.get("kind") not in MADE_BY:
+    if trace.request.get("kind") not in MADE_BY:
         raise RequestError(f"{name}: the request in it is none that makes traces")
     try:
+        given = current_request(str(trace.request["kind"]), trace.request)
         asked = configuration_of(given)
     except (RequestError, ConfigError, LanguageError) as problem:
         raise RequestError(f"{name}: the request in it is none: {problem}") from None
@@ -95,8 +95,8 @@ def check_carried(trace: Trace, name: str) -> None:
             other += [field for field in spent if spent[field] > most.get(field, 0)]
         if other:
             raise RequestError(f"{name}: the request in it is of another configuration, with another {other[0]}")
-    names, shown = given.get("goals" if trace.lasso else "properties"), trace.property_name
-    shown = trace.lasso.goal if trace.lasso is not None else shown
+    names, shown = given.get("progress_properties" if trace.lasso else "properties"), trace.property_name
+    shown = trace.lasso.progress_property if trace.lasso is not None else shown
     if names and shown not in ("", NO_RUNTIME_ERROR.name) and (not isinstance(names, list) or shown not in names):
         raise RequestError(f"{name}: the request in it is of other properties than {shown}")
 

@@ -186,7 +186,7 @@ class SearchReport(Result):
                     "minimised": v.minimised,
                     "why": v.counterexample.why,
                     "trace": v.counterexample.path or None,
-                    "trouble": v.counterexample.trouble or None,
+                    "problem": v.counterexample.trouble or None,
                 }
                 for name, v in self.violations.items()
             ],

@@ -287,7 +287,7 @@ def test_with_keep_going_every_violation_has_a_file(folder: Path) -> None:
     assert {p["violation"]["trace_file"] for p in broken} == {f"run-{p['name']}.trace.json" for p in broken}
     assert {p.name for p in folder.iterdir()} == {p["violation"]["trace_file"] for p in broken}
     for p in broken:
-        assert p["violation"]["depth"] == len(p["violation"]["words"])
+        assert p["violation"]["depth"] == len(p["violation"]["schedule"])
         assert p["violation"]["text"]
 
 
@@ -295,7 +295,7 @@ def test_without_keep_going_the_others_have_no_verdict(folder: Path) -> None:
     report = report_of(run(*BROKEN, "--json", "--trace", "here.json"))
     verdicts = {p["verdict"] for p in report["properties"]}
     assert verdicts == {"violated", "no verdict"}
-    assert not report["coverage"]["all_asked"]
+    assert not report["coverage"]["request_covered"]
     assert (folder / "here.json").exists()
     result = run(*BROKEN, "--no-trace")
     assert result.exit_code == 1
@@ -393,11 +393,11 @@ def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(
     assert reason in report["sentence"]
     assert report["sentence"].startswith("no verdict: ")
     assert "looked at all states to depth" in report["sentence"]
-    assert not report["coverage"]["all_asked"]
+    assert not report["coverage"]["request_covered"]
     assert not report["coverage"]["exhausted"]
     assert (report["coverage"]["error"] or report["coverage"]["stopped"]) in report["sentence"]
     assert {p["verdict"] for p in report["properties"]} == {"no verdict"}
-    assert 0 <= report["coverage"]["whole_depth"] <= report["states"]["depth"]
+    assert 0 <= report["coverage"]["complete_depth"] <= report["states"]["depth"]
 
 
 def test_a_depth_asked_for_is_no_limit_but_a_limit_met_below_it_is() -> None:

@@ -211,7 +211,7 @@ def test_a_command_in_a_folder_that_is_gone_says_so(folder: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "words", [("bridge", *TINY[:-1]), ("--live", *TINY), TINY, ("bmc", *TINY[:-1], "--depth", "2")]
+    "words", [("refine", *TINY[:-1]), ("--live", *TINY), TINY, ("bmc", *TINY[:-1], "--depth", "2")]
 )
 def test_no_time_is_no_verdict_and_json_says_so(words: tuple[str, ...]) -> None:
     for flags in ((), ("--json",)):

@@ -15,6 +15,7 @@ from checker.report.claimed import derived
 from checker.report.first_states import FIRST
 from invariants import NO_RUNTIME_ERROR, properties_of, property_named
 from tests.commands.running import BROKEN, TINY, run
+from zabspec.deprecated import current_keys
 from zabspec.model import Configuration, Model
 
 
@@ -80,8 +81,10 @@ def test_an_exploration_writes_the_same_page(folder: Path) -> None:
 
 
 def lies(edit: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return what edits a copy of a report, without the old names of its keys."""
+
     def edited(report: dict[str, Any]) -> dict[str, Any]:
-        copy: dict[str, Any] = json.loads(json.dumps(report))
+        copy: dict[str, Any] = current_keys("explore", report)
         edit(copy)
         return copy
 
@@ -93,7 +96,7 @@ def violated(report: dict[str, Any]) -> dict[str, Any]:
 
 
 FORGED = {
-    "a step fewer": lambda r: violated(r)["violation"]["words"].pop(),
+    "a step fewer": lambda r: violated(r)["violation"]["schedule"].pop(),
     "no step": lambda r: violated(r)["violation"].update(words=[]),
     "steps of another": lambda r: violated(r)["violation"].update(words=[1 << 24]),
     "a word that is none": lambda r: violated(r)["violation"].update(words=[1 << 60]),
@@ -205,8 +208,8 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is no report"),
     "a negative count": (lambda r: r["states"].update(generated=-1), "is no report"),
     "a number for a truth": (lambda r: r["coverage"].update(exhausted=1), "is no report"),
-    "more looked at": (lambda r: r["coverage"].update(whole_depth=13), "all states to depth 13"),
-    "all but some": (lambda r: r["coverage"].update(all_asked=False), "nothing says why"),
+    "more looked at": (lambda r: r["coverage"].update(complete_depth=13), "all states to depth 13"),
+    "all but some": (lambda r: r["coverage"].update(request_covered=False), "nothing says why"),
     "a limit reached in silence": (lambda r: r["coverage"].update(stopped="--max-states 5 reached"), "limit of none"),
     "a witness too deep": (
         lambda r: named(r, "integrity").update(witnessed_at=13, verdict="holds"), "witnessed at depth 13",
@@ -264,7 +267,7 @@ def test_a_report_that_was_not_edited_is_taken(name: str, folder: Path) -> None:
     again = run("report", "run.json", "--html")
     assert again.exit_code == result.exit_code, again.stderr
     assert "</html>" in again.stdout
-    same = run("report", "run.json", "--again")
+    same = run("report", "run.json", "--rerun")
     if name != "cut short":
         assert (same.exit_code, same.stdout) == (result.exit_code, ""), same.stderr
         assert "explored again, with the same outcome" in same.stderr
@@ -293,7 +296,7 @@ def exhausted(r: dict[str, Any]) -> None:
 def test_a_consistent_forged_report_is_detected_by_exploring_again(larger: dict[str, Any], folder: Path) -> None:
     Path("run.json").write_text(json.dumps(lies(exhausted)(larger)))
     assert run("report", "run.json", "--html").exit_code == larger["exit_code"]
-    result = run("report", "run.json", "--again")
+    result = run("report", "run.json", "--rerun")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "explored again, and the outcome is another: " in result.stderr
     assert "and the report says 14" in result.stderr
@@ -308,7 +311,7 @@ def test_what_was_left_out_is_part_of_the_outcome(bounded: dict[str, Any], folde
         r["states"].update(raw=r["states"]["distinct"])
 
     Path("run.json").write_text(json.dumps(lies(forge)(bounded)))
-    result = run("report", "run.json", "--again")
+    result = run("report", "run.json", "--rerun")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "symmetry True, and the report says False" in result.stderr
 
@@ -345,7 +348,7 @@ AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a state fewer": (lambda r: level(r, 5, -1), "1 states at depth 5, and there are 2"),
     "a state more": (lambda r: level(r, 21, 1), "2 states at depth 21, and there are 1"),
     "a level more": (
-        lambda r: (r["states"]["levels"].append(1), r["coverage"].update(whole_depth=22)), "states at depth 22, and",
+        lambda r: (r["states"]["levels"].append(1), r["coverage"].update(complete_depth=22)), "states at depth 22, and",
     ),
     "another number of processes": (lambda r: r["configuration"].update(nodes=3), "4 states at depth 2, and"),
     "a crash": (lambda r: r["configuration"].update(crashes=1), "states at depth 1"),
@@ -355,7 +358,7 @@ AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a witness at first": (lambda r: named(r, "agreement").update(witnessed_at=0), "agreement is witnessed at depth 0"),
     "a witness less": (lambda r: named(r, "integrity").update(witnessed_at=None), "the report says nowhere"),
     "not all, and no reason": (lambda r: r["coverage"].update(exhausted=False), "nothing says why"),
-    "not all states of a depth": (lambda r: r["coverage"].update(whole_depth=3), "all states to depth 3"),
+    "not all states of a depth": (lambda r: r["coverage"].update(complete_depth=3), "all states to depth 3"),
     "a run of no error": (lambda r: r["coverage"].update(error_trace_file="x.json"), "no capacity was too small"),
     "a limit that did not end it": (lambda r: r["limits"].update(max_states=5), "--max-states 5 did not end it"),
     "memory that did not end it": (lambda r: r["limits"].update(memory_bytes=9), "did not end it"),
@@ -375,8 +378,8 @@ AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "another step": (lambda r: r["steps"].update({"f.1.1": 9}), "9 steps f.1.1"),
     "symmetry, and none": (lambda r: r["engine"].update(symmetry_off="--no-symmetry"), "it used symmetry, and did"),
     "reduced": (lambda r: r["engine"].update(reduced=True, reduction_off=None), "too few"),
-    "narrowed": (lambda r: r["engine"].update(narrowed=True, reduced=True, reduction_off=None), "only 46"),
-    "states left out and no steps": (lambda r: r["engine"].update(narrowed=True), "and no transitions"),
+    "narrowed": (lambda r: r["engine"].update(ample_sets=True, reduced=True, reduction_off=None), "only 46"),
+    "states left out and no steps": (lambda r: r["engine"].update(ample_sets=True), "and no transitions"),
     "another reason": (lambda r: r["engine"].update(reduction_off="it is small"), "another reason"),
     "stuttering left out": (lambda r: r["engine"].update(stuttering_off=None), "there are none over connections"),
     "a literal state": (lambda r: r["configuration"].update(literal=True), "invariant-5-literal"),
@@ -393,7 +396,7 @@ def drop_levels(r: dict[str, Any], depth: int) -> None:
     """A report of all states to a depth, as if there were no more."""
     del r["states"]["levels"][depth + 1 :]
     r["states"].update(raw=52, generated=39, terminal=2)
-    r["coverage"].update(whole_depth=depth)
+    r["coverage"].update(complete_depth=depth)
     for p in r["properties"]:
         p.update(witnessed_at=None)
     r.update(events={"receive": 29, "oracle": 10})
@@ -425,7 +428,7 @@ def test_a_report_that_lacks_a_key_is_refused_in_a_sentence(
 ) -> None:
     """Those that the schema does not require were an internal error."""
     Path("run.json").write_text(json.dumps(lies(lambda r: r[part].pop(key))(whole)))
-    for flags in (("--html",), ("--again",)):
+    for flags in (("--html",), ("--rerun",)):
         result = run("report", "run.json", *flags)
         assert (result.exit_code, result.stdout) == (2, ""), result.stderr
         assert f"its {part} is " in result.stderr

@@ -38,7 +38,7 @@ WORDS = {
     "bmc": f"bmc {TINY} --depth 2 --time-limit 5 --json --no-trace",
     "induct": f"induct {TINY} --max-epoch 1 --clause promises --jobs 1 --time-limit 5 --json",
     "prove": "prove --mutant list",
-    "bridge": f"bridge {TINY} --depth 3 --json",
+    "refine": f"refine {TINY} --depth 3 --json",
     "quorums": "quorums zoo.cfg --json",
     "judge": "judge run.parquet --engine plain --threads 1 --json",
     "check": "check zabcheck.toml --json",

@@ -98,8 +98,8 @@ def test_it_holds(gate: Gate) -> None:
 def test_a_new_violation(gate: Gate) -> None:
     result, answer, suites, run = files_of(gate, one(HOLDS, HASTY))
     assert result.exit_code == 1
-    assert answer["checks"][0]["differences"][0] | {"says": ""} == {
-        "what": "violated", "property": "agreement", "depth": 5, "says": "", "known": None,
+    assert answer["checks"][0]["differences"][0] | {"sentence": "", "says": ""} == {
+        "what": "violated", "property": "agreement", "depth": 5, "sentence": "", "says": "", "known": None,
     }  # fmt: skip
     failure = suites.find(".//failure")
     assert failure is not None
@@ -118,7 +118,7 @@ def test_a_new_violation(gate: Gate) -> None:
 def test_an_expected_violation(gate: Gate) -> None:
     result, answer, suites, run = files_of(gate, one(BREAKS, HASTY))
     assert result.exit_code == 0
-    assert answer["checks"][0]["found"]["violated"] == {"agreement": 5}
+    assert answer["checks"][0]["result"]["violated"] == {"agreement": 5}
     assert suites.find(".//failure") is None
     assert run["results"] == []
 
@@ -416,7 +416,7 @@ def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: 
         result = gate(one(expect, HASTY), "--json")
         found = json.loads(result.stdout)["checks"][0]
         assert result.exit_code == 3, result.stdout
-        assert found["found"]["violated"] == {}
+        assert found["result"]["violated"] == {}
         assert "it does not replay: a bug of zabcheck" in found["reasons"]
 
 
@@ -428,7 +428,7 @@ def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> No
     assert gate(one(expect, *options)).exit_code == 0
     found = json.loads(gate(one(expect.replace("total-order = 239, ", ""), *options), "--json").stdout)
     assert found["checks"][0]["differences"][0]["property"] == "total-order"
-    digest = found["checks"][0]["found"]["sha256"]
+    digest = found["checks"][0]["result"]["sha256"]
     assert gate(one(f'{expect}, sha256 = "{digest}"', *options)).exit_code == 0
     assert gate(one(f'{expect}, sha256 = "{64 * "0"}"', *options)).exit_code == 1
 
@@ -463,12 +463,12 @@ def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: P
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (one(HOLDS, *LIVE, 'goals = ["serves"]'), "there is no goal 'serves'"),
-        (one(f'verdict = "violated", violated = {{ agreement = 5 }}, {SOURCE}', *LIVE), "no goal 'agreement' is asked"),
+        (one(HOLDS, *LIVE, 'progress_properties = ["serves"]'), "there is no progress property 'serves'"),
+        (one(f'verdict = "violated", violated = {{ agreement = 5 }}, {SOURCE}', *LIVE), "'agreement' is checked"),
         (one(f'verdict = "holds", raw = 5, {SOURCE}', *LIVE), "there is no raw to expect"),
         (one(HOLDS, *LIVE, "keep_going = true"), "--keep-going does not go with --live"),
-        (one(HOLDS, 'goals = ["served"]'), 'goals are for engine = "live"'),
-        (one(HOLDS, 'engine = "live"'), "mark a function of its text with @goal"),
+        (one(HOLDS, 'progress_properties = ["served"]'), 'progress_properties are for engine = "live"'),
+        (one(HOLDS, 'engine = "live"'), "mark a function of its text with @progress"),
     ],
 )  # fmt: skip
 def test_a_wrong_question_about_goals_is_refused(text: str, said: str, gate: Gate, tmp_path: Path) -> None:

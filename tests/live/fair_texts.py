@@ -7,7 +7,7 @@ TEXT = '''"""A process waits for B."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Int, Message, MessageName, Node, State, action, declare, goal, receives, safety, send, volatile,
+    Bool, Int, Message, MessageName, Node, State, action, declare, progress, receives, safety, send, volatile,
 )
 
 A, B, C = (MessageName(n) for n in ("A", "B", "C"))
@@ -58,7 +58,7 @@ def fine(s: State) -> bool:
     return s.phase[0] < 4
 
 
-@goal
+@progress
 def gets(s: State, p: Node) -> bool:
     """Whoever waits for B gets it."""
     return s.begun[p] and not s.got[p]
@@ -150,7 +150,8 @@ TABLES = '''"""What is sent, and to whom, is said by the environment."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Int, Message, MessageName, Node, State, action, declare, environment, goal, receives, safety, send, volatile,
+    Bool, Int, Message, MessageName, Node, State, action, declare, environment, progress, receives, safety, send,
+    volatile,
 )
 
 A, B, C = (MessageName(n) for n in ("A", "B", "C"))
@@ -262,7 +263,7 @@ def fine(s: State) -> bool:
     return s.rule_may < 256
 
 
-@goal
+@progress
 def gets(s: State, p: Node) -> bool:
     """Whoever waits for B gets it."""
     return s.begun[p] and not s.got[p]

@@ -7,7 +7,7 @@ LOCK = '''"""A lock: whoever wants it waits, whoever has it lets it go."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Message, MessageName, Node, OneOf, State, Variant, action, broken, declare, goal, receives, safety, send,
+    Bool, Message, MessageName, Node, OneOf, State, Variant, action, broken, declare, progress, receives, safety, send,
     stored, volatile,
 )
 
@@ -74,7 +74,7 @@ def one_holder(s: State) -> bool:
     return True
 
 
-@goal
+@progress
 def served(s: State, p: Node) -> bool:
     """Whoever asks for the lock gets it."""
     return s.mode[p] == WAITING

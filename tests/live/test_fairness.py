@@ -46,7 +46,7 @@ def test_who_waits_for_ever_in_a_fair_run_is_found_and_nobody_else(network: str,
         assert replay(read_trace(tmp_path / "zabcheck-small-gets.trace.json")).lasso is not None
     else:
         assert result.exit_code == 0, result.output
-        assert "holds: in no fair run does anybody wait for ever, 1 of 1 goal" in result.output
+        assert "holds: in no fair run does anybody wait for ever, 1 of 1 progress property" in result.output
 
 
 # --- held against networkx, in the CPython world ---------------------------------------------------

@@ -53,7 +53,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def changed(saved: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     """The file, with something in it changed."""
     content = json.loads(saved.read_text())
-    content["configuration"]["protocol"] = str(saved.parent / "forgets.py")
+    protocol = str(saved.parent / "forgets.py")
+    content["configuration"]["protocol"] = content["request"]["model"]["protocol"] = protocol
     change(content)
     out = tmp_path / "changed.trace.json"
     out.write_text(json.dumps(content))
@@ -70,7 +71,7 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
     assert there.as_dict()["version"] == 2
     lasso, steps = there.lasso, len(there.steps)
     assert lasso is not None
-    assert (lasso.goal, lasso.process, lasso.named) == ("served", 1, None)
+    assert (lasso.progress_property, lasso.process, lasso.named) == ("served", 1, None)
     assert lasso.loop is not None
     assert there.states[lasso.loop] == there.states[-1]
     verify(there)
@@ -90,11 +91,11 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
         (in_lasso(loop=None), "not fair: for ever possible and never done: p0 does goes-on"),
         (in_lasso(process=0), "p0 does not wait"),
         (in_lasso(named=0), "in this protocol nobody is named"),
-        (in_lasso(goal="serves"), "there is no goal 'serves'; there are served"),
+        (in_lasso(progress_property="serves"), "there is no progress property 'serves'; there are served"),
         (in_lasso(statement="Nobody gets it."), "lasso, statement: the trace says 'Nobody gets it.'"),
         (in_lasso(process=7), "process must be a number 0 to 1"),
         (in_lasso(loop=99), "loop must be a number"),
-        (in_lasso(moment=99), "moment must be a number"),
+        (in_lasso(stabilization_time=99), "stabilization_time must be a number"),
         (in_lasso(more=1), "lasso has an unknown 'more'"),
         (lambda c: c["lasso"].pop("named"), "lasso lacks 'named'"),
         (lambda c: c.update(property="one-holder"), "stands beside a property"),
@@ -146,7 +147,7 @@ def test_a_lasso_is_shortened_while_somebody_waits(saved: Path, tmp_path: Path) 
     words = (*turn, *turn, *first.schedule[: lasso.loop], *turn, *turn, *turn, *turn, *turn, *turn)
     longer = replace(
         build_trace(first.model, None, words),
-        lasso=replace(lasso, moment=lasso.moment + 2, loop=lasso.loop + 4),
+        lasso=replace(lasso, stabilization_time=lasso.stabilization_time + 2, loop=lasso.loop + 4),
     )
     write_trace(longer, tmp_path / "longer.trace.json")
     result = asked("minimise", str(tmp_path / "longer.trace.json"), "--output", str(tmp_path / "short.trace.json"))
@@ -163,7 +164,7 @@ def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) ->
     assert there.lasso is not None
     assert there.lasso.loop is not None
     assert "served is not reached: p1 waits for ever while steps" in to_text(there)
-    assert "-- the moment: from here on there is no fault" in to_text(there)
+    assert "-- stabilization time: from here on there is no fault" in to_text(there)
     assert json.loads(to_itf(there))["loop"] == there.lasso.loop
     mermaid = to_mermaid(there).splitlines()
     assert mermaid.count("    loop for ever") == mermaid.count("    end") == 1
@@ -179,7 +180,7 @@ def test_after_the_moment_there_is_no_fault(saved: Path, tmp_path: Path) -> None
     words = (ACTION << 24 | 1 << 16, CRASH << 24)
     failed = build_trace(Model(replace(first.configuration, crashes=1)), None, words)
     for moment, code in ((2, 0), (1, 2), (0, 2)):
-        lasso = replace(first.lasso, moment=moment, loop=None)
+        lasso = replace(first.lasso, stabilization_time=moment, loop=None)
         write_trace(replace(failed, lasso=lasso), tmp_path / "failed.trace.json")
         result = asked("replay", str(tmp_path / "failed.trace.json"))
         assert result.exit_code == code, result.output

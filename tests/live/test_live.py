@@ -197,12 +197,14 @@ def test_the_command_holds_reports_and_fits_its_schema(tmp_path: Path) -> None:
     words = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
     result = asked(*words, cwd=tmp_path)
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("holds: in no fair run does anybody wait for ever, 4 of 4 goals; zab, 2 nodes")
+    assert result.output.startswith(
+        "holds: in no fair run does anybody wait for ever, 4 of 4 progress properties; zab, 2 nodes"
+    )
     assert "not assumed, and looked at both ways: that a process that is down recovers" in result.output
-    report = json.loads(asked(*words, "--goal", "joins", "--json", cwd=tmp_path).output)
+    report = json.loads(asked(*words, "--progress-property", "joins", "--json", cwd=tmp_path).output)
     schema = json.loads(files("checker").joinpath("report/schema/live.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(report)
-    assert [goal["name"] for goal in report["goals"]] == ["joins"]
+    assert [goal["name"] for goal in report["progress_properties"]] == ["joins"]
 
 
 @pytest.mark.slow(seconds=1)
@@ -223,7 +225,7 @@ def test_an_epoch_too_few_and_too_few_states_are_no_verdict(tmp_path: Path) -> N
         (("--engine", "interpret"), "--live does not go with --engine interpret"),
         (("--reduction", "auto"), "--reduction does not go with --live"),
         (("--property", "agreement"), "--property does not go with --live"),
-        (("--goal", "join"), "there is no goal 'join'"),
+        (("--progress-property", "join"), "there is no progress property 'join'"),
         (("--network", "unordered"), "--network unordered: one message may be overtaken for ever"),
         (("--protocol", "zookeeper"), "nothing is said of what must come of zookeeper"),
     ],
@@ -239,21 +241,23 @@ def test_where_the_stable_phase_begins_nowhere_that_is_said(tmp_path: Path) -> N
     words = ("--protocol", "db19", "--nodes", "2", "--txns", "1", "--timeouts", "0", "--network", "ordered")
     result = asked(*words, cwd=tmp_path)
     assert result.exit_code == 3, result.output
-    assert result.output.startswith("premise not reached: there is no moment to begin at (4 goals); db19, 2 nodes")
+    assert result.output.startswith(
+        "premise not reached: there is no stabilization time (4 progress properties); db19, 2 nodes"
+    )
 
 
 def test_a_goal_without_live_is_refused() -> None:
-    result = CliRunner().invoke(main, ["--goal", "joins"])
+    result = CliRunner().invoke(main, ["--progress-property", "joins"])
     assert result.exit_code == 2
-    assert "--goal is for --live" in result.output
+    assert "--progress-property is for --live" in result.output
 
 
 def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(tmp_path: Path) -> None:
-    """The goal is declared beside the text; what it may do and need not is not taken for granted."""
+    """The progress property is declared beside the text; what it may do and need not is not taken for granted."""
     (tmp_path / "lock.py").write_text(LOCK)
     result = asked("--protocol", "lock.py", cwd=tmp_path)
     assert result.exit_code == 0, result.output
-    assert "served  holds: nobody waits for ever" in result.output
+    assert "served             holds: nobody waits for ever" in result.output
     (tmp_path / "forgets.py").write_text(
         LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
     )
@@ -269,7 +273,7 @@ def test_a_goal_of_another_shape_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock.py").write_text(LOCK.replace("def served(s: State, p: Node)", "def served(s: State)"))
     result = asked("--protocol", "lock.py", cwd=tmp_path)
     assert result.exit_code == 2
-    assert "a goal is (s: State, p: Node) -> bool" in result.output
+    assert "a progress property is (s: State, p: Node) -> bool" in result.output
 
 
 NOW = 'environment("now", Int(0, 1), "the clock"), stored("taken"'
@@ -288,9 +292,12 @@ def holds(s: State, p: Node)"""
 @pytest.mark.parametrize(
     ("reads", "said"),
     [
-        ("s.event == 17", "goal served reads event, which is of a step, and no state has it"),
-        ("s.choices > 0", "goal served reads choices, which is of a step"),
-        ("s.crashes_left > 0 and s.mode[p] == WAITING", "goal served reads crashes_left, which is spent from the"),
+        ("s.event == 17", "progress property served reads event, which is of a step, and no state has it"),
+        ("s.choices > 0", "progress property served reads choices, which is of a step"),
+        (
+            "s.crashes_left > 0 and s.mode[p] == WAITING",
+            "progress property served reads crashes_left, which is spent from the",
+        ),
         ("s.in_flight[0].source == p", "which has no order, so that none is the first"),
     ],
 )
@@ -315,7 +322,7 @@ def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str,
     (tmp_path / "rings.py").write_text(text)
     result = asked("--protocol", "rings.py", cwd=tmp_path)
     assert result.exit_code == 2, result.output
-    assert "environment step ring reads crashes_left, which is spent from the moment on" in result.output
+    assert "environment step ring reads crashes_left, which is spent from the stabilization time on" in result.output
 
 
 @pytest.mark.slow(seconds=2)
@@ -387,5 +394,7 @@ def test_whatever_cuts_the_graph_short_is_no_verdict(words: tuple[str, ...], exi
     result = asked(*two, *words, cwd=tmp_path)
     assert result.exit_code == exit_code, result.output
     assert (
-        result.output.count("holds") == 0 if exit_code else "moments to depth 0" in result.output.replace("\n  ", " ")
+        result.output.count("holds") == 0
+        if exit_code
+        else "stabilization times to depth 0" in result.output.replace("\n  ", " ")
     )

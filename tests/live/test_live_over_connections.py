@@ -15,7 +15,7 @@ TEXT = '''"""A leader that its followers hear from: the oracle names it, it does
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Message, MessageName, Node, NodeId, OneOf, State, connect, declare, disconnect, forget, goal, receives,
+    Bool, Message, MessageName, Node, NodeId, OneOf, State, connect, declare, disconnect, forget, progress, receives,
     safety, send_to_follower, send_to_leader, volatile,
 )
 
@@ -83,7 +83,7 @@ def fine(s: State) -> bool:
     return True
 
 
-@goal
+@progress
 def welcomed(s: State, p: Node, named: Node) -> bool:
     """Who is up is welcomed by the process named."""
     return s.role[p] != DOWN and not (s.welcome[p] and s.leader[p] == named)

@@ -448,9 +448,9 @@ NO_RANGE = {
 @pytest.mark.parametrize("case", NO_RANGE)
 def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(case: str, folder: Path) -> None:
     body, said = NO_RANGE[case]
-    goal = f'@goal\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
+    goal = f'@progress\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
     path, _ = text_with(folder, "PROTOCOL =", goal)
-    path.write_text(path.read_text().replace("import (\n", "import (\n    goal,\n", 1))
+    path.write_text(path.read_text().replace("import (\n", "import (\n    progress,\n", 1))
     ran = CliRunner().invoke(main, ["--live", "--protocol", "mine.py", "--no-trace"])
     assert ran.exit_code == 3, ran.stderr
     told = " ".join(ran.output.split())

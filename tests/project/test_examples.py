@@ -17,7 +17,7 @@ from checker.cli import main
 # What takes more than a moment is run with ZABCHECK_EVERY alone (some minutes), and read by its command here.
 EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
 LONG = re.compile(
-    r"zabcheck (sweep|bmc|bridge) |--engine spark|--nodes 3 --timeouts 1|--property agreement --json|lossy"
+    r"zabcheck (sweep|bmc|refine) |--engine spark|--nodes 3 --timeouts 1|--property agreement --json|lossy"
     r"|zabcheck gallery$|zabcheck gallery (networks|--source)|zabcheck zookeeper"
 )
 
@@ -77,5 +77,5 @@ def test_every_help_has_a_first_line_and_names_only_real_options() -> None:
 
 
 def test_there_are_examples() -> None:
-    assert {"", "simulate", "sweep", "judge", "bmc", "bridge"} <= set(GIVEN)
+    assert {"", "simulate", "sweep", "judge", "bmc", "refine"} <= set(GIVEN)
     assert sum(map(len, GIVEN.values())) > 20

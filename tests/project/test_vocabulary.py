@@ -1,13 +1,23 @@
-"""The project's words: no module and no class has a name of the old dialect, and no two classes share a common one."""
+"""The project's words: no module, class, command, flag, field of a request or key of JSON has a name of the old
+dialect, and no two classes share a common one."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
+
+from checker.cli import main
+from checker.requests.kinds import KINDS
+from zabspec.deprecated import COMMANDS, FLAGS, KEYS
 
 TOP = Path(__file__).parents[2]
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
@@ -28,7 +38,6 @@ OLD = {
 
 # Names that still have one: the list may only get shorter.
 LEFT_MODULES = {
-    "checker/commands/bridge.py": "bridge",  # the command is called so
     "traces/record/listener.py": "listener",
     "traces/record/notes.py": "notes",
 }
@@ -61,6 +70,95 @@ def test_classes_are_not_called_by_old_words() -> None:
             if isinstance(node, ast.ClassDef) and OLD.keys() & set(words(node.name)):
                 found.add(node.name)
     assert found == LEFT_CLASSES, f"new classes with old words, or fewer than listed; say instead: {OLD}"
+
+
+# --- what scripts use: commands, flags, fields of requests, keys of JSON -----------------------------
+
+# Words that are old where a script meets them, and may be good names of locals.
+OLD_KEYS = OLD | {
+    "goals": "progress properties", "moment": "stabilization time", "moments": "stabilization times",
+    "trouble": "problem", "question": "request", "questions": "queries", "says": "sentence",
+    "narrowed": "ample sets", "words": "schedule",
+}  # fmt: skip
+# Keys that still have one, by file: the list may only get shorter. Digests cover the manifests of checkpoints and
+# sweeps, and tables; `notes` are remarks.
+LEFT_KEYS = {
+    ("checker/distributed/checkpoint.py", "question"),
+    ("checker/distributed/expand.py", "words"),
+    ("checker/report/audit.py", "notes"),
+    ("checker/report/judged.py", "notes"),
+    ("checker/report/schema/audit.schema.json", "notes"),
+    ("traces/pictures/html.py", "words"),
+    ("traces/sweep/block.py", "drawn"),
+    ("traces/sweep/report.py", "question"),
+    ("traces/sweep/store.py", "question"),
+    ("traces/zookeeper/log_picture.py", "words"),
+}
+WRITERS = ("checker", "traces")  # packages that write JSON
+
+
+def old_in(name: str) -> set[str]:
+    return OLD_KEYS.keys() & set(words(name.replace("-", "_")))
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {"zabcheck": main} | {name: command for name, command in found.items() if command is not None}
+
+
+def test_commands_and_flags_are_not_called_by_old_words() -> None:
+    names = commands()
+    flags = {f"{name} {flag}" for name, c in names.items() for p in c.params if p.param_type_name == "option"
+             for flag in p.opts if old_in(flag)}  # fmt: skip
+    assert not flags
+    assert not [name for name in main.list_commands(click.Context(main)) if old_in(name)]
+
+
+def test_fields_of_requests_are_not_called_by_old_words() -> None:
+    assert not [(kind, f.name) for kind, request in KINDS.items() for f in fields(request) if old_in(f.name)]
+
+
+def schema_keys(node: Any) -> Iterator[str]:
+    """The keys that a schema documents, but for those that are deprecated."""
+    if isinstance(node, dict):
+        for name, inner in node.get("properties", {}).items():
+            if not (isinstance(inner, dict) and inner.get("deprecated")):
+                yield name
+        for inner in node.values():
+            yield from schema_keys(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from schema_keys(inner)
+
+
+def written_keys() -> Iterator[tuple[str, str]]:
+    """The keys of objects that code writes, each with its file: of dictionaries with several names in small letters."""
+    for path in modules():
+        inner = path.relative_to(TOP)
+        if inner.parts[0] not in WRITERS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Dict) and len(node.keys) > 1:
+                for key in node.keys:
+                    if isinstance(key, ast.Constant) and re.fullmatch("[a-z_]+", str(key.value)):
+                        yield inner.as_posix(), str(key.value)
+
+
+def test_keys_of_json_are_not_called_by_old_words() -> None:
+    found = {(file, key) for file, key in written_keys() if old_in(key)}
+    for path in sorted((TOP / "checker").rglob("*.schema.json")):
+        keys = schema_keys(json.loads(path.read_text()))
+        found |= {(path.relative_to(TOP).as_posix(), key) for key in keys if old_in(key)}
+    assert found == LEFT_KEYS, f"new keys with old words, or fewer than listed; say instead: {OLD_KEYS}"
+
+
+def test_the_map_of_names_has_every_renamed_one() -> None:
+    page = (TOP / "docs/decisions/0010-names.md").read_text()
+    wanted = [f"| `{old}` | `{new}` |" for old, new in COMMANDS.items()]
+    wanted += [f"| `{c} {old}` | `{c} {new}` |" for c, renamed in FLAGS.items() for old, new in renamed.items()]
+    wanted += [f"| {kind} | `{old}` | `{new}` |" for kind, renamed in KEYS.items() for old, new in renamed.items()]
+    assert not [row for row in wanted if row not in page]
 
 
 COMMON = ("Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Property", "Variant")

@@ -262,7 +262,7 @@ def test_network_breaks_what_the_page_says(words: list[str], depths: dict[str, i
     report = json.loads(done.stdout)
     assert done.exit_code == 1
     assert report["coverage"]["error"] is None
-    assert report["coverage"]["all_asked"]
+    assert report["coverage"]["request_covered"]
     assert report["coverage"]["exhausted"] == ("--depth" not in words)
     found = {p["name"]: p["violation"]["depth"] for p in report["properties"] if p["violation"]}
     assert found == depths

@@ -668,8 +668,8 @@ def test_a_simulator_that_is_wrong_is_a_bug_of_ours(tmp_path: Path, monkeypatch:
     assert report["verdict"] == "no verdict"
     hit = next(p["violation"] for p in report["properties"] if p["violation"])
     assert hit["replayed"] is False
-    assert "does not replay in the simulator" in hit["trouble"]
-    assert "a bug of zabcheck" in hit["trouble"]
+    assert "does not replay in the simulator" in hit["problem"]
+    assert "a bug of zabcheck" in hit["problem"]
 
 
 def test_the_report_says_that_it_was_replayed() -> None:

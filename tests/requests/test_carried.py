@@ -34,7 +34,7 @@ TINY = ModelRequest(nodes=2, txns=1, variant="small-quorum", budgets={"timeouts"
 LOSSY = ModelRequest(nodes=2, txns=1, network="lossy", budgets={"timeouts": 1, "crashes": 0, "losses": 0, "drops": 1})
 ANSWERS: dict[str, tuple[Any, Any]] = {
     "explore": (explore.answer, ExploreRequest(TINY, properties=("durability",), trace="run.json")),
-    "live": (live.answer, LiveRequest(LOSSY, goals=("joins",), trace="run.json")),
+    "live": (live.answer, LiveRequest(LOSSY, progress_properties=("joins",), trace="run.json")),
     "bmc": (bmc.answer, BmcRequest(TINY, depth=12, properties=("delivered-is-chosen",), trace="run.json")),
     "search": (
         search.answer,

@@ -38,8 +38,8 @@ from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.servers import Release
 
 SERVERS: dict[str, Any] = {
-    "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "text": "trunc", "retries": 0, "patience": 1.0,
-    "out": "o",
+    "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "variant": "trunc", "retries": 0, "patience": 1.0,
+    "output": "o",
 }  # fmt: skip
 # Of each kind a request with no field at its default.
 FULL: dict[str, dict[str, Any]] = {
@@ -192,8 +192,8 @@ def test_servers_that_cannot_be_run_give_no_verdict(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("shutil.which", lambda _: None)
     out = str(tmp_path / "out")
     for work in (
-        lambda: reenact.answer(reenact.ReenactRequest(trace="ZK-4394", out=out)),
-        lambda: conformance.answer(conformance.ConformanceRequest("3.9.1", out=out)),
+        lambda: reenact.answer(reenact.ReenactRequest(trace="ZK-4394", output=out)),
+        lambda: conformance.answer(conformance.ConformanceRequest("3.9.1", output=out)),
     ):
         with pytest.raises(NoVerdict, match="real ZooKeeper servers need Java"):
             work()
@@ -225,7 +225,7 @@ def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypa
     monkeypatch.setattr("traces.reenact.servers.find_release", lambda name, *_: Release(name, (), {}))
     monkeypatch.setattr("traces.reenact.reenactment.play", play)
     given = reenact.ReenactRequest(
-        trace="ZK-4394", out=str(tmp_path / "out"), times=2, retries=1, patience=3.0, control=True, without=2
+        trace="ZK-4394", output=str(tmp_path / "out"), times=2, retries=1, patience=3.0, control=True, without=2
     )
     done = reenact.answer(given, Watching())
     assert events == [2, "try 1: server 1 differs", (1, 2, True), "try 1: server 1 differs", (2, 2, True)]

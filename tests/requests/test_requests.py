@@ -58,7 +58,12 @@ REQUESTS = st.one_of(
         memory_limit=NUMBERS,
         trace=st.none() | st.text(max_size=9),
     ),
-    st.builds(LiveRequest, MODELS, goals=st.lists(st.text(max_size=9), max_size=3).map(tuple), symmetry=st.booleans()),
+    st.builds(
+        LiveRequest,
+        MODELS,
+        progress_properties=st.lists(st.text(max_size=9), max_size=3).map(tuple),
+        symmetry=st.booleans(),
+    ),
     st.builds(SearchRequest, MODELS, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
     st.builds(MutateRequest, MODELS, number=st.integers(1, 99), seed=st.integers()),
 )
@@ -158,7 +163,7 @@ def test_flags_and_keywords_make_the_same_request() -> None:
     ("words", "kind"),
     [
         ((), ExploreRequest),
-        (("--live", "--goal", "commits"), LiveRequest),
+        (("--live", "--progress-property", "commits"), LiveRequest),
         (("--search", "swarm", "--seed", "3"), SearchRequest),
         (("--mutate", "3", "--seed", "3"), MutateRequest),
     ],

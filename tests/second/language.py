@@ -177,7 +177,7 @@ def declare(module: str, **named: Any) -> Declaration:
 class Mark:
     """What a decorator says of a function."""
 
-    sort: str  # action, environment, receives, observation, safety, invariant, goal
+    sort: str  # action, environment, receives, observation, safety, invariant, progress
     name: str = ""
     when: Callable | None = None
     budget: str = ""
@@ -227,10 +227,13 @@ def invariant(function: Any = None, **named: Any) -> Callable:
     return mark if function is None else mark(function)
 
 
-def goal(function: Any = None, **named: Any) -> Callable:
+def progress(function: Any = None, **named: Any) -> Callable:
     """Mark a progress property."""
-    mark = _marker(Mark("goal", named.get("name", "")))
+    mark = _marker(Mark("progress", named.get("name", "")))
     return mark if function is None else mark(function)
+
+
+goal = progress  # its name in 0.1
 
 
 def step(*_: Any, **__: Any) -> Callable:

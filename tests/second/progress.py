@@ -109,7 +109,7 @@ def starves(stable: Stable, waits: list[bool]) -> bool:
 
 
 def goals(world: World, graph: Graph) -> dict[str, dict[str, Any]]:
-    """Judge every `@goal` of a user protocol.
+    """Judge every `@progress` of a user protocol.
 
     Args:
         world: the model.
@@ -125,7 +125,7 @@ def goals(world: World, graph: Graph) -> dict[str, dict[str, Any]]:
     if linked and (world.model.network == UNORDERED or world.model.elects):
         raise ValueError("progress is not defined on `unordered`, nor with elections in one step")
     verdicts = {}
-    marked = world.program.marked("goal")
+    marked = world.program.marked("progress")
     phases = {named: stable_phase(world, graph, named) for named in (range(world.n) if linked else [-1])}
     for name, mark, function in marked:
         violated = any(

@@ -25,7 +25,7 @@ __all__ = ["COMMANDS", "Answered", "answered", "differ", "only_one", "summary"]
 ROOT = Path(__file__).parents[2]
 TPC = ROOT / "checker" / "commands" / "start" / "two_phase_commit.py"
 TINY = ("--nodes", "2", "--txns", "1")
-# what is asked, each in one process of its own; of `bridge` there is nothing, it explores
+# what is asked, each in one process of its own; of `refine` there is nothing, it explores
 COMMANDS: Mapping[str, Sequence[str]] = {
     "prove": ("prove",),
     "bmc": ("bmc", *TINY, "--depth", "4", "--every", "1", "--no-trace"),

@@ -309,7 +309,7 @@ def test_the_example_of_zab(tmp_path: Path) -> None:
 
 
 WAITING = """
-from zabcheck.language import State, Node, Bool, Message, MessageName, action, declare, goal, receives, send, stored
+from zabcheck.language import State, Node, Bool, Message, MessageName, action, declare, progress, receives, send, stored
 GO = MessageName("GO")
 def state(size):
     return [stored("asked", Bool(), ""), stored("done", Bool(), ""), stored("v", Bool(), "")]
@@ -327,10 +327,10 @@ def on_go(s: State, p: Node, m: GO) -> None:
 @action()
 def spin(s: State, p: Node) -> None:
     s.v[p] = not s.v[p]
-@goal
+@progress
 def asks(s: State, p: Node) -> bool:
     return not s.asked[p]
-@goal
+@progress
 def gets(s: State, p: Node) -> bool:
     return s.asked[p] and not s.done[p]
 PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, budgets={"asks": 1, "drops": DROPS})

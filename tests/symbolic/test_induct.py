@@ -317,7 +317,7 @@ def test_with_what_it_needs_it_is_proved_and_json_says_so():
     )  # fmt: skip
     content = json.loads(text)
     others = [c.name for c in CLAUSES if c.name not in ("links", "leads-itself")]
-    assert (code, content["answer"], content["asked_alone"]) == (0, "kept", ["links", "leads-itself"])
+    assert (code, content["answer"], content["requested_clauses"]) == (0, "kept", ["links", "leads-itself"])
     assert [(c["clause"], c["verdict"]) for c in content["clauses"]] == [("links", "kept"), ("leads-itself", "kept")]
     assert content["assumed_clauses"] == others
     assert content["at_every_depth"] == content["no_verdict_because"] == []
@@ -429,7 +429,7 @@ ONE = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--lo
 @pytest.mark.slow(seconds=1)
 def test_a_property_of_steps_is_not_asked_of_several():
     alone = ("--clause", "invariant-1", "--assume", "none")
-    code, text = answered(*ONE, *alone, "--k", "2", "--jobs", "1", "--seconds", "1e300")
+    code, text = answered(*ONE, *alone, "--k", "2", "--jobs", "1", "--query-limit", "1e300")
     assert "Traceback" not in text
     assert (code, text.splitlines()[1].split()[:3]) == (1, ["invariant-1", "not", "inductive"])
 
@@ -534,7 +534,7 @@ def test_out_of_time_is_undecided():
         (["--clause", "links", "--without", "links"], "--without links contradicts"),
         (["--clause", "links", "--assume", "commits", "--without", "commits"], "--without commits contradicts"),
         (["--depth", "3"], "--depth goes with --confirm"),
-        (["--seconds", "0"], "must be a number of seconds above 0"),
+        (["--query-limit", "0"], "must be a number of seconds above 0"),
         (["--nodes", "9"], "--nodes must be 1 to 7"),
         (["--variant", "nope"], "there is no variant 'nope'"),
     ],

@@ -236,7 +236,7 @@ def test_a_plan_says_what_bounds_it(words: str, bound: str) -> None:
     assert said["bound"] == bound
     assert said["throughput"]["least"] <= said["throughput"]["mean"] <= said["throughput"]["most"]
     assert (said["more"] is None) == ("13" in words)
-    assert said["assumed"]
+    assert said["assumptions"]
 
 
 def test_a_plan_for_people_fits_a_terminal_and_prints_what_it_assumes() -> None:

@@ -84,7 +84,7 @@ def test_the_schemas_of_reports_have_the_words_of_verdicts() -> None:
     wanted = [HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT]
     assert json.loads(SCHEMA.read_text())["$defs"]["verdict"]["enum"] == wanted
     live = json.loads(SCHEMA.with_name("live.schema.json").read_text())["properties"]
-    assert live["verdict"]["enum"] == live["goals"]["items"]["properties"]["verdict"]["enum"] == wanted
+    assert live["verdict"]["enum"] == live["progress_properties"]["items"]["properties"]["verdict"]["enum"] == wanted
 
 
 RESTLESS = """

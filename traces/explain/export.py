@@ -89,7 +89,7 @@ def _itf(kind: Kind, value: Any) -> Any:
 def _verdict(trace: Trace) -> str:
     if trace.lasso is not None:
         said = trace.lasso.sentence(len(trace.steps))
-        return f"{trace.lasso.goal} ({trace.lasso.source}) is not reached: {said}"
+        return f"{trace.lasso.progress_property} ({trace.lasso.source}) is not reached: {said}"
     if trace.failure is not None:
         said = f"{trace.property_name} is violated" if trace.property_name else "a capacity is too small"
         return f"{said}: {trace.failure.text}"

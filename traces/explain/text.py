@@ -45,7 +45,7 @@ def to_text(trace: Trace) -> str:
         lines += [folded(why(trace)), ""]
         lines += [folded(trace.statement, "  "), folded(f"[{trace.source}]", "  "), ""]
     elif trace.lasso is not None:
-        lines += [folded(f"{trace.lasso.goal} is not reached: {trace.lasso.sentence(count)}."), ""]
+        lines += [folded(f"{trace.lasso.progress_property} is not reached: {trace.lasso.sentence(count)}."), ""]
         lines += [folded(trace.lasso.statement, "  "), folded(f"[{trace.lasso.source}]", "  "), ""]
     else:
         lines += [f"A run of {counted(count, 'step')}.", ""]

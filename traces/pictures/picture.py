@@ -161,13 +161,17 @@ def picture_of(trace: Trace) -> Picture:
     count, lasso = len(trace.steps), trace.lasso
     for number, said in {} if lasso is None else lasso.marks(count).items():
         events.setdefault(number, []).extend(line.lstrip("- ") for line in said.splitlines())
-    broken = lasso.goal if lasso is not None else trace.property_name
+    broken = lasso.progress_property if lasso is not None else trace.property_name
     title = f"{broken} is {'not reached' if lasso is not None else 'violated'}" if broken else "A run"
     steps = "1 step" if count == 1 else f"{count} steps"
     epochs, roles = epoch_field(trace), role_field(trace)
     return Picture(
         f"{title} after {steps}" if broken else f"A run of {steps}",
-        why.sentence if why is not None else "" if lasso is None else f"{lasso.goal}: {lasso.sentence(count)}.",
+        why.sentence
+        if why is not None
+        else ""
+        if lasso is None
+        else f"{lasso.progress_property}: {lasso.sentence(count)}.",
         " ".join((trace.statement if lasso is None else lasso.statement).split()),
         trace.source if lasso is None else lasso.source,
         configuration_text(trace.configuration),

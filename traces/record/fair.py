@@ -122,15 +122,15 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
     goal = goal_of(phase, lasso)
     named = who_is_named(model, phase, lasso)
     begins = lasso.begins(len(schedule))
-    if not 0 <= lasso.moment <= begins <= len(schedule) or begins == lasso.loop == len(schedule):
-        raise NotFair("lasso: the loop begins before the moment, or has no step")
+    if not 0 <= lasso.stabilization_time <= begins <= len(schedule) or begins == lasso.loop == len(schedule):
+        raise NotFair("lasso: the loop begins before the stabilization time, or has no step")
     world, s = StableWorld(model, phase), model.program.initial()
     left = dict(model.configuration.budget if budget is None else budget)
     loop = Loop()
     for k, word in enumerate(schedule):
-        if k == lasso.moment and not world.begins(s, named):
+        if k == lasso.stabilization_time and not world.begins(s, named):
             raise NotFair(f"lasso: the stable phase cannot begin after {k} steps")
-        if k >= lasso.moment:
+        if k >= lasso.stabilization_time:
             if word & 0xFFFFFFFF not in world.choices(s, named):
                 raise NotFair(f"lasso: step {k + 1} is not possible in the stable phase")
         else:
@@ -139,9 +139,9 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
             loop.add(world, goal, s, lasso.process, named, k)
             loop.take(world, s, word)
         world.names["apply"](s, word)
-        if k >= lasso.moment and not world.lasts(s, named):
+        if k >= lasso.stabilization_time and not world.lasts(s, named):
             raise NotFair(f"lasso: after step {k + 1} what is assumed is no longer so")
-    if lasso.moment == len(schedule) and not world.begins(s, named):
+    if lasso.stabilization_time == len(schedule) and not world.begins(s, named):
         raise NotFair("lasso: the stable phase cannot begin where the run ends")
     loop.add(world, goal, s, lasso.process, named, len(schedule))
     loop.judge(model.protocol.actions)
@@ -152,14 +152,14 @@ def goal_of(phase: StablePhase, lasso: Lasso) -> ProgressProperty:
     Raises:
         NotFair: there is no such goal, or its words are others.
     """
-    goal = next((g for g in phase.goals if g.name == lasso.goal), None)
+    goal = next((g for g in phase.goals if g.name == lasso.progress_property), None)
     if goal is None:
         there = ", ".join(g.name for g in phase.goals)
-        raise NotFair(f"lasso, goal: there is no goal {lasso.goal!r}; there are {there}")
+        raise NotFair(f"lasso: there is no progress property {lasso.progress_property!r}; there are {there}")
     said, true = (lasso.statement, lasso.source), (goal.statement, goal.source)
     for name, a, b in zip(("statement", "source"), said, true, strict=True):
         if a != b:
-            raise NotFair(f"lasso, {name}: the trace says {a!r}, the goal {b!r}")
+            raise NotFair(f"lasso, {name}: the trace says {a!r}, the progress property {b!r}")
     return goal
 
 

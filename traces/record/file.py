@@ -36,6 +36,7 @@ from traces.record.trace import (
     text_of,
 )
 from traces.record.values import in_order
+from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import read_bytes
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
@@ -100,20 +101,28 @@ def read_trace(path: str | Path) -> Trace:
     except ValueError as error:
         raise TraceError(f"{source} is not a trace: {error}") from error
     try:
-        return trace_of(found_beside(content, source))
+        return trace_of(found_beside(current_keys("trace", content, str(source)), source))
+    except Contradiction as error:
+        raise TraceError(f"{source} is not a sound trace: {error}") from error
     except TraceError as error:
         raise TraceError(f"{source} {error}") from error
 
 
 def found_beside(content: Any, source: Path) -> Any:
-    """A file's content, in which a protocol's file that is not where it was is looked for beside the trace."""
+    """A file's content, in which a protocol's file that is not where it was is looked for beside the trace: that of the
+    configuration, and the same file in the request."""
     if not isinstance(content, dict) or not isinstance(content.get("configuration"), dict):
         return content
     named = content["configuration"].get("protocol")
     if isinstance(named, str) and named.endswith(".py") and "\0" not in named and not Path(named).exists():
         for there in (source.parent / named, source.parent / Path(named).name):
             if there.exists():
-                return content | {"configuration": {**content["configuration"], "protocol": str(there)}}
+                moved = content | {"configuration": {**content["configuration"], "protocol": str(there)}}
+                request = content.get("request")
+                model = request.get("model") if isinstance(request, dict) else None
+                if isinstance(model, dict) and model.get("protocol") == named:
+                    moved["request"] = {**request, "model": {**model, "protocol": str(there)}}
+                return moved
     return content
 
 
@@ -197,14 +206,14 @@ def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
     bad.keys(raw, [f.name for f in fields(Lasso)])
     if breaks:
         raise bad.error("stands beside a property, and a run is told for one thing")
-    for name in ("goal", "statement", "source"):
+    for name in ("progress_property", "statement", "source"):
         bad.inside(name).type(raw[name], str)
     bad.inside("process").number(raw["process"], 0, nodes - 1)
     if raw["named"] is not None:
         bad.inside("named").number(raw["named"], 0, nodes - 1)
-    bad.inside("moment").number(raw["moment"], 0, steps)
+    bad.inside("stabilization_time").number(raw["stabilization_time"], 0, steps)
     if raw["loop"] is not None:
-        bad.inside("loop").number(raw["loop"], raw["moment"], steps - 1)
+        bad.inside("loop").number(raw["loop"], raw["stabilization_time"], steps - 1)
     return Lasso(**raw)
 
 

@@ -13,21 +13,21 @@ class Lasso:
     """That a process waits for ever, in a run of so many steps and then either a loop or nothing.
 
     Attributes:
-        goal: what is not reached.
+        progress_property: the one that the run violates.
         statement, source: its words, and where they stand.
         process: who waits.
-        named: who is named from the moment on; None: nobody is, in this protocol.
-        moment: after so many steps the stable phase begins.
+        named: who is named from then on; None: nobody is, in this protocol.
+        stabilization_time: after so many steps the stable phase begins.
         loop: after so many the loop does, and the last step leads back there; None: the run ends, and nothing more
             need happen.
     """
 
-    goal: str
+    progress_property: str
     statement: str
     source: str
     process: int
     named: int | None
-    moment: int
+    stabilization_time: int
     loop: int | None
 
     def begins(self, steps: int) -> int:
@@ -44,13 +44,17 @@ class Lasso:
     def marks(self, steps: int) -> dict[int, str]:
         """What is said between steps, by after how many."""
         named = "" if self.named is None else f", and p{self.named} is named"
-        moment = f"-- the moment: from here on there is no fault{named}"
+        moment = f"-- stabilization time: from here on there is no fault{named}"
         if self.loop is None:
             begins = f"-- here nothing more need happen, and p{self.process} still waits"
         else:
             begins = f"-- from here on, steps {self.loop + 1} to {steps} again and again: p{self.process} waits"
         at = self.begins(steps)
-        return {self.moment: f"{moment}\n{begins}"} if at == self.moment else {self.moment: moment, at: begins}
+        return (
+            {self.stabilization_time: f"{moment}\n{begins}"}
+            if at == self.stabilization_time
+            else {self.stabilization_time: moment, at: begins}
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

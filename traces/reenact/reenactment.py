@@ -14,6 +14,7 @@ from traces.reenact.ensemble import Ensemble
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played, Player
 from traces.reenact.servers import Cannot, Release
+from zabspec.deprecated import with_old_keys
 
 __all__ = ["ReenactedRun", "play", "tried"]
 
@@ -63,14 +64,14 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
     finally:
         ensemble.end()
     run = ReenactedRun(player.played, after, harm, trouble, time.monotonic() - began)
-    (folder / "result.json").write_text(json.dumps(as_dict(plan, run), indent=1) + "\n")
+    (folder / "result.json").write_text(json.dumps(with_old_keys("reenactment", as_dict(plan, run)), indent=1) + "\n")
     return run
 
 
 def as_dict(plan: ReenactmentPlan, run: ReenactedRun) -> dict[str, object]:
     return {
         "ids": plan.ids, "steps": len(plan.steps), "agreed": run.played.steps, "differs": run.played.differs,
-        "trouble": run.trouble, "harm": run.harm, "model_breaks": plan.broken, "skipped": plan.skipped,
+        "problem": run.trouble, "harm": run.harm, "model_breaks": plan.broken, "skipped": plan.skipped,
         "inserted": plan.inserted, "seconds": round(run.seconds, 2),
         "step_seconds": [round(s, 3) for s in run.played.seconds],
         "writes": [{"path": w.path, "acknowledged_at": w.answered} for w in run.played.writes],

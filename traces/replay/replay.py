@@ -71,7 +71,7 @@ class Replayed:
             return f"{said}; {self.property_name} breaks at step {len(self.steps)} and not before"
         if self.lasso is not None:
             waits = self.lasso.sentence(len(self.steps))
-            return f"{said}; the run is fair, and {self.lasso.goal} is not reached: {waits}"
+            return f"{said}; the run is fair, and {self.lasso.progress_property} is not reached: {waits}"
         return said
 
 

@@ -239,7 +239,9 @@ class Lassos(World):
 
     def deeds(self, words: Sequence[int]) -> list[Deed]:
         begins = self.lasso.begins(len(words))
-        parts = (FAULTS if k < self.lasso.moment else STEM if k < begins else LOOP for k in range(len(words)))
+        parts = (
+            FAULTS if k < self.lasso.stabilization_time else STEM if k < begins else LOOP for k in range(len(words))
+        )
         return [replace(deed, part=part) for deed, part in zip(super().deeds(words), parts, strict=True)]
 
     def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
@@ -266,7 +268,7 @@ class Lassos(World):
         """What is said of a run: where its parts begin now."""
         count = Counter(d.part for d in deeds)
         loop = count[FAULTS] + count[STEM] if count[LOOP] else None
-        return replace(self.lasso, moment=count[FAULTS], loop=loop)
+        return replace(self.lasso, stabilization_time=count[FAULTS], loop=loop)
 
 
 def without_place(m: MessageView) -> bytes:
@@ -295,7 +297,7 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
             f"end in the run-time error at {trace.failure.place}",
         )
     elif trace.lasso is not None:
-        world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.goal} unreached"
+        world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.progress_property} unreached"
     elif trace.property_name:
         prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
         world, breaks = World(trace.configuration, prop), f"break {prop.name}"

@@ -37,10 +37,10 @@ __all__ = [
     "environment",
     "environment_step",
     "ghost",
-    "goal",
     "invariant",
     "observation",
     "on_disk",
+    "progress",
     "receives",
     "safety",
     "stored",
@@ -234,8 +234,8 @@ def action(
     fair: bool = True,
 ) -> Callable[[F], F]:
     """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
-    cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where goals
-    are asked after; what costs a budget never needs to be done."""
+    cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where
+    progress properties are checked; what costs a budget never needs to be done."""
     marked_bare("action", bare)
 
     def mark(function: F) -> F:
@@ -322,10 +322,10 @@ def invariant(function: F) -> F:
     return function
 
 
-def goal(function: F) -> F:
-    """Marks what nobody waits for in vain, `(s, p)`: true while p waits. Over connections it may ask who the oracle
-    names, `(s, p, named)`. Its docstring says what p waits for; `--live` asks (docs/live.md)."""
-    function.aim = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
+def progress(function: F) -> F:
+    """Mark a progress property, `(s, p)`: True while p waits; none may wait for ever. Over connections it may take who
+    the oracle names, `(s, p, named)`. Its docstring states what p waits for; `--live` checks it (docs/live.md)."""
+    function.progress_property = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
     return function
 
 

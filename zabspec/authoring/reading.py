@@ -108,7 +108,7 @@ BUILT_IN = "no-runtime-error"  # the property that every protocol has
 OF_OURS = {
     "shared_names": "leave it out",
     "extends": "leave it out",
-    "progress": "mark functions of the file with @goal",
+    "progress": "mark functions of the file with @progress",
 }
 ONLY_END = {LEADER: "leader", FOLLOWER: "follower"}  # as a message says it
 USUAL_FLIGHT = 32  # messages in flight
@@ -501,7 +501,7 @@ class _Reader:
 
     def own(self, function: FunctionType) -> bool:
         """Whether a function is of the text: of its file, or of one that it imports, or marked."""
-        marks = ("made_action", "made_change", "receives", "observes", "claim", "aim")
+        marks = ("made_action", "made_change", "receives", "observes", "claim", "progress_property")
         return (
             not is_ours(function)
             or self.beside(function)
@@ -604,7 +604,7 @@ class _Reader:
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
         source = Path(self.name).name if self.name.endswith(".py") else self.name
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
-        goals = tuple(replace(f.aim, source=source) for f in given if hasattr(f, "aim"))
+        goals = tuple(replace(f.progress_property, source=source) for f in given if hasattr(f, "progress_property"))
         observations = tuple(f for f in given if hasattr(f, "observes"))
         receipts = self.receipts()
         marked = Marked(self.declared, actions, changes, receipts)
@@ -833,9 +833,9 @@ class _Reader:
                 or self.returned(g.waits) != "bool"
             ):
                 named = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
-                raise self.fail(g.waits, f"a goal is (s: State, p: Node) -> bool{named}")
+                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{named}")
             if not (g.waits.__doc__ or "").strip():
-                raise self.fail(g.waits, f"{g.name} has no docstring: a goal says in words what is waited for")
+                raise self.fail(g.waits, f"{g.name} has no docstring: it states in words what is waited for")
 
     def are_messages(self, names: Iterable[str]) -> bool:
         """Whether these are kinds of message."""

@@ -1,4 +1,4 @@
-"""The stable phase of a model: its rules, its goals, and the classes of steps that are taken sooner or later."""
+"""The stable phase of a model: its rules, progress properties, and classes of steps that are taken sooner or later."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def stable_phase(model: Model) -> StablePhase:
         stated = import_module(protocol.declared.progress)
         return StablePhase(getattr(stated, "RULES", stated), (stated,), stated.GOALS, True)
     if not protocol.text.goals:
-        said = "mark a function of its text with @goal"
+        said = "mark a function of its text with @progress"
         raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
     if protocol.elects:
         raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")

@@ -274,7 +274,7 @@ class Claims(Statements):
             scope.names.processes.append("p")
             parts.append(
                 [
-                    "@goal",
+                    "@progress",
                     f"def goal_{k}(s: State, p: Node) -> bool:",
                     '    """p waits."""',
                     f"    return {self.truth(scope, 1)}",

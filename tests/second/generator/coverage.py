@@ -41,7 +41,7 @@ CALLS = [
     "remove",
     "clear",
 ]
-MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "goal", "step"]
+MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "progress", "step"]
 FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment"]
 KINDS = ["Int", "Bool", "OneOf", "NodeId", "Processes", "SetOf", "Record", "Seq"]
 HOOKS = [

@@ -88,7 +88,7 @@ NAMES = [
     "force",
     "forget",
     "ghost",
-    "goal",
+    "progress",
     "invariant",
     "is_down",
     "observation",

@@ -1,4 +1,4 @@
-"""`zabcheck bridge`: the executable protocol against the abstract one that the proof is about."""
+"""`zabcheck refine`: the executable protocol against the abstract one that the proof is about."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from checker.terminal import TerminalWatch
 if TYPE_CHECKING:
     from checker.refinement.report import RefinementReport
 
-__all__ = ["bridge"]
+__all__ = ["refine"]
 
 EXAMPLES = """\b
 Examples:
-  zabcheck bridge --crashes 0 --losses 0 --timeouts 1     every state there is
-  zabcheck bridge --variant small-quorum --nodes 2        which guard of which action it breaks
-  zabcheck bridge --depth 30 --json
+  zabcheck refine --crashes 0 --losses 0 --timeouts 1     every state there is
+  zabcheck refine --variant small-quorum --nodes 2        which guard of which action it breaks
+  zabcheck refine --depth 30 --json
 """
 
 
@@ -42,7 +42,7 @@ Examples:
 @SMT2
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
 @published("refine")
-def bridge(**flags: Any) -> RefinementReport:
+def refine(**flags: Any) -> RefinementReport:
     """Check that every step of zab is a step of abstract ZAB, which `zabcheck prove` proves safe.
 
     Both are explored side by side: each transition must be an abstract action whose guard holds, or change nothing

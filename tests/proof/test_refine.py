@@ -1,4 +1,4 @@
-"""The bridge: zab refines abstract ZAB on small n, variants do not, and nothing in it can be wrong unnoticed."""
+"""The refinement check: zab refines abstract ZAB on small n, variants do not, and no error in it goes unnoticed."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_the_stubs_say_what_is_generated() -> None:
 
 @pytest.mark.slow
 def test_zab_refines_with_three_processes() -> None:
-    """One transaction and one timeout, to exhaustion; the larger budgets are in docs/bridge.md."""
+    """One transaction and one timeout, to exhaustion; the larger budgets are in docs/refine.md."""
     r = explored(ONE)
     assert r.complete
     assert not r.error
@@ -339,7 +339,7 @@ def test_what_breaks_is_told() -> None:
 
 
 def caught(overrides: Mapping[str, FunctionType] | None = None, theory: Theory = ZAB) -> bool:
-    """Whether a walk breaks the bridge with something changed in it; clauses are the sound ones, in machine code."""
+    """Whether a walk breaks the refinement check with something changed in it; its clauses are sound and compiled."""
     model, code = RefinedModel(USUAL, replace(theory, clauses=()), overrides), compiled(USUAL)
     assert model.program.schema == code.model.program.schema
     names = bound(model)
@@ -468,7 +468,7 @@ def test_an_update_that_says_too_much_is_caught() -> None:
 
 
 def run(*words: str) -> Any:
-    return CliRunner().invoke(main, ["bridge", *words])
+    return CliRunner().invoke(main, ["refine", *words])
 
 
 PAIR_WORDS = ("--nodes", "2", "--txns", "1")
@@ -517,7 +517,7 @@ def test_a_depth_is_part_of_the_verdict() -> None:
         (("--variant", "no-promises"), "there is no variant 'no-promises'; did you mean"),
         (("--nodes", "9"), "--nodes must be 1 to 7, not 9"),
         (("--depth", "-1"), "--depth must be 1 or more, not -1"),
-        (("--timeouts", "15", "--crashes", "15", "--losses", "15"), "the bridge takes at most 60 epochs"),
+        (("--timeouts", "15", "--crashes", "15", "--losses", "15"), "the refinement check takes at most 60 epochs"),
     ],
 )
 def test_wrong_questions(words: tuple[str, ...], sentence: str) -> None:
@@ -534,7 +534,7 @@ def test_ctrl_c_ends_it_while_it_compiles(tmp_path: Path) -> None:
     """With nothing in the cache compiling takes a second or more in machine code, where Python sees no signal."""
     program = "from checker.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "bridge", "--txns", "4", "--timeouts", "2"],
+        [sys.executable, "-c", program, "refine", "--txns", "4", "--timeouts", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

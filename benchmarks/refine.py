@@ -1,8 +1,8 @@
-"""The bridge under one set of budgets after another, and with every variant; print docs/bridge.md's tables.
+"""The refinement check under one set of budgets after another, and with every variant; print docs/refine.md's tables.
 
-    python benchmarks/bridge.py                # both tables; some minutes
-    python benchmarks/bridge.py budgets 0 1    # some rows of the first
-    python benchmarks/bridge.py variants no-promise equal-epoch
+    python benchmarks/refine.py                # both tables; some minutes
+    python benchmarks/refine.py budgets 0 1    # some rows of the first
+    python benchmarks/refine.py variants no-promise equal-epoch
 
 Each row runs in a process of its own, so that memory is that row's.
 """
@@ -34,7 +34,7 @@ def asked(words: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The command's report, and what it said on stderr."""
     program = os.path.join(os.path.dirname(sys.executable), "zabcheck")
     options = [x for name, value in words.items() for x in (f"--{name}", str(value))]
-    command = [program, "bridge", *options, "--time-limit", SECONDS, "--memory-limit", "4G", "--json"]
+    command = [program, "refine", *options, "--time-limit", SECONDS, "--memory-limit", "4G", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return (json.loads(done.stdout) if done.stdout else {}), done.stderr
 
@@ -59,7 +59,7 @@ def budgets(rows: list[int]) -> None:
         result += f"; {len(unmet)} clauses' hypotheses not met" if unmet else ", every clause's hypotheses met"
         print(
             f"| {c['nodes']} | {c['txns']} | {c['timeouts']} | {c['crashes']} | {c['losses']} "
-            f"| {r['states']['distinct']:,} | {states_without_bridge(row):,} | {r['states']['depth']} "
+            f"| {r['states']['distinct']:,} | {states_without_it(row):,} | {r['states']['depth']} "
             f"| {r['cost']['cpu_seconds']:.0f} | {r['cost']['memory_bytes'] / 2**30:.2f} GiB | {result} |",
             flush=True,
         )
@@ -67,8 +67,8 @@ def budgets(rows: list[int]) -> None:
         print(f"{what} that no row took or met: {', '.join(sorted(names)) or 'none'}")
 
 
-def states_without_bridge(row: dict[str, int]) -> int:
-    """States of the executable protocol without the bridge."""
+def states_without_it(row: dict[str, int]) -> int:
+    """States of the executable protocol without the refinement check."""
     program = os.path.join(os.path.dirname(sys.executable), "zabcheck")
     given = {"timeouts": 1, "crashes": 0, "losses": 0, **row}
     options = [x for name, value in given.items() for x in (f"--{name}", str(value))]
@@ -81,7 +81,7 @@ def variants(names: list[str]) -> None:
     from checker.ci.variants import shown
 
     there = shown("zab")
-    print("| variant | budget | bridge | step | property breaks |")
+    print("| variant | budget | refinement | step | property breaks |")
     print("|---|---|---|---|---|")
     for name in names or list(there):
         v = there[name]
