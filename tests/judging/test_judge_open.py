@@ -275,7 +275,7 @@ def test_what_the_known_rows_break_is_broken_whatever_the_others_say() -> None:
     assert judged(forget(made, "abcast", "process", 2))[0]["one-primary-an-epoch"] == "violated"
 
 
-@pytest.mark.slow(seconds=1)
+@pytest.mark.slow(seconds=3)
 def test_views_of_a_complete_run_come_to_what_the_kernel_says() -> None:
     for seed in range(200):
         source = random.Random(seed)
