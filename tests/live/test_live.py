@@ -248,20 +248,22 @@ def test_a_goal_without_live_is_refused() -> None:
     assert "--progress-property is for --live" in result.output
 
 
-def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(tmp_path: Path) -> None:
+def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The progress property is declared beside the text; what it may do and need not is not taken for granted."""
     (tmp_path / "lock.py").write_text(LOCK)
     result = asked("--protocol", "lock.py", cwd=tmp_path)
     assert result.exit_code == 0, result.output
     assert "served             holds: nobody waits for ever" in result.output
-    (tmp_path / "forgetful.py").write_text(
+    (tmp_path / "forgets.py").write_text(
         LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
     )
-    result = asked("--protocol", "forgetful.py", cwd=tmp_path)
+    result = asked("--protocol", "forgets.py", cwd=tmp_path)
     assert result.exit_code == 1, result.output
     assert "served is not reached: p1 waits for ever" in result.output
     trace = read_trace(tmp_path / "zabcheck-forgets-served.trace.json")
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     verify(trace)
 
 
