@@ -197,9 +197,7 @@ def test_the_command_holds_reports_and_fits_its_schema(tmp_path: Path) -> None:
     words = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0")
     result = asked(*words, cwd=tmp_path)
     assert result.exit_code == 0, result.output
-    assert result.output.startswith(
-        "holds: in no fair run does anybody wait for ever, 4 of 4 progress properties; zab, 2 nodes"
-    )
+    assert result.output.startswith("holds: in no fair run does anybody wait for ever, 4 of 4 progress properties;")
     assert "not assumed, and looked at both ways: that a process that is down recovers" in result.output
     report = json.loads(asked(*words, "--progress-property", "joins", "--json", cwd=tmp_path).output)
     schema = json.loads(files("checker").joinpath("report/schema/live.schema.json").read_text())
@@ -241,9 +239,7 @@ def test_where_the_stable_phase_begins_nowhere_that_is_said(tmp_path: Path) -> N
     words = ("--protocol", "db19", "--nodes", "2", "--txns", "1", "--timeouts", "0", "--network", "ordered")
     result = asked(*words, cwd=tmp_path)
     assert result.exit_code == 3, result.output
-    assert result.output.startswith(
-        "premise not reached: there is no stabilization time (4 progress properties); db19, 2 nodes"
-    )
+    assert result.output.startswith("premise not reached: there is no stabilization time (4 progress properties);")
 
 
 def test_a_goal_without_live_is_refused() -> None:
@@ -252,7 +248,9 @@ def test_a_goal_without_live_is_refused() -> None:
     assert "--progress-property is for --live" in result.output
 
 
-def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(tmp_path: Path) -> None:
+def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The progress property is declared beside the text; what it may do and need not is not taken for granted."""
     (tmp_path / "lock.py").write_text(LOCK)
     result = asked("--protocol", "lock.py", cwd=tmp_path)
@@ -265,7 +263,7 @@ def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(tmp_path: Path)
     assert result.exit_code == 1, result.output
     assert "served is not reached: p1 waits for ever" in result.output
     trace = read_trace(tmp_path / "zabcheck-forgets-served.trace.json")
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     verify(trace)
 
 

@@ -120,7 +120,7 @@ def found_beside(content: Any, source: Path) -> Any:
                 moved = content | {"configuration": {**content["configuration"], "protocol": str(there)}}
                 request = content.get("request")
                 model = request.get("model") if isinstance(request, dict) else None
-                if isinstance(model, dict) and model.get("protocol") == named:
+                if isinstance(request, dict) and isinstance(model, dict) and model.get("protocol") == named:
                     moved["request"] = {**request, "model": {**model, "protocol": str(there)}}
                 return moved
     return content
