@@ -269,7 +269,7 @@ CONFIRMED = [
     (Configuration(nodes=2, txns=1, timeouts=1, crashes=1, losses=1), 87_476),
 ]
 if os.environ.get("ZABCHECK_EVERY"):
-    CONFIRMED.append((Configuration(timeouts=1, crashes=0, losses=0), 358_240))
+    CONFIRMED.append((Configuration(timeouts=1, crashes=0, losses=0), 343_891))
 
 
 @pytest.mark.slow(seconds=2)
