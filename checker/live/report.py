@@ -195,10 +195,10 @@ class LiveReport:
         for goal in self.live.goals:
             if variant := self.other_reading(goal):
                 readings.setdefault(variant, []).append(goal.name)
-        for variant, names in readings.items():
-            hold = "holds" if len(names) == 1 else "hold"
+        for variant, violated in readings.items():
+            hold = "holds" if len(violated) == 1 else "hold"
             out.append(
-                f"{' and '.join(names)} {hold} under another reading, --variant {variant}, within the budgets of "
+                f"{' and '.join(violated)} {hold} under another reading, --variant {variant}, within the budgets of "
                 f"docs/live.md"
             )
         for name, s in self.starving.items():
